@@ -1,4 +1,5 @@
-//! Connections: taken, watched for clients that are too slow or say too much, and ended in peace.
+//! Accepts HTTP connections, limits what slow or hostile clients can occupy, and shuts down
+//! gracefully.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -17,65 +18,73 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tower::ServiceExt as _;
 
-/// So many connections are open at once.
+/// Further connections wait in the backlog of the listener.
 const MAX_CONNECTIONS: usize = 4096;
-/// How long a client may take to say what it wants, and how long its wish may be.
+/// Limits on the head of a request.
 const HEADER_READ_TIMEOUT: Duration = Duration::from_secs(10);
 const MAX_HEADER_BYTES: usize = 32 * 1024;
 const MAX_HEADERS: usize = 64;
-/// How long is waited for what is being answered when the registry ends, and after a connection could not be taken.
+/// Maximum time to finish running requests at shutdown.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(30);
+/// Pause after a connection could not be accepted.
 const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(200);
 
-/// Who is at the other end of a connection.
+/// The remote address of a connection, as a request extension.
 #[derive(Clone, Copy)]
 pub(crate) struct PeerAddr(pub SocketAddr);
 
-/// Answers until told to stop. A request may take as long as `patience`, and its head no longer than that.
+/// Serves `router` until `stop` completes, then finishes the requests that are running. A client
+/// must send the head of a request within `request_timeout`.
 pub(crate) async fn run(
     listener: TcpListener,
     router: Router,
-    patience: Duration,
+    request_timeout: Duration,
     stop: impl Future<Output = ()>,
 ) {
     let mut builder = http1::Builder::new();
-    builder.timer(TokioTimer::new()).header_read_timeout(HEADER_READ_TIMEOUT.min(patience));
+    builder.timer(TokioTimer::new()).header_read_timeout(HEADER_READ_TIMEOUT.min(request_timeout));
     builder.max_header_size(MAX_HEADER_BYTES).max_headers(MAX_HEADERS);
     let graceful = GracefulShutdown::new();
-    let room = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+    let permits = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     tokio::pin!(stop);
     loop {
-        let taken = tokio::select! {
-            taken = accept(&listener, &room) => taken,
+        let accepted = tokio::select! {
+            accepted = accept(&listener, &permits) => accepted,
             () = &mut stop => break,
         };
-        let Some((stream, peer, place)) = taken else { continue };
+        let Some(AcceptedConnection { stream, peer, permit }) = accepted else { continue };
         let connection = builder.serve_connection(
             TokioIo::new(stream),
             service_fn(router_service(router.clone(), peer)),
         );
         let connection = graceful.watch(connection);
         tokio::spawn(async move {
-            // A client that went away, or was cut off, is nobody's trouble.
+            // An error means that the client is gone; nothing is left to do.
             let _ = connection.await;
-            drop(place);
+            drop(permit);
         });
     }
     drop(listener);
     let _ = tokio::time::timeout(SHUTDOWN_TIMEOUT, graceful.shutdown()).await;
 }
 
-type AcceptedConnection = (TcpStream, SocketAddr, tokio::sync::OwnedSemaphorePermit);
+struct AcceptedConnection {
+    stream: TcpStream,
+    peer: SocketAddr,
+    /// Held while the connection is open.
+    permit: OwnedSemaphorePermit,
+}
 
-async fn accept(listener: &TcpListener, room: &Arc<Semaphore>) -> Option<AcceptedConnection> {
-    let place = Arc::clone(room).acquire_owned().await.ok()?;
+/// Accepts a connection once fewer than the maximum are open. Returns `None` if that fails.
+async fn accept(listener: &TcpListener, permits: &Arc<Semaphore>) -> Option<AcceptedConnection> {
+    let permit = Arc::clone(permits).acquire_owned().await.ok()?;
     match listener.accept().await {
-        Ok((stream, peer)) => Some((stream, peer, place)),
+        Ok((stream, peer)) => Some(AcceptedConnection { stream, peer, permit }),
         Err(_) => {
-            // The system has no room for another one just now.
+            // Most likely out of file descriptors; wait until some are closed.
             tokio::time::sleep(ACCEPT_RETRY_DELAY).await;
             None
         }
@@ -94,14 +103,15 @@ fn router_service(
     }
 }
 
-/// The token that a request has, if it has any; none inside if it is not written as one is.
+/// Returns the bearer token of a request: `None` without an `Authorization` header, `Some(None)` if
+/// the header is malformed.
 pub(crate) fn bearer_token(headers: &HeaderMap) -> Option<Option<&str>> {
     let value = headers.get(AUTHORIZATION)?.to_str().ok();
     let parts = value.and_then(|value| value.split_once(' '));
     Some(parts.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("Bearer")).map(|(_, token)| token))
 }
 
-/// Until the process is asked to end. What is being answered is answered.
+/// Completes on SIGINT or SIGTERM.
 pub(crate) async fn shutdown_signal() {
     let interrupted = tokio::signal::ctrl_c();
     let Ok(mut terminated) =

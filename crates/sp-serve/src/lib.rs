@@ -1,11 +1,11 @@
-//! Everything that answers requests.
+//! The servers of Skillpack.
 //!
-//! - [`registry`]: packages, context packs and skills over HTTP, with pages for people;
-//! - [`mcp`]: the same, and what this machine has, for agents that speak MCP over stdio or HTTP;
-//! - [`receiver`]: takes packages that `sp pkg send` sends.
+//! - [`registry`]: packages, context packs and skills over HTTP, with web pages;
+//! - [`mcp`]: skills, packages and context packs for agents, over stdio or HTTP;
+//! - [`receiver`]: accepts packages that `sp pkg send` sends.
 //!
-//! Nothing here decides what is valid: that is `sp-formats`, and every operation has its home in
-//! `sp-engine`. Only this crate is asynchronous.
+//! This crate decides nothing about validity: `sp-formats` does, and every operation lives in
+//! `sp-engine`. It is the only asynchronous crate.
 
 mod connections;
 mod error;

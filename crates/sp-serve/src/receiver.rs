@@ -1,7 +1,8 @@
-//! `sp pkg receive`: takes envelopes, and imports what is in them or lets it wait.
+//! `sp pkg receive`: an HTTP server that accepts envelopes from `sp pkg send`.
 //!
-//! One path, one method, bodies of a known length: what is needed of HTTP, and no more. Whatever
-//! comes is judged by `sp_engine::pkg::PackageReceiver`.
+//! It implements only the part of HTTP/1.1 that this needs: one path, one method, bodies with a
+//! `Content-Length`. `sp_engine::pkg::PackageReceiver` authenticates senders, verifies envelopes,
+//! and imports or queues the packages.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -15,73 +16,65 @@ use sp_engine::{Context, Error, Event, FailureKind};
 use sp_formats::json::quoted;
 use sp_formats::package::envelope::HANDOFF_PATH;
 
-/// Heads of requests that are longer are not ours.
 const MAX_HEAD_BYTES: usize = 16 * 1024;
 const MAX_HEADERS: usize = 64;
-/// How long a whole request may take.
+/// Maximum time to receive a whole request.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(20);
-/// How many requests are read at a time.
+/// Further connections get a 503.
 const MAX_CONNECTIONS: usize = 16;
 
-/// How long is listened.
+/// When to stop listening.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ListenMode {
-    /// Until the process ends.
     Forever,
-    /// Until one package was taken.
+    /// Until one package was imported or queued.
     Once,
 }
 
-/// Where packages are received.
 #[derive(Debug, Clone)]
 pub struct ListenRequest {
-    /// The address to listen on.
+    /// Host and port; port 0 selects a free one.
     pub listen: String,
-    /// How long is listened.
     pub mode: ListenMode,
-    /// What is received.
     pub package: ReceiveRequest,
 }
 
-/// Something that happened.
+/// What the receiver reports while it runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ReceiverEvent {
-    /// It listens.
+    /// The address that it listens on.
     Listening(String),
-    /// A package went into the store.
     Imported {
-        /// Which.
         package: String,
-        /// Who sent it, as they say.
+        /// The name that the sender claims.
         sender: String,
     },
-    /// A package waits.
+    /// The package waits to be accepted by the user.
     Waiting {
-        /// Which.
         package: String,
-        /// Who sent it, as they say.
+        /// The name that the sender claims.
         sender: String,
-        /// By which it is taken or refused.
+        /// Identifies the package when the user accepts or rejects it.
         id: String,
     },
-    /// Something was refused.
+    /// Why a request was rejected.
     Refused(String),
 }
 
-/// Listens, and tells what happens.
+/// Listens on `request.listen` and reports events.
 pub fn receive(
     context: &Context<'_>,
     request: &ListenRequest,
-    tell: &(dyn Fn(ReceiverEvent) + Sync),
+    report: &(dyn Fn(ReceiverEvent) + Sync),
 ) -> sp_engine::Result<()> {
     let receiver = PackageReceiver::open(context, &request.package)?;
-    let unheard = |e: std::io::Error| {
+    let listen_error = |e: std::io::Error| {
         Error::new(FailureKind::Environment, format!("cannot listen on `{}`", request.listen))
             .because(e)
             .hint("choose another address; port 0 takes any that is free")
     };
-    let listener = TcpListener::bind(&request.listen).map_err(unheard)?;
-    let address = listener.local_addr().map_err(unheard)?;
+    let listener = TcpListener::bind(&request.listen).map_err(listen_error)?;
+    let address = listener.local_addr().map_err(listen_error)?;
     if !address.ip().is_loopback() {
         context.emit(Event::Warning(format!(
             "{address} can be reached from other machines, and what comes is not encrypted: put a TLS proxy before it"
@@ -92,9 +85,9 @@ pub fn receive(
             "unsigned envelopes are accepted: anyone who can connect to {address} can send packages under any name"
         )));
     }
-    tell(ReceiverEvent::Listening(address.to_string()));
+    report(ReceiverEvent::Listening(address.to_string()));
     let open = AtomicUsize::new(0);
-    let taken = AtomicUsize::new(0);
+    let accepted = AtomicUsize::new(0);
     std::thread::scope(|scope| {
         for stream in listener.incoming() {
             let Ok(stream) = stream else { continue };
@@ -104,8 +97,8 @@ pub fn receive(
             }
             open.fetch_add(1, Ordering::AcqRel);
             let handle = || {
-                if handle_connection(&receiver, stream, tell) {
-                    taken.fetch_add(1, Ordering::AcqRel);
+                if handle_connection(&receiver, stream, report) {
+                    accepted.fetch_add(1, Ordering::AcqRel);
                 }
                 open.fetch_sub(1, Ordering::AcqRel);
             };
@@ -113,7 +106,7 @@ pub fn receive(
                 ListenMode::Once => handle(),
                 ListenMode::Forever => drop(scope.spawn(handle)),
             }
-            if request.mode == ListenMode::Once && taken.load(Ordering::Acquire) > 0 {
+            if request.mode == ListenMode::Once && accepted.load(Ordering::Acquire) > 0 {
                 break;
             }
         }
@@ -128,11 +121,11 @@ fn reject_busy(mut stream: TcpStream) {
     );
 }
 
-/// Reads one request and answers it; whether a package was taken, is told.
+/// Handles one request. Returns whether a package was imported or queued.
 fn handle_connection(
     receiver: &PackageReceiver<'_>,
     mut stream: TcpStream,
-    tell: &(dyn Fn(ReceiverEvent) + Sync),
+    report: &(dyn Fn(ReceiverEvent) + Sync),
 ) -> bool {
     let outcome = read_body(receiver, &mut stream).and_then(|body| receiver.accept(&body));
     let (status, body, event) = match outcome {
@@ -146,13 +139,13 @@ fn handle_connection(
             (status, format!("{{\"error\":{}}}", quoted(&reason)), ReceiverEvent::Refused(reason))
         }
     };
-    let taken = !matches!(event, ReceiverEvent::Refused(_));
+    let accepted = !matches!(event, ReceiverEvent::Refused(_));
     write_response(&mut stream, status, &body);
-    tell(event);
-    taken
+    report(event);
+    accepted
 }
 
-/// The body of a request that is for us.
+/// Reads a request and returns its body.
 fn read_body(
     receiver: &PackageReceiver<'_>,
     stream: &mut TcpStream,
@@ -181,19 +174,20 @@ fn read_body(
         reader.stream.write_all(b"HTTP/1.1 100 Continue\r\n\r\n").map_err(|e| read_error(&e))?;
     }
     let mut body = bytes.split_off(head.head_len);
-    let wanted = usize::try_from(head.body_len).unwrap_or(usize::MAX);
-    while body.len() < wanted {
+    let body_len = usize::try_from(head.body_len).unwrap_or(usize::MAX);
+    while body.len() < body_len {
         let count = reader.read(&mut block).map_err(|e| read_error(&e))?;
         if count == 0 {
             return Err(ReceiveError::new(400, "the request ended before it was whole"));
         }
         body.extend_from_slice(&block[..count]);
     }
-    body.truncate(wanted);
+    body.truncate(body_len);
     String::from_utf8(body).map_err(|_| ReceiveError::new(400, "the envelope is not UTF-8"))
 }
 
-/// The head of a request, once it is whole. A request that is not for us is refused.
+/// Parses the head of a request; `None` if it is incomplete. Rejects requests that are not
+/// authorized envelopes.
 fn parse_head(
     receiver: &PackageReceiver<'_>,
     bytes: &[u8],
@@ -211,7 +205,7 @@ fn parse_head(
     if request.method != Some("POST") {
         return Err(ReceiveError::new(405, "only POST is taken"));
     }
-    let all = |name: &str| {
+    let header_values = |name: &str| {
         request
             .headers
             .iter()
@@ -219,12 +213,12 @@ fn parse_head(
             .map(|header| header.value)
             .collect::<Vec<_>>()
     };
-    receiver.authorize(&all("authorization"))?;
-    if !all("transfer-encoding").is_empty() {
+    receiver.authorize(&header_values("authorization"))?;
+    if !header_values("transfer-encoding").is_empty() {
         return Err(ReceiveError::new(411, "a request says how long it is: `content-length`"));
     }
-    let length = match all("content-length").as_slice() {
-        [one] => std::str::from_utf8(one)
+    let length = match header_values("content-length").as_slice() {
+        [value] => std::str::from_utf8(value)
             .ok()
             .filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()))
             .and_then(|text| text.parse().ok()),
@@ -232,20 +226,19 @@ fn parse_head(
     };
     let length = length
         .ok_or_else(|| ReceiveError::new(411, "a request says how long it is: `content-length`"))?;
-    let expects = all("expect").iter().any(|value| value.eq_ignore_ascii_case(b"100-continue"));
+    let expects =
+        header_values("expect").iter().any(|value| value.eq_ignore_ascii_case(b"100-continue"));
     Ok(Some(RequestHead { head_len: size, body_len: length, expects_continue: expects }))
 }
 
 struct RequestHead {
-    /// How many bytes it has.
     head_len: usize,
-    /// How many bytes the body has.
     body_len: u64,
-    /// Whether the sender waits to be asked for the body.
+    /// Whether the sender waits for `100 Continue` before it sends the body.
     expects_continue: bool,
 }
 
-/// A stream that is read until an instant, and no longer.
+/// Reads from a stream until a deadline.
 struct DeadlineReader<'a> {
     stream: &'a mut TcpStream,
     deadline: Instant,
@@ -296,11 +289,11 @@ fn write_response(stream: &mut TcpStream, status: u16, body: &str) {
         "HTTP/1.1 {status} {reason}\r\ncontent-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
         body.len()
     );
-    // The other side may be gone; that is its own affair.
+    // The client may be gone; ignore errors.
     let _ = stream.set_write_timeout(Some(Duration::from_secs(5)));
     let _ = stream.write_all(text.as_bytes());
     let _ = stream.shutdown(std::net::Shutdown::Write);
-    // What was sent and not read would reset the connection before the answer arrives.
+    // Unread input would reset the connection before the client has read the response.
     let _ = stream.set_read_timeout(Some(Duration::from_millis(200)));
     let mut rest = [0; 8192];
     for _ in 0..64 {

@@ -1,4 +1,9 @@
-//! What a server has to offer, whoever keeps it: this machine, or a registry.
+//! The interface between the MCP server and what it serves.
+//!
+//! An [`McpBackend`] provides skills, context packs, packages and tools; it is implemented for this
+//! machine ([`LocalBackend`](crate::mcp::LocalBackend)) and for a registry. A [`BackendProvider`]
+//! selects the backend of each request, so that clients of a registry see what their tokens may
+//! read. Backends may block; the server calls them on blocking threads.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,27 +14,27 @@ use sp_engine::library::CacheWeight;
 use sp_formats::mcp::McpSkillEntry;
 use sp_tree::RelPath;
 
-use crate::mcp::tools::McpTool;
+use crate::mcp::tool::McpTool;
 
-/// Decides which shelf somebody sees.
+/// Selects the backend of a request.
 pub trait BackendProvider: Send + Sync + 'static {
-    /// The shelves behind it.
     type Backend: McpBackend;
 
-    /// The shelf for a request; what the transport knows of the client stands in its extensions.
+    /// Returns the backend for a request. The transport stores what it knows about the client in
+    /// `extensions`.
     fn backend_for(&self, extensions: &Extensions) -> Arc<Self::Backend>;
 
-    /// What an agent is told before anything else.
+    /// The instructions that clients receive when they connect.
     fn instructions(&self) -> String;
 }
 
-/// A desk with one shelf for everybody.
-pub struct SharedBackend<S>(pub Arc<S>, pub String);
+/// A provider with one backend for all clients, and its instructions.
+pub struct SharedBackend<B>(pub Arc<B>, pub String);
 
-impl<S: McpBackend> BackendProvider for SharedBackend<S> {
-    type Backend = S;
+impl<B: McpBackend> BackendProvider for SharedBackend<B> {
+    type Backend = B;
 
-    fn backend_for(&self, _: &Extensions) -> Arc<S> {
+    fn backend_for(&self, _: &Extensions) -> Arc<B> {
         Arc::clone(&self.0)
     }
 
@@ -38,38 +43,31 @@ impl<S: McpBackend> BackendProvider for SharedBackend<S> {
     }
 }
 
-/// Some of many, in order.
+/// One page of a list.
 #[derive(Debug)]
 pub struct McpPage<T> {
-    /// These.
     pub items: Vec<T>,
-    /// The key of the last place that was looked at, if there are more behind it.
+    /// The key of the last item that was considered, if more follow.
     pub next: Option<String>,
 }
 
-/// A skill, as far as lists show it.
+/// What lists and searches need of a skill.
 #[derive(Debug, Clone)]
 pub struct McpSkillSummary {
-    /// Where it stands.
+    /// The path in its `skill://` URI.
     pub path: String,
-    /// Its name.
     pub name: String,
-    /// What it does, and when it helps.
     pub description: String,
-    /// Its `SKILL.md`, or the beginning of it.
+    /// `SKILL.md`, possibly truncated.
     pub text: Arc<str>,
 }
 
-/// A context pack with its files.
 #[derive(Debug, Clone)]
 pub struct McpContextPack {
-    /// What tells it from every other.
     pub id: String,
-    /// What it is called.
     pub name: String,
-    /// What it is for.
     pub description: String,
-    /// Its files by name, with `pack.json`.
+    /// Files by name, including `pack.json`.
     pub files: BTreeMap<String, Vec<u8>>,
 }
 
@@ -79,49 +77,45 @@ impl CacheWeight for McpContextPack {
     }
 }
 
-/// A package.
 #[derive(Debug, Clone)]
 pub struct McpPackageSummary {
-    /// Its name, as `@acme/notes`.
+    /// For example `@acme/notes`.
     pub name: String,
-    /// Its version.
     pub version: String,
-    /// What it is about.
     pub description: String,
-    /// How many bytes it has.
+    /// In bytes.
     pub size: u64,
 }
 
-/// Everything that can be asked for. Whoever calls may be made to wait.
+/// What a server serves. Methods may block.
 pub trait McpBackend: Send + Sync + Sized + 'static {
-    /// Skills behind the one with a key, so many at the most; those that no host would take are left out. None if
-    /// the key is of no skill.
+    /// Returns at most `most` skills after the one with the key `after`, without invalid skills.
+    /// Returns `None` if no skill has that key.
     fn skills(&self, after: Option<&str>, most: usize) -> Result<Option<McpPage<McpSkillEntry>>>;
 
-    /// The skill whose `SKILL.md` or folder has a path.
+    /// Returns the skill whose folder or `SKILL.md` has this path.
     fn skill(&self, path: &RelPath) -> Result<Option<McpSkillEntry>>;
 
-    /// A file of a skill.
+    /// Returns a file of a skill.
     fn skill_file(&self, path: &RelPath) -> Result<Option<Vec<u8>>>;
 
-    /// Every skill, to be looked for.
+    /// Returns all skills, for searching.
     fn skill_summaries(&self) -> Result<Vec<McpSkillSummary>>;
 
-    /// Skills that are not served, with the reason.
+    /// Returns the skills that are not served, each with the reason.
     fn unserved_skills(&self) -> Result<Vec<String>>;
 
-    /// The context packs.
     fn context_packs(&self) -> Result<Vec<Arc<McpContextPack>>>;
 
-    /// A context pack, which need not be among those that are listed.
+    /// Returns a context pack, which may be one that `context_packs` leaves out.
     fn context_pack(&self, id: &str) -> Result<Option<Arc<McpContextPack>>> {
         Ok(self.context_packs()?.into_iter().find(|pack| pack.id == id))
     }
 
-    /// The packages.
     fn packages(&self) -> Result<Vec<McpPackageSummary>>;
 
-    /// A version of a package, by its name without `@`. It need not be among those that are listed.
+    /// Returns a version of a package by its name without `@`. It may be one that `packages` leaves
+    /// out.
     fn find_package(&self, name: &str, version: &str) -> Result<Option<McpPackageSummary>> {
         let is_it = |one: &McpPackageSummary| {
             one.name.trim_start_matches('@') == name && one.version == version
@@ -129,9 +123,9 @@ pub trait McpBackend: Send + Sync + Sized + 'static {
         Ok(self.packages()?.into_iter().find(is_it))
     }
 
-    /// The text of a package.
+    /// Returns the contents of a package file.
     fn package_text(&self, name: &str, version: &str) -> Result<Option<String>>;
 
-    /// What can be done here.
+    /// The tools of this kind of backend.
     fn tools() -> Vec<McpTool<Self>>;
 }

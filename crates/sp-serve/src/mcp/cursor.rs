@@ -1,14 +1,14 @@
-//! Cursors: where a list goes on. They say a place, so that no server has to remember anybody.
+//! Cursors of paginated lists.
+//!
+//! A cursor is the encoded key of the last item of a page, so the server keeps no state per client.
 
 use rmcp::ErrorData;
 use sp_formats::mcp::{percent_decode, percent_encode};
 
-/// A key as a cursor.
 pub(crate) fn encode_cursor(key: &str) -> String {
     percent_encode(key)
 }
 
-/// The key of a cursor that a client gave back.
 pub(crate) fn decode_cursor(cursor: Option<&str>) -> Result<Option<String>, ErrorData> {
     match cursor {
         None => Ok(None),
@@ -16,7 +16,7 @@ pub(crate) fn decode_cursor(cursor: Option<&str>) -> Result<Option<String>, Erro
     }
 }
 
-/// What a client is told whose cursor leads nowhere.
+/// The error for a cursor that matches no item.
 pub(crate) fn unknown_cursor() -> ErrorData {
     ErrorData::invalid_params(
         "the cursor is not one of this list, or what it meant is gone; list from the start",

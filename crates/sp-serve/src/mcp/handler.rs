@@ -1,4 +1,7 @@
-//! The methods. Each is answered by a thread that may wait; how many do at once is bounded.
+//! The MCP methods.
+//!
+//! Backends block, so each request runs on a blocking thread. The number of running and of queued
+//! requests is limited.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -18,25 +21,27 @@ use tokio::sync::Semaphore;
 
 use crate::mcp::backend::BackendProvider;
 use crate::mcp::pagination::LONG_TTL_MS;
-use crate::mcp::tools::McpToolSet;
+use crate::mcp::tool::McpTool;
+use crate::mcp::tool_call::start_call;
+use crate::mcp::tool_set::McpToolSet;
 use crate::mcp::{cursor, prompts, resources, skills_extension};
 
-/// So many requests are worked on at once; the others wait.
+/// Maximum number of concurrent requests; others are queued.
 const MAX_CONCURRENT_REQUESTS: usize = 8;
-/// So many wait or are worked on at the most; more are refused.
+/// Maximum number of running and queued requests; others are rejected.
 const MAX_PENDING_REQUESTS: usize = 1024;
 
 type McpRequestContext = RequestContext<RoleServer>;
 
-/// One server for all clients of a desk.
-pub struct McpHandler<D: BackendProvider> {
-    provider: Arc<D>,
-    tools: Arc<McpToolSet<D::Backend>>,
+/// The MCP server. Clones share its limits.
+pub struct McpHandler<P: BackendProvider> {
+    provider: Arc<P>,
+    tools: Arc<McpToolSet<P::Backend>>,
     run_permits: Arc<Semaphore>,
     queue_permits: Arc<Semaphore>,
 }
 
-impl<D: BackendProvider> Clone for McpHandler<D> {
+impl<P: BackendProvider> Clone for McpHandler<P> {
     fn clone(&self) -> Self {
         Self {
             provider: Arc::clone(&self.provider),
@@ -47,8 +52,8 @@ impl<D: BackendProvider> Clone for McpHandler<D> {
     }
 }
 
-impl<D: BackendProvider> McpHandler<D> {
-    pub(crate) fn new(provider: Arc<D>) -> Self {
+impl<P: BackendProvider> McpHandler<P> {
+    pub(crate) fn new(provider: Arc<P>) -> Self {
         Self {
             provider,
             tools: Arc::new(McpToolSet::new()),
@@ -57,29 +62,28 @@ impl<D: BackendProvider> McpHandler<D> {
         }
     }
 
-    /// Does something that may take a while, where nobody else is kept waiting by it. What nobody wants any more
-    /// before its turn comes is not begun.
+    /// Runs `work` on a blocking thread. Requests cancelled while queued are never started.
     async fn run_blocking<T: Send + 'static>(
         &self,
         context: &McpRequestContext,
-        ask: impl FnOnce(&D::Backend) -> Result<T, ErrorData> + Send + 'static,
+        work: impl FnOnce(&P::Backend) -> Result<T, ErrorData> + Send + 'static,
     ) -> Result<T, ErrorData> {
-        let given_up = || ErrorData::internal_error("the request was given up", None);
-        let _place = self
+        let cancelled = || ErrorData::internal_error("the request was given up", None);
+        let _queued = self
             .queue_permits
             .try_acquire()
             .map_err(|_| ErrorData::internal_error("too many requests wait", None))?;
-        let room = tokio::select! {
-            room = Arc::clone(&self.run_permits).acquire_owned() => room.map_err(|_| given_up())?,
-            () = context.ct.cancelled() => return Err(given_up()),
+        let permit = tokio::select! {
+            permit = Arc::clone(&self.run_permits).acquire_owned() => permit.map_err(|_| cancelled())?,
+            () = context.ct.cancelled() => return Err(cancelled()),
         };
-        let shelf = self.provider.backend_for(&context.extensions);
-        let work = move || {
-            // The room is taken until the work is done, whether somebody waits for it or not.
-            let _room = room;
-            ask(&shelf)
+        let backend = self.provider.backend_for(&context.extensions);
+        let run = move || {
+            // Held until the work is done, even if the client has stopped waiting.
+            let _permit = permit;
+            work(&backend)
         };
-        tokio::task::spawn_blocking(work).await.map_err(|_| given_up())?
+        tokio::task::spawn_blocking(run).await.map_err(|_| cancelled())?
     }
 }
 
@@ -87,7 +91,7 @@ fn request_cursor(request: Option<PaginatedRequestParams>) -> Option<String> {
     request.and_then(|request| request.cursor)
 }
 
-impl<D: BackendProvider> ServerHandler for McpHandler<D> {
+impl<P: BackendProvider> ServerHandler for McpHandler<P> {
     fn get_info(&self) -> ServerConfig {
         let capabilities = ServerCapabilities::builder()
             .enable_tools()
@@ -111,7 +115,7 @@ impl<D: BackendProvider> ServerHandler for McpHandler<D> {
         Cow::Borrowed(SUPPORTED_VERSIONS)
     }
 
-    /// The stateless revision has no such method.
+    /// The stateless protocol revision has no `initialize`.
     async fn initialize(
         &self,
         request: InitializeRequestParams,
@@ -130,7 +134,7 @@ impl<D: BackendProvider> ServerHandler for McpHandler<D> {
         Ok(result.with_ttl_ms(LONG_TTL_MS).with_cache_scope(CacheScope::Public))
     }
 
-    /// It is not declared, and so not answered.
+    /// Not supported: the capability is not declared.
     async fn complete(
         &self,
         _: CompleteRequestParams,
@@ -152,7 +156,7 @@ impl<D: BackendProvider> ServerHandler for McpHandler<D> {
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        self.tools.get(name).map(crate::mcp::tools::McpTool::definition)
+        self.tools.get(name).map(McpTool::definition)
     }
 
     async fn call_tool(
@@ -164,10 +168,11 @@ impl<D: BackendProvider> ServerHandler for McpHandler<D> {
             let message = format!("there is no tool called `{}`", printable(&request.name));
             return Err(ErrorData::invalid_params(message, None));
         }
-        let (reporting, call) = crate::mcp::tools::start_call(&context);
+        let (progress, call) = start_call(&context);
         let tools = Arc::clone(&self.tools);
-        let asked = self.run_blocking(&context, move |shelf| tools.call(shelf, request, &call));
-        let (result, ()) = tokio::join!(asked, reporting);
+        let result =
+            self.run_blocking(&context, move |backend| tools.call(backend, request, &call));
+        let (result, ()) = tokio::join!(result, progress);
         Ok(result?.into())
     }
 
@@ -177,7 +182,7 @@ impl<D: BackendProvider> ServerHandler for McpHandler<D> {
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
         let after = request_cursor(request);
-        self.run_blocking(&context, move |shelf| resources::list(shelf, after.as_deref())).await
+        self.run_blocking(&context, move |backend| resources::list(backend, after.as_deref())).await
     }
 
     async fn list_resource_templates(
@@ -196,7 +201,7 @@ impl<D: BackendProvider> ServerHandler for McpHandler<D> {
         request: ReadResourceRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        let read = move |shelf: &D::Backend| resources::read(shelf, &request.uri);
+        let read = move |backend: &P::Backend| resources::read(backend, &request.uri);
         self.run_blocking(&context, read).await.map(Into::into)
     }
 
@@ -206,7 +211,7 @@ impl<D: BackendProvider> ServerHandler for McpHandler<D> {
         context: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
         let after = request_cursor(request);
-        self.run_blocking(&context, move |shelf| prompts::list(shelf, after.as_deref())).await
+        self.run_blocking(&context, move |backend| prompts::list(backend, after.as_deref())).await
     }
 
     async fn get_prompt(
@@ -214,7 +219,7 @@ impl<D: BackendProvider> ServerHandler for McpHandler<D> {
         request: GetPromptRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
-        let get = move |shelf: &D::Backend| prompts::get(shelf, &request.name);
+        let get = move |backend: &P::Backend| prompts::get(backend, &request.name);
         self.run_blocking(&context, get).await.map(Into::into)
     }
 
@@ -230,15 +235,16 @@ impl<D: BackendProvider> ServerHandler for McpHandler<D> {
         if !skills_extension::METHODS.contains(&method.as_str()) {
             return Err(unhandled_request(&method));
         }
-        let answer = move |shelf: &D::Backend| {
-            skills_extension::handle_method(shelf, &method, params)
+        let answer = move |backend: &P::Backend| {
+            skills_extension::handle_method(backend, &method, params)
                 .unwrap_or_else(|| Err(unhandled_request(&method)))
         };
         self.run_blocking(&context, answer).await.map(CustomResult::new)
     }
 }
 
-/// A known method with other parameters than it has comes here as well.
+/// The error for a request that matches no method. `rmcp` also reports known methods with invalid
+/// parameters this way.
 fn unhandled_request(method: &str) -> ErrorData {
     const KNOWN_METHODS: [&str; 8] = [
         "tools/list",
@@ -250,9 +256,10 @@ fn unhandled_request(method: &str) -> ErrorData {
         "prompts/get",
         "initialize",
     ];
-    match KNOWN_METHODS.contains(&method) {
-        true => ErrorData::invalid_params(format!("these are no parameters of `{method}`"), None),
-        false => method_not_found(method),
+    if KNOWN_METHODS.contains(&method) {
+        ErrorData::invalid_params(format!("these are no parameters of `{method}`"), None)
+    } else {
+        method_not_found(method)
     }
 }
 
@@ -264,7 +271,7 @@ fn method_not_found(method: &str) -> ErrorData {
     )
 }
 
-/// Whether a request says of itself that it is of a revision without a handshake.
+/// Whether a request declares a protocol revision without a handshake.
 fn is_stateless(context: &RequestContext<RoleServer>) -> bool {
     let revision = context.meta.protocol_version();
     revision.is_some_and(|revision| revision.as_str() >= ProtocolVersion::V_2026_07_28.as_str())

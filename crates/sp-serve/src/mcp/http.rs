@@ -1,4 +1,7 @@
-//! The same over HTTP: no session is kept, so that nothing grows with the number of clients.
+//! The streamable HTTP transport.
+//!
+//! It is stateless: no session outlives a request, so memory does not grow with the number of
+//! clients.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,24 +13,22 @@ use crate::mcp::backend::BackendProvider;
 use crate::mcp::handler::McpHandler;
 use crate::mcp::stdio::MAX_MESSAGE_BYTES;
 
-/// Answers requests.
-pub type McpEndpoint<D> = StreamableHttpService<McpHandler<D>, NeverSessionManager>;
+pub type McpEndpoint<P> = StreamableHttpService<McpHandler<P>, NeverSessionManager>;
 
-/// How a connection is kept open while something takes long.
+/// Interval of keep-alive events while a request runs.
 const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(15);
 
-/// Whom the door is open to. A page in a browser of this machine could ask as well, in the name of a server that it
-/// comes from; so hosts and origins are checked.
+/// Which clients an endpoint accepts. A web page in a browser on this machine could also send
+/// requests, so `Host` and `Origin` are checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum McpAccess {
-    /// Whoever asks this machine by its own name.
+    /// Requests to a loopback host name.
     Loopback,
-    /// Whoever was let in already, by a token.
+    /// Requests that were authenticated with a token; any host name is accepted.
     Authenticated,
 }
 
-/// The endpoint of a desk.
-pub fn endpoint<D: BackendProvider>(desk: Arc<D>, door: McpAccess) -> McpEndpoint<D> {
+pub fn endpoint<P: BackendProvider>(provider: Arc<P>, access: McpAccess) -> McpEndpoint<P> {
     const LOOPBACK: [&str; 3] = ["http://localhost:*", "http://127.0.0.1:*", "http://[::1]:*"];
     let config = StreamableHttpServerConfig::default()
         .with_legacy_session_mode(false)
@@ -35,11 +36,11 @@ pub fn endpoint<D: BackendProvider>(desk: Arc<D>, door: McpAccess) -> McpEndpoin
         .with_sse_keep_alive(Some(KEEP_ALIVE_INTERVAL))
         .with_max_request_body_bytes(MAX_MESSAGE_BYTES)
         .with_allowed_origins(LOOPBACK);
-    let config = match door {
+    let config = match access {
         McpAccess::Loopback => config,
         McpAccess::Authenticated => config.disable_allowed_hosts(),
     };
-    let server = McpHandler::new(desk);
+    let server = McpHandler::new(provider);
     StreamableHttpService::new(
         move || Ok(server.clone()),
         Arc::new(NeverSessionManager::default()),

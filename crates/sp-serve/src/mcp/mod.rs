@@ -1,11 +1,12 @@
-//! What Skillpack knows and does, for agents that ask for themselves: MCP over stdio and HTTP.
+//! MCP over stdio and HTTP: skills, context packs, packages and tools for agents.
 //!
 //! ```text
-//! transport ──▶ Server (methods, pages, marks) ──▶ Shelf (what there is) ──▶ engine, or a registry
+//! transport ──▶ McpHandler (methods, pages) ──▶ McpBackend ──▶ engine, or a registry
 //! ```
 //!
-//! No verb lives here alone: every tool calls the engine as a command does, and everything that is served can be
-//! had on the command line. What comes from files is data; nothing hidden in it reaches an agent unmarked.
+//! Every tool calls the engine the way a command does, so nothing is available only here. Text from
+//! files is data: it is quoted as such, and hidden characters in it are marked before an agent sees
+//! them.
 
 mod backend;
 mod cursor;
@@ -21,6 +22,9 @@ mod schema;
 pub(crate) mod serve_http;
 mod skills_extension;
 mod stdio;
+mod tool;
+mod tool_call;
+mod tool_set;
 mod tools;
 
 use std::sync::Arc;
@@ -39,25 +43,26 @@ pub use crate::mcp::http::{McpAccess, McpEndpoint, endpoint};
 pub use crate::mcp::local::{LocalBackend, LocalBackendSettings, SilentListener, WriteAccess};
 pub use crate::mcp::serve_http::{McpSettings, serve_mcp};
 pub use crate::mcp::stdio::{MAX_MESSAGE_BYTES, invalid_message_response};
-pub use crate::mcp::tools::{
-    McpTool, ToolCall, ToolEffect, ToolProgress, ToolReach, ToolSpec, common, knowledge,
-};
+pub use crate::mcp::tool::{McpTool, ToolEffect, ToolReach, ToolSpec};
+pub use crate::mcp::tool_call::{ToolCall, ToolProgress};
+pub use crate::mcp::tools::{common, knowledge};
 pub use rmcp::model::Extensions;
 
 use crate::mcp::stdio::LineTransport;
 
-/// Maximum time that a process spends on running requests after it was asked to stop.
+/// Maximum time to finish running requests at shutdown.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Serves one client that writes lines and reads lines, until its input has ended and every request has its response,
-/// until it closes the output, or until `shutdown` completes. On shutdown, running requests are cancelled.
-pub async fn serve_lines<D, R, W>(
-    desk: Arc<D>,
+/// Serves one client that sends and receives lines, until its input has ended and every request has
+/// its response, until it closes the output, or until `shutdown` completes. On shutdown, running
+/// requests are cancelled.
+pub async fn serve_lines<P, R, W>(
+    provider: Arc<P>,
     input: R,
     output: W,
     shutdown: impl Future<Output = ()>,
 ) where
-    D: BackendProvider,
+    P: BackendProvider,
     R: AsyncRead + Send + Unpin + 'static,
     W: AsyncWrite + Send + Unpin + 'static,
 {
@@ -65,7 +70,7 @@ pub async fn serve_lines<D, R, W>(
     let pending = transport.pending().clone();
     let mut shutdown = std::pin::pin!(shutdown);
     let running = tokio::select! {
-        running = start_session(McpHandler::new(desk), transport) => running,
+        running = start_session(McpHandler::new(provider), transport) => running,
         () = &mut shutdown => return,
     };
     let Some(running) = running else { return };
@@ -73,7 +78,7 @@ pub async fn serve_lines<D, R, W>(
     let mut ended = std::pin::pin!(running.waiting());
     tokio::select! {
         _ = &mut ended => {}
-        // Nobody waits for what a cancelled request is still doing.
+        // Do not wait for cancelled requests that are still running.
         () = pending.completed() => {}
         () = shutdown => {
             cancellation.cancel();
@@ -82,14 +87,14 @@ pub async fn serve_lines<D, R, W>(
     }
 }
 
-/// Waits for the message that starts a session. A message that cannot start one was answered, or needs no answer, so
-/// the next one is tried. Returns `None` if the connection ends before.
-async fn start_session<D, R, W>(
-    server: McpHandler<D>,
+/// Waits for the message that starts a session. A message that cannot start one was answered, or
+/// needs no answer, so the next one is tried. Returns `None` if the connection ends before that.
+async fn start_session<P, R, W>(
+    server: McpHandler<P>,
     transport: LineTransport<R, W>,
-) -> Option<RunningService<RoleServer, McpHandler<D>>>
+) -> Option<RunningService<RoleServer, McpHandler<P>>>
 where
-    D: BackendProvider,
+    P: BackendProvider,
     R: AsyncRead + Send + Unpin + 'static,
     W: AsyncWrite + Send + Unpin + 'static,
 {
@@ -101,8 +106,9 @@ where
     None
 }
 
-/// Serves this process's parent over stdin and stdout, until stdin ends or the process is asked to end.
-pub fn serve_stdio<D: BackendProvider>(desk: Arc<D>) -> std::io::Result<()> {
+/// Serves the parent process over stdin and stdout, until stdin ends or the process is asked to
+/// exit.
+pub fn serve_stdio<P: BackendProvider>(provider: Arc<P>) -> std::io::Result<()> {
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     runtime.block_on(async {
@@ -114,10 +120,10 @@ pub fn serve_stdio<D: BackendProvider>(desk: Arc<D>) -> std::io::Result<()> {
                 _ = interrupted.recv() => {}
             }
         };
-        serve_lines(desk, tokio::io::stdin(), tokio::io::stdout(), shutdown).await;
+        serve_lines(provider, tokio::io::stdin(), tokio::io::stdout(), shutdown).await;
         std::io::Result::Ok(())
     })?;
-    // A thread may still wait for stdin, and nobody waits for it.
+    // A thread may still be blocked on stdin; do not wait for it.
     runtime.shutdown_background();
     Ok(())
 }

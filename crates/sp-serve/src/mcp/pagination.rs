@@ -1,17 +1,17 @@
-//! How much comes at once, how a list goes on, and how long it may be kept.
+//! Page sizes, cache lifetimes, and pagination of lists that are in memory.
 
 use rmcp::ErrorData;
 
 use crate::mcp::cursor::{decode_cursor, encode_cursor, unknown_cursor};
 
-/// So many items a page has at the most.
+/// Maximum number of items per page.
 pub(crate) const PAGE_SIZE: usize = 100;
-/// What is listed or read may be kept so long: files change under our hands.
+/// How long clients may cache lists and contents, which change with the files.
 pub(crate) const TTL_MS: u64 = 2_000;
-/// What cannot change while the server runs may be kept so long.
+/// How long clients may cache what does not change while the server runs.
 pub(crate) const LONG_TTL_MS: u64 = 3_600_000;
 
-/// The page of some items behind a cursor, and the cursor of the next, if there is one.
+/// Returns the page after a cursor, and the cursor of the next page, if there is one.
 pub(crate) fn paginate<'a, T>(
     items: &'a [T],
     given: Option<&str>,

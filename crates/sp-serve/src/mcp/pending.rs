@@ -1,11 +1,12 @@
-//! What one connection still owes its client: requests without a response, and responses that are being written.
+//! Requests of a connection that have no response yet, and responses that are being written.
 //!
-//! A connection is complete once its input has ended and nothing is owed. Until then end of input is not reported to
-//! the service, since the service drops its pending work when the transport ends.
+//! A connection is complete once its input has ended and nothing is pending. Until then, the end of
+//! the input is not reported to the service, since the service drops its running requests when the
+//! transport ends.
 //!
 //! Invariants:
-//! - a request ID is in `in_flight` from the moment its line is read until its response is handed over for writing,
-//!   or until the client cancels it;
+//! - a request ID is in `in_flight` from the moment its line is read until its response is handed
+//!   over for writing, or until the client cancels it;
 //! - `writes` counts the messages that were handed over and are not yet flushed.
 
 use std::collections::HashSet;
@@ -28,7 +29,7 @@ struct PendingState {
 
 impl PendingState {
     fn is_complete(&self) -> bool {
-        // Nobody reads what would be written to a closed output, so nothing is owed any more.
+        // Nobody reads from a closed output, so nothing is pending.
         self.output_failed || (self.input_ended && self.in_flight.is_empty() && self.writes == 0)
     }
 }
@@ -52,8 +53,8 @@ impl PendingRequests {
         });
     }
 
-    /// Registers a message for writing, and the request that it answers as answered. The ID is free from here on,
-    /// since a client may use it again as soon as it has read the response.
+    /// Registers a message for writing, and marks the request that it answers as answered. The ID
+    /// is free from here on, since a client may reuse it as soon as it has read the response.
     pub(crate) fn begin_write(&self, answered: Option<&RequestId>) -> PendingWrite {
         self.0.send_modify(|state| {
             state.writes += 1;
@@ -97,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_connection_is_complete_when_the_input_has_ended_and_nothing_is_owed() {
+    fn a_connection_is_complete_when_the_input_has_ended_and_nothing_is_pending() {
         let pending = PendingRequests::new();
         let id = RequestId::Number(1);
         assert!(pending.begin(&id) && !pending.begin(&id));

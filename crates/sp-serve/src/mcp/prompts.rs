@@ -1,4 +1,4 @@
-//! Prompts: those of the context packs.
+//! Prompts, from the `prompts.md` files of context packs.
 
 use rmcp::ErrorData;
 use rmcp::model::{CacheScope, GetPromptResult, ListPromptsResult, Prompt, PromptMessage, Role};
@@ -10,7 +10,6 @@ use crate::mcp::backend::McpBackend;
 use crate::mcp::pagination::{TTL_MS, paginate};
 use crate::mcp::response::internal_error;
 
-/// A prompt of a pack, with the name by which it is asked for.
 struct NamedPrompt {
     name: String,
     title: String,
@@ -18,10 +17,10 @@ struct NamedPrompt {
     text: String,
 }
 
-/// Every prompt. Its name is made of its heading, and a number tells those apart that would be called the same.
-fn all_prompts<S: McpBackend>(shelf: &S) -> Result<Vec<NamedPrompt>, ErrorData> {
+/// Returns all prompts. Names are slugs of their headings, with a number where they collide.
+fn all_prompts<B: McpBackend>(backend: &B) -> Result<Vec<NamedPrompt>, ErrorData> {
     let mut found: Vec<NamedPrompt> = Vec::new();
-    for pack in shelf.context_packs().map_err(|e| internal_error(&e))? {
+    for pack in backend.context_packs().map_err(|e| internal_error(&e))? {
         let Some(text) =
             pack.files.get(PROMPTS_FILE).and_then(|bytes| std::str::from_utf8(bytes).ok())
         else {
@@ -42,7 +41,7 @@ fn all_prompts<S: McpBackend>(shelf: &S) -> Result<Vec<NamedPrompt>, ErrorData> 
     Ok(found)
 }
 
-/// The name, or the first with a number that nobody has.
+/// Appends the first number that makes the name unique, if it is taken.
 fn unique_name(base: String, is_taken: impl Fn(&str) -> bool) -> String {
     let numbered =
         (2..).map(|number: usize| format!("{base}-{number}")).find(|name| !is_taken(name));
@@ -56,13 +55,12 @@ fn slug(title: &str) -> String {
     if words.is_empty() { "prompt".into() } else { words.join("-").chars().take(64).collect() }
 }
 
-/// A page of prompts.
-pub(crate) fn list<S: McpBackend>(
-    shelf: &S,
+pub(crate) fn list<B: McpBackend>(
+    backend: &B,
     given: Option<&str>,
 ) -> Result<ListPromptsResult, ErrorData> {
-    let all = all_prompts(shelf)?;
-    let (page, next) = paginate(&all, given, |one| &one.name)?;
+    let all = all_prompts(backend)?;
+    let (page, next) = paginate(&all, given, |prompt| &prompt.name)?;
     let shown = |one: &NamedPrompt| {
         let about = format!("A prompt of the context pack `{}`", one.pack);
         Prompt::new(&one.name, Some(about), None).with_title(&one.title)
@@ -72,9 +70,8 @@ pub(crate) fn list<S: McpBackend>(
     Ok(result.with_ttl_ms(TTL_MS).with_cache_scope(CacheScope::Private))
 }
 
-/// A prompt.
-pub(crate) fn get<S: McpBackend>(shelf: &S, name: &str) -> Result<GetPromptResult, ErrorData> {
-    let found = all_prompts(shelf)?.into_iter().find(|one| one.name == name);
+pub(crate) fn get<B: McpBackend>(backend: &B, name: &str) -> Result<GetPromptResult, ErrorData> {
+    let found = all_prompts(backend)?.into_iter().find(|one| one.name == name);
     let found = found.ok_or_else(|| {
         ErrorData::invalid_params(format!("there is no prompt called `{}`", printable(name)), None)
     })?;
@@ -87,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn mc_04_no_two_prompts_have_one_name() {
+    fn mc_04_prompt_names_are_unique() {
         let mut names: Vec<String> = Vec::new();
         for title in ["A 2", "A", "A", "a!", "\u{3164}\u{3164}", "日本語"] {
             let name = unique_name(slug(title), |name| names.iter().any(|known| known == name));

@@ -1,4 +1,4 @@
-//! Resources: skills, context packs and their files, packages; each with a template.
+//! Resources: `SKILL.md` files, files of context packs, and packages.
 
 use rmcp::ErrorData;
 use rmcp::model::{
@@ -16,17 +16,15 @@ use crate::mcp::cursor::{decode_cursor, encode_cursor, unknown_cursor};
 use crate::mcp::pagination::{LONG_TTL_MS, PAGE_SIZE, TTL_MS};
 use crate::mcp::response::{internal_error, resource_contents};
 
-/// The media type of a folder.
 pub(crate) const DIRECTORY_MEDIA_TYPE: &str = "inode/directory";
-/// How the addresses of context packs and of packages start.
+/// URI schemes.
 pub(crate) const CONTEXT_PACK_SCHEME: &str = "context-pack://";
 pub(crate) const PACKAGE_SCHEME: &str = "ctxpkg://";
-/// In front of the keys of what is no skill, so that a cursor says where it stands.
+/// Marks cursors that point behind the skills. No skill path contains a line feed.
 const NON_SKILL_PREFIX: &str = "\n";
-/// A larger package is not read as a whole: `load_context` gives the best of it.
+/// Larger packages are only available through `load_context`.
 const MAX_PACKAGE_BYTES: u64 = 16 * 1024 * 1024;
 
-/// A skill as a resource: its `SKILL.md`.
 pub(crate) fn skill_resource(skill: &McpSkillEntry) -> Resource {
     let text = |field: &str| {
         hidden::mark(skill.frontmatter.get(field).and_then(Value::as_str).unwrap_or_default())
@@ -40,12 +38,10 @@ pub(crate) fn skill_resource(skill: &McpSkillEntry) -> Resource {
         .with_size(size)
 }
 
-/// Where a file of a context pack is read.
 pub(crate) fn context_pack_uri(id: &str, file: &str) -> String {
     format!("{CONTEXT_PACK_SCHEME}{id}/{}", percent_encode(file))
 }
 
-/// Where a package is read.
 pub(crate) fn package_uri(name: &str, version: &str) -> String {
     format!(
         "{PACKAGE_SCHEME}{}/{}",
@@ -74,16 +70,16 @@ fn package_resource(package: &McpPackageSummary) -> Resource {
     .with_size(package.size)
 }
 
-/// A page of resources: the skills first, then the files of context packs, then packages.
-pub(crate) fn list<S: McpBackend>(
-    shelf: &S,
+/// Returns a page of resources: first the skills, then the files of context packs, then packages.
+pub(crate) fn list<B: McpBackend>(
+    backend: &B,
     given: Option<&str>,
 ) -> Result<ListResourcesResult, ErrorData> {
     let after = decode_cursor(given)?;
     let in_rest = after.as_deref().and_then(|key| key.strip_prefix(NON_SKILL_PREFIX));
     let (mut resources, mut next) = (Vec::new(), None);
     if in_rest.is_none() {
-        let page = shelf
+        let page = backend
             .skills(after.as_deref(), PAGE_SIZE)
             .map_err(|e| internal_error(&e))?
             .ok_or_else(unknown_cursor)?;
@@ -91,7 +87,7 @@ pub(crate) fn list<S: McpBackend>(
         next = page.next;
     }
     if next.is_none() {
-        let rest = non_skill_resources(shelf)?;
+        let rest = non_skill_resources(backend)?;
         let start = match in_rest.filter(|uri| !uri.is_empty()) {
             None => 0,
             Some(uri) => rest.iter().position(|one| one.uri == uri).ok_or_else(unknown_cursor)? + 1,
@@ -108,10 +104,9 @@ pub(crate) fn list<S: McpBackend>(
     Ok(result.with_ttl_ms(TTL_MS).with_cache_scope(CacheScope::Private))
 }
 
-/// Everything but skills.
-fn non_skill_resources<S: McpBackend>(shelf: &S) -> Result<Vec<Resource>, ErrorData> {
-    let packs = shelf.context_packs().map_err(|e| internal_error(&e))?;
-    let packages = shelf.packages().map_err(|e| internal_error(&e))?;
+fn non_skill_resources<B: McpBackend>(backend: &B) -> Result<Vec<Resource>, ErrorData> {
+    let packs = backend.context_packs().map_err(|e| internal_error(&e))?;
+    let packages = backend.packages().map_err(|e| internal_error(&e))?;
     Ok(packs
         .iter()
         .flat_map(|pack| context_pack_resources(pack))
@@ -119,7 +114,7 @@ fn non_skill_resources<S: McpBackend>(shelf: &S) -> Result<Vec<Resource>, ErrorD
         .collect())
 }
 
-/// How addresses are made.
+/// The URI templates.
 pub(crate) fn templates() -> ListResourceTemplatesResult {
     let template = |uri: &str, name: &str, about: &str, mime: Option<&str>| {
         let template = ResourceTemplate::new(uri, name).with_description(about);
@@ -151,9 +146,8 @@ pub(crate) fn templates() -> ListResourceTemplatesResult {
         .with_cache_scope(CacheScope::Public)
 }
 
-/// Reads a resource.
-pub(crate) fn read<S: McpBackend>(shelf: &S, uri: &str) -> Result<ReadResourceResult, ErrorData> {
-    let (path, bytes) = read_bytes(shelf, uri)?.ok_or_else(|| {
+pub(crate) fn read<B: McpBackend>(backend: &B, uri: &str) -> Result<ReadResourceResult, ErrorData> {
+    let (path, bytes) = read_bytes(backend, uri)?.ok_or_else(|| {
         ErrorData::resource_not_found(
             not_served_message(uri),
             Some(serde_json::json!({ "uri": uri })),
@@ -163,19 +157,19 @@ pub(crate) fn read<S: McpBackend>(shelf: &S, uri: &str) -> Result<ReadResourceRe
     Ok(result.with_ttl_ms(TTL_MS).with_cache_scope(CacheScope::Private))
 }
 
-/// What stands at an address, with the path that tells what it is.
-pub(crate) fn read_bytes<S: McpBackend>(
-    shelf: &S,
+/// Reads the resource at a URI. Also returns a path that determines its media type.
+pub(crate) fn read_bytes<B: McpBackend>(
+    backend: &B,
     uri: &str,
 ) -> Result<Option<(String, Vec<u8>)>, ErrorData> {
     if let Some(path) = parse_skill_uri(uri) {
-        let file = shelf.skill_file(&path).map_err(|e| internal_error(&e))?;
+        let file = backend.skill_file(&path).map_err(|e| internal_error(&e))?;
         return Ok(file.map(|bytes| (path.as_str().to_owned(), bytes)));
     }
     if let Some((id, file)) =
         uri.strip_prefix(CONTEXT_PACK_SCHEME).and_then(|rest| rest.split_once('/'))
     {
-        let pack = shelf.context_pack(id).map_err(|e| internal_error(&e))?;
+        let pack = backend.context_pack(id).map_err(|e| internal_error(&e))?;
         let file = percent_decode(file).unwrap_or_default();
         return Ok(pack.and_then(|pack| pack.files.get(&file).cloned()).map(|bytes| (file, bytes)));
     }
@@ -186,7 +180,7 @@ pub(crate) fn read_bytes<S: McpBackend>(
     else {
         return Ok(None);
     };
-    let found = shelf.find_package(&name, &version).map_err(|e| internal_error(&e))?;
+    let found = backend.find_package(&name, &version).map_err(|e| internal_error(&e))?;
     let Some(package) = found else { return Ok(None) };
     if package.size > MAX_PACKAGE_BYTES {
         let message = format!(
@@ -196,6 +190,6 @@ pub(crate) fn read_bytes<S: McpBackend>(
         return Err(ErrorData::invalid_params(message, None));
     }
     let text =
-        shelf.package_text(&package.name, &package.version).map_err(|e| internal_error(&e))?;
+        backend.package_text(&package.name, &package.version).map_err(|e| internal_error(&e))?;
     Ok(text.map(|text| ("package.ctxpkg".into(), text.into_bytes())))
 }

@@ -1,5 +1,5 @@
-//! Schemas of tools as every client reads them: no references, no types that may be several, no numbers with a
-//! format. What is optional is simply not required, and never null.
+//! JSON Schemas of tools, restricted to what all clients understand: no references, no union types,
+//! no number formats. Optional members are not required and never null.
 
 use std::sync::Arc;
 
@@ -9,7 +9,6 @@ use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value};
 use sp_engine::hidden::mark;
 
-/// The schema of a type.
 pub(crate) fn schema_of<T: JsonSchema>() -> Arc<JsonObject> {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
         settings.inline_subschemas = true;
@@ -37,7 +36,7 @@ fn simplify(schema: &mut Value) {
             }
             for (key, value) in object.iter_mut() {
                 match (key.as_str(), value) {
-                    // What stands here are names of members, whatever they are called.
+                    // Keys here are member names, not keywords.
                     ("properties", Value::Object(members)) => {
                         members.values_mut().for_each(simplify)
                     }
@@ -50,7 +49,7 @@ fn simplify(schema: &mut Value) {
     }
 }
 
-/// `["integer", "null"]` is an integer, and so is what is one of an integer and null.
+/// Replaces `["integer", "null"]`, and `anyOf` an integer and null, by an integer.
 fn remove_null(object: &mut Map<String, Value>) {
     if let Some(Value::Array(types)) = object.get_mut("type") {
         types.retain(|one| one != "null");
@@ -76,7 +75,7 @@ fn remove_null(object: &mut Map<String, Value>) {
     }
 }
 
-/// A value without members that are null, as its schema has it, and with nothing hidden in its texts.
+/// Removes members that are null, as the schemas require, and marks hidden characters in strings.
 pub(crate) fn clean_value(value: Value) -> Value {
     match value {
         Value::Object(object) => Value::Object(
@@ -112,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn mc_06_schemas_are_plain() {
+    fn mc_06_schemas_have_no_unions_or_references() {
         let schema = serde_json::to_value(&*schema_of::<Outer>()).unwrap();
         let text = schema.to_string();
         for odd in ["null", "$ref", "$defs", "anyOf", "format", "$schema"] {
@@ -124,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn mc_06_what_is_null_is_left_out() {
+    fn mc_06_null_members_are_removed() {
         let value = serde_json::json!({"a": null, "b": [{"c": null, "d": 1}], "e": "x\u{202e}y"});
         let cleaned = clean_value(value);
         assert_eq!(cleaned["b"], serde_json::json!([{"d": 1}]));

@@ -1,4 +1,4 @@
-//! MCP over HTTP, as `sp mcp --http` serves it.
+//! `sp mcp --http`: the HTTP server around an MCP endpoint.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -21,39 +21,36 @@ use crate::mcp::backend::BackendProvider;
 use crate::mcp::http::{McpAccess, McpEndpoint, endpoint};
 use crate::mcp::stdio::{MAX_MESSAGE_BYTES, invalid_message_response};
 
-/// The path at which MCP is spoken.
 pub(crate) const MCP_PATH: &str = "/mcp";
-/// How many requests are answered at once; the others wait.
+/// Further requests wait.
 const MAX_CONCURRENT_REQUESTS: usize = 256;
-/// How long a request may take to come.
+/// Maximum time to receive a request.
 const READ_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How MCP is served over HTTP.
 pub struct McpSettings {
-    /// Where it listens.
     pub listen: SocketAddr,
-    /// What opens it; without one only this machine may ask.
+    /// The required bearer token; without one, only loopback requests are accepted.
     pub token: Option<String>,
 }
 
-/// Serves a desk until it is told to stop.
-pub fn serve_mcp<D: BackendProvider>(
+/// Serves MCP until SIGINT or SIGTERM. Calls `started` with the address once it listens.
+pub fn serve_mcp<P: BackendProvider>(
     settings: &McpSettings,
-    desk: Arc<D>,
+    provider: Arc<P>,
     started: impl FnOnce(SocketAddr),
 ) -> Result<(), ServeError> {
-    let door = match &settings.token {
+    let access = match &settings.token {
         None => McpAccess::Loopback,
         Some(_) => McpAccess::Authenticated,
     };
-    let endpoint = endpoint(desk, door);
-    let wanted = settings.token.as_deref().map(|token| Digest::of(token.as_bytes()));
+    let endpoint = endpoint(provider, access);
+    let token_hash = settings.token.as_deref().map(|token| Digest::of(token.as_bytes()));
     let router = Router::new()
         .route(
             MCP_PATH,
             any(async move |request: Request| handle_request(&endpoint, request).await),
         )
-        .layer(from_fn_with_state(wanted, require_token))
+        .layer(from_fn_with_state(token_hash, require_token))
         .layer(GlobalConcurrencyLimitLayer::new(MAX_CONCURRENT_REQUESTS));
     let runtime =
         tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(ServeError::Io)?;
@@ -67,9 +64,10 @@ pub fn serve_mcp<D: BackendProvider>(
     })
 }
 
-/// Asks an endpoint. What is no message is refused as JSON-RPC asks, where the endpoint would say so in a text.
-pub(crate) async fn handle_request<D: BackendProvider>(
-    endpoint: &McpEndpoint<D>,
+/// Passes a request to an endpoint. An invalid message gets a JSON-RPC error, where the endpoint
+/// would respond with plain text.
+pub(crate) async fn handle_request<P: BackendProvider>(
+    endpoint: &McpEndpoint<P>,
     request: Request,
 ) -> Response {
     let (parts, body) = request.into_parts();
@@ -85,30 +83,32 @@ pub(crate) async fn handle_request<D: BackendProvider>(
     };
     let response =
         endpoint.handle(Request::from_parts(parts, Body::from(bytes.clone()))).await.map(Body::new);
-    let told = (response.status() == StatusCode::UNSUPPORTED_MEDIA_TYPE)
+    let error = (response.status() == StatusCode::UNSUPPORTED_MEDIA_TYPE)
         .then(|| invalid_message_response(&bytes))
         .flatten();
-    match told {
-        Some(told) => (StatusCode::BAD_REQUEST, [(header::CONTENT_TYPE, "application/json")], told)
-            .into_response(),
+    match error {
+        Some(error) => {
+            (StatusCode::BAD_REQUEST, [(header::CONTENT_TYPE, "application/json")], error)
+                .into_response()
+        }
         None => response,
     }
 }
 
-/// Lets nobody in without the token, if there is one. Hashes are compared, which tell nothing by their time.
+/// Rejects requests without the token, if there is one. Compares hashes, so that timing reveals
+/// nothing.
 async fn require_token(
-    Extracted(wanted): Extracted<Option<Digest>>,
+    Extracted(expected): Extracted<Option<Digest>>,
     request: Request,
     next: Next,
 ) -> Response {
     let given = bearer_token(request.headers()).flatten().map(|token| Digest::of(token.as_bytes()));
-    if wanted.is_some_and(|wanted| given != Some(wanted)) {
+    if expected.is_some_and(|expected| given != Some(expected)) {
         return unauthorized_response();
     }
     next.run(request).await
 }
 
-/// What whoever has no token is told.
 fn unauthorized_response() -> Response {
     let mut response = (StatusCode::UNAUTHORIZED, "a token is needed: `Authorization: Bearer …`\n")
         .into_response();

@@ -19,10 +19,8 @@ use crate::mcp::pagination::{PAGE_SIZE, TTL_MS, paginate};
 use crate::mcp::resources::{DIRECTORY_MEDIA_TYPE, skill_resource};
 use crate::mcp::response::internal_error;
 
-/// The methods of the extension.
 pub(crate) const METHODS: [&str; 3] = ["skills/list", "skills/get", "resources/directory/read"];
 
-/// That the extension is here.
 pub(crate) fn capability() -> ExtensionCapabilities {
     let mut extensions = ExtensionCapabilities::new();
     let settings = json!({ "directoryRead": true });
@@ -37,32 +35,32 @@ struct SkillsExtensionParams {
     cursor: Option<String>,
 }
 
-/// Answers one of the methods; none if it is another one.
-pub(crate) fn handle_method<S: McpBackend>(
-    shelf: &S,
+/// Handles a method of the extension. Returns `None` for other methods.
+pub(crate) fn handle_method<B: McpBackend>(
+    backend: &B,
     method: &str,
     params: Option<Value>,
 ) -> Option<Result<Value, ErrorData>> {
-    let asked: Result<SkillsExtensionParams, ErrorData> = match params {
+    let params: Result<SkillsExtensionParams, ErrorData> = match params {
         None | Some(Value::Null) => Ok(SkillsExtensionParams::default()),
         Some(params) => serde_json::from_value(params)
             .map_err(|e| ErrorData::invalid_params(printable(&e.to_string()).into_owned(), None)),
     };
-    let answer: fn(&S, &SkillsExtensionParams) -> Result<Value, ErrorData> = match method {
+    let handle: fn(&B, &SkillsExtensionParams) -> Result<Value, ErrorData> = match method {
         "skills/list" => list_skills,
         "skills/get" => get_skill,
         "resources/directory/read" => read_directory,
         _ => return None,
     };
-    Some(asked.and_then(|asked| answer(shelf, &asked)))
+    Some(params.and_then(|params| handle(backend, &params)))
 }
 
-fn list_skills<S: McpBackend>(
-    shelf: &S,
-    asked: &SkillsExtensionParams,
+fn list_skills<B: McpBackend>(
+    backend: &B,
+    params: &SkillsExtensionParams,
 ) -> Result<Value, ErrorData> {
-    let after = decode_cursor(asked.cursor.as_deref())?;
-    let page = shelf
+    let after = decode_cursor(params.cursor.as_deref())?;
+    let page = backend
         .skills(after.as_deref(), PAGE_SIZE)
         .map_err(|e| internal_error(&e))?
         .ok_or_else(unknown_cursor)?;
@@ -76,12 +74,18 @@ fn list_skills<S: McpBackend>(
     Ok(answer)
 }
 
-fn get_skill<S: McpBackend>(shelf: &S, asked: &SkillsExtensionParams) -> Result<Value, ErrorData> {
-    let uri = required_uri(asked)?;
+fn get_skill<B: McpBackend>(
+    backend: &B,
+    params: &SkillsExtensionParams,
+) -> Result<Value, ErrorData> {
+    let uri = required_uri(params)?;
     let suffix = format!("/{SKILL_FILE}");
     let path = parse_skill_uri(uri).filter(|path| path.as_str().ends_with(&suffix));
-    let found =
-        path.map(|path| shelf.skill(&path)).transpose().map_err(|e| internal_error(&e))?.flatten();
+    let found = path
+        .map(|path| backend.skill(&path))
+        .transpose()
+        .map_err(|e| internal_error(&e))?
+        .flatten();
     let skill = found
         .filter(|skill| parse_skill_uri(&skill.uri) == parse_skill_uri(uri))
         .ok_or_else(|| not_served_error(uri))?;
@@ -90,18 +94,20 @@ fn get_skill<S: McpBackend>(shelf: &S, asked: &SkillsExtensionParams) -> Result<
     )
 }
 
-fn read_directory<S: McpBackend>(
-    shelf: &S,
-    asked: &SkillsExtensionParams,
+fn read_directory<B: McpBackend>(
+    backend: &B,
+    params: &SkillsExtensionParams,
 ) -> Result<Value, ErrorData> {
-    let uri = required_uri(asked)?;
+    let uri = required_uri(params)?;
     let path = parse_skill_uri(uri).ok_or_else(|| not_served_error(uri))?;
-    let skill =
-        shelf.skill(&path).map_err(|e| internal_error(&e))?.ok_or_else(|| not_served_error(uri))?;
+    let skill = backend
+        .skill(&path)
+        .map_err(|e| internal_error(&e))?
+        .ok_or_else(|| not_served_error(uri))?;
     let children = children(&skill, path.as_str()).ok_or_else(|| {
         ErrorData::invalid_params(format!("`{}` is not a directory", printable(uri)), None)
     })?;
-    let (page, next) = paginate(&children, asked.cursor.as_deref(), |one| &one.uri)?;
+    let (page, next) = paginate(&children, params.cursor.as_deref(), |resource| &resource.uri)?;
     let mut answer = json!({ "resultType": "complete", "resources": page, "ttlMs": TTL_MS, "cacheScope": "private" });
     if let Some(next) = next {
         answer["nextCursor"] = next.into();
@@ -109,7 +115,8 @@ fn read_directory<S: McpBackend>(
     Ok(answer)
 }
 
-/// An entry, to the letter. Hosts hold it against the file, so what is hidden in it stays, and it is said.
+/// Returns an entry as JSON. Hosts compare it with the file, so hidden characters stay in it and
+/// are reported in `_meta`.
 fn entry_json(skill: &McpSkillEntry) -> Value {
     let mut entry = json!(skill);
     let text = entry["frontmatter"].to_string();
@@ -120,7 +127,7 @@ fn entry_json(skill: &McpSkillEntry) -> Value {
     entry
 }
 
-/// What lies directly in a folder of a skill; none if it is no folder of it.
+/// Returns the direct children of a folder of a skill, or `None` if the skill has no such folder.
 fn children(skill: &McpSkillEntry, folder: &str) -> Option<Vec<Resource>> {
     let below = format!("{folder}/");
     let mut dirs = BTreeSet::new();
@@ -150,8 +157,8 @@ fn children(skill: &McpSkillEntry, folder: &str) -> Option<Vec<Resource>> {
     (!children.is_empty()).then_some(children)
 }
 
-fn required_uri(asked: &SkillsExtensionParams) -> Result<&str, ErrorData> {
-    asked.uri.as_deref().ok_or_else(|| ErrorData::invalid_params("`uri` is missing", None))
+fn required_uri(params: &SkillsExtensionParams) -> Result<&str, ErrorData> {
+    params.uri.as_deref().ok_or_else(|| ErrorData::invalid_params("`uri` is missing", None))
 }
 
 fn not_served_error(uri: &str) -> ErrorData {

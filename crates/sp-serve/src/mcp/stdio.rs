@@ -1,7 +1,8 @@
-//! Lines of JSON in and out. A line that is no message is answered as JSON-RPC asks, and nothing ends because of it.
+//! The stdio transport: one JSON-RPC message per line.
 //!
-//! The service ends when [`Lines::receive`] returns `None`, and drops the requests that it is working on. So the end of
-//! the input is held back until every request that was read has its response written: see [`Pending`].
+//! An invalid line gets a JSON-RPC error and does not end the connection. The service drops its
+//! running requests when [`LineTransport::receive`](Transport::receive) returns `None`, so the end
+//! of the input is held back until every request has its response: see [`PendingRequests`].
 
 use std::io;
 use std::sync::Arc;
@@ -19,10 +20,11 @@ use tokio::sync::Mutex;
 
 use crate::mcp::pending::PendingRequests;
 
-/// A message has so many bytes at the most.
+/// Maximum size of a message.
 pub const MAX_MESSAGE_BYTES: usize = 4 * 1024 * 1024;
 
-/// The transport of one client. Clones share the connection, so that a handshake that failed can be tried again.
+/// The transport of one client. Clones share the connection, so that a failed handshake can be
+/// retried.
 pub(crate) struct LineTransport<R, W> {
     input: Arc<Mutex<LineReader<R>>>,
     output: Arc<Mutex<W>>,
@@ -39,17 +41,16 @@ impl<R, W> Clone for LineTransport<R, W> {
     }
 }
 
-/// Reads lines of bounded length. A read that is given up loses nothing.
+/// Reads lines of bounded length. Cancel safe.
 struct LineReader<R> {
     input: BufReader<R>,
-    /// What was read of the next line.
+    /// The part of the next line that was read so far.
     line: Vec<u8>,
-    /// Whether the line exceeds [`MOST_BYTES`], so that the rest of it is skipped.
+    /// Whether the line exceeds [`MAX_MESSAGE_BYTES`], so that the rest of it is skipped.
     too_long: bool,
     ended: bool,
 }
 
-/// What came in.
 enum IncomingLine {
     Message(Box<ClientJsonRpcMessage>),
     Invalid(ErrorData, Option<RequestId>),
@@ -57,25 +58,28 @@ enum IncomingLine {
 }
 
 impl<R: AsyncRead + Unpin> LineReader<R> {
-    /// Reads the next line. Returns `None` at the end of the input; the last line needs no line feed.
+    /// Reads the next line. Returns `None` at the end of the input. The last line needs no line
+    /// feed.
     async fn next(&mut self) -> Option<IncomingLine> {
         while !self.ended {
-            // An input that cannot be read any further has ended.
-            let here = self.input.fill_buf().await.unwrap_or_default();
-            self.ended = here.is_empty();
-            let end = here.iter().position(|byte| *byte == b'\n');
-            let taken = end.unwrap_or(here.len());
-            self.too_long |= self.line.len() + taken > MAX_MESSAGE_BYTES;
-            match self.too_long {
-                true => self.line.clear(),
-                false => self.line.extend_from_slice(&here[..taken]),
+            // Treat a read error as the end of the input.
+            let buffer = self.input.fill_buf().await.unwrap_or_default();
+            self.ended = buffer.is_empty();
+            let end = buffer.iter().position(|byte| *byte == b'\n');
+            let length = end.unwrap_or(buffer.len());
+            self.too_long |= self.line.len() + length > MAX_MESSAGE_BYTES;
+            if self.too_long {
+                self.line.clear();
+            } else {
+                self.line.extend_from_slice(&buffer[..length]);
             }
-            self.input.consume(taken + usize::from(end.is_some()));
+            self.input.consume(length + usize::from(end.is_some()));
             if end.is_some() || self.ended {
                 let line = std::mem::take(&mut self.line);
-                return Some(match std::mem::take(&mut self.too_long) {
-                    true => IncomingLine::Invalid(message_too_long(), None),
-                    false => parse_line(&line),
+                return Some(if std::mem::take(&mut self.too_long) {
+                    IncomingLine::Invalid(message_too_long(), None)
+                } else {
+                    parse_line(&line)
                 });
             }
         }
@@ -101,12 +105,11 @@ impl<R, W: AsyncWrite + Send + Unpin + 'static> LineTransport<R, W> {
         }
     }
 
-    /// What this connection still owes its client.
     pub(crate) fn pending(&self) -> &PendingRequests {
         &self.pending
     }
 
-    /// Registers a message, and the request that it answers, at once; it is written when the future runs.
+    /// Registers a message and the request that it answers at once; the future writes it.
     fn write(
         &self,
         message: ServerJsonRpcMessage,
@@ -124,7 +127,8 @@ impl<R, W: AsyncWrite + Send + Unpin + 'static> LineTransport<R, W> {
         }
     }
 
-    /// Keeps account of a message that was read. Returns the error that answers it if it cannot be passed on.
+    /// Registers a message that was read. Returns an error and the ID to report it for if the
+    /// message cannot be passed on.
     fn track_message(&self, message: &ClientJsonRpcMessage) -> Option<(ErrorData, RequestId)> {
         match message {
             JsonRpcMessage::Request(request) if !self.pending.begin(&request.id) => {
@@ -161,7 +165,7 @@ fn message_too_long() -> ErrorData {
     ErrorData::invalid_request(format!("a message has {MAX_MESSAGE_BYTES} bytes at the most"), None)
 }
 
-/// Reads a line. What is JSON but no message is refused with the id that it has.
+/// Parses a line. An invalid message is reported for its ID, if it has one.
 fn parse_line(line: &[u8]) -> IncomingLine {
     if line.iter().all(u8::is_ascii_whitespace) {
         return IncomingLine::Ignored;
@@ -181,22 +185,22 @@ fn parse_line(line: &[u8]) -> IncomingLine {
         );
     }
     let id = value.get("id").and_then(|id| serde_json::from_value(id.clone()).ok());
-    // A notification gets no answer, whatever is wrong with it.
-    match value.get("method").is_some() && value.get("id").is_none() {
-        true => IncomingLine::Ignored,
-        false => IncomingLine::Invalid(
-            ErrorData::invalid_request("this is no message of JSON-RPC 2.0", None),
-            id,
-        ),
+    // JSON-RPC forbids responses to notifications, even to invalid ones.
+    if value.get("method").is_some() && value.get("id").is_none() {
+        return IncomingLine::Ignored;
     }
+    IncomingLine::Invalid(
+        ErrorData::invalid_request("this is no message of JSON-RPC 2.0", None),
+        id,
+    )
 }
 
-/// What a body that is no message is answered, as JSON-RPC asks; none if it is one.
+/// Returns the JSON-RPC error for a request body, or `None` if the body is a valid message.
 pub fn invalid_message_response(body: &[u8]) -> Option<Vec<u8>> {
     let (error, id) = match parse_line(body) {
         IncomingLine::Message(_) => return None,
         IncomingLine::Invalid(error, id) => (error, id),
-        // Over HTTP everything is answered.
+        // Every HTTP request gets a response.
         IncomingLine::Ignored => {
             (ErrorData::invalid_request("this is no message of JSON-RPC 2.0", None), None)
         }
@@ -239,8 +243,8 @@ where
                     Some((error, id)) => (error, Some(id)),
                 },
             };
-            // This future may be dropped at any time, and half a line must not be written. The ID may be that of
-            // another request, which still gets its own response.
+            // This future may be dropped at any time, and a line must not be written halfway. The
+            // ID may belong to another request, which still gets its own response.
             tokio::spawn(self.write(ServerJsonRpcMessage::error(error, id), None));
         }
     }

@@ -1,8 +1,9 @@
-//! Copies a registry, also one that runs: that is how it is backed up, and how a backup becomes a registry again.
+//! Copies a registry, for backup and restore. The registry may be running.
 //!
-//! First a snapshot of what it knows, then the bytes that the snapshot names. Bytes are stored before anything speaks
-//! of them and are never removed, so all of them are there. The snapshot gets its name last: a folder with
-//! `registry.db` in it is whole.
+//! The copy starts with a snapshot of the database and continues with the objects that the snapshot
+//! refers to. Objects are stored before metadata refers to them and are never removed, so all of
+//! them exist. The database is renamed into place last: a directory that contains `registry.db` is
+//! complete.
 
 use std::path::{Path, PathBuf};
 
@@ -14,22 +15,20 @@ use crate::registry::object_store::{INCOMING_DIR, OBJECTS_DIR, ObjectStore};
 
 const PARTIAL_DATABASE_FILE: &str = "registry.db.part";
 
-/// Why a registry cannot be copied.
 #[derive(Debug, Error)]
 pub enum RegistryCopyError {
-    /// There is none.
     #[error("there is no registry with SQLite in `{}`", .0.display())]
     NoRegistry(PathBuf),
-    /// There is something where the copy is to be.
+    /// The target directory is not empty.
     #[error("`{}` is not empty", .0.display())]
     TargetNotEmpty(PathBuf),
-    /// What it knows cannot be read, or not be written.
+    /// The database cannot be read or written.
     #[error("cannot copy what the registry knows")]
     Database(#[source] Box<dyn std::error::Error + Send + Sync>),
-    /// Bytes that it knows of are gone.
+    /// An object that the database refers to.
     #[error("the bytes `{0}` are missing")]
     MissingObject(String),
-    /// A file cannot be read, or not be written; or it is not what was stored.
+    /// An object cannot be read or written, or has another digest.
     #[error("cannot copy the bytes of packages")]
     File(#[from] FileError),
 }
@@ -40,16 +39,15 @@ impl From<MetadataError> for RegistryCopyError {
     }
 }
 
-/// What was copied.
 pub struct RegistryCopySummary {
-    /// How many packages' bytes.
+    /// Number of objects.
     pub objects: u64,
-    /// How many they are.
+    /// Total size of the objects.
     pub bytes: u64,
 }
 
-/// Copies a registry into a folder that is empty or not there. Every digest is verified. If that fails, the folder
-/// is as it was.
+/// Copies a registry into a directory that is empty or missing, and verifies every digest. On
+/// failure, the directory is left empty.
 pub fn copy_registry(from: &Path, to: &Path) -> Result<RegistryCopySummary, RegistryCopyError> {
     let nothing = || RegistryCopyError::NoRegistry(from.into());
     let source = Dir::open(from).map_err(|_| nothing())?;
@@ -93,7 +91,7 @@ fn copy_into(from: &Path, target: &Dir) -> Result<RegistryCopySummary, RegistryC
     Ok(copied)
 }
 
-/// The digests of all that a registry knows of.
+/// The digests of all objects that the database refers to.
 fn referenced_digests(database: &Path) -> Result<Vec<Digest>, MetadataError> {
     MetadataStore::open_file(database)?
         .with_blocking(crate::registry::metadata::Database::referenced_digests)

@@ -1,6 +1,6 @@
-//! The skills of public packages, as other installers look for them: indexes, and what is fetched by them.
+//! Indexes of the skills in public packages, in the formats of other installers.
 //!
-//! A package never changes, so what it offers is worked out once.
+//! A package never changes, so its skills are read once, as long as it is the latest version.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,10 +16,10 @@ use sp_tree::{Digest, LoadedTree};
 use crate::registry::metadata::LatestVersion;
 use crate::registry::published_skills::PublishedSkills;
 
-/// An index with more skills than this is of no use to anybody.
+/// Maximum number of skills in an index.
 const MAX_SKILLS: usize = 10_000;
 
-/// What is offered now, and what is remembered of it.
+/// The current indexes, and the skills of the packages in them.
 #[derive(Default)]
 pub(crate) struct DiscoveryCache {
     state: Mutex<DiscoveryCacheState>,
@@ -27,13 +27,13 @@ pub(crate) struct DiscoveryCache {
 
 #[derive(Default)]
 struct DiscoveryCacheState {
-    /// What each package offers; only of packages that are offered now.
+    /// Only of packages in the current indexes.
     skills_by_package: HashMap<Digest, Arc<[DiscoverableSkill]>>,
-    /// What was made of which packages.
+    /// The packages that the indexes were built from, and the indexes.
     current: Option<(Vec<LatestVersion>, Arc<DiscoveryIndexes>)>,
 }
 
-/// The indexes, and which skill of which package each name means.
+/// The indexes, and the package and path of each skill by its name.
 pub(crate) struct DiscoveryIndexes {
     pub index: Bytes,
     pub legacy: Bytes,
@@ -41,8 +41,8 @@ pub(crate) struct DiscoveryIndexes {
 }
 
 impl DiscoveryCache {
-    /// The indexes of these packages. It reads packages that it does not know, one after another, and whoever
-    /// comes meanwhile waits for that instead of doing it again.
+    /// Returns the indexes of these packages. Reads packages that are not cached; concurrent calls
+    /// wait for that instead of repeating it.
     pub(crate) fn indexes_for(
         &self,
         skills: &PublishedSkills,
@@ -54,7 +54,7 @@ impl DiscoveryCache {
         }
         let mut offered = HashMap::new();
         for package in &packages {
-            // One that cannot be read any more offers nothing.
+            // A package that cannot be read has no skills.
             let offers = || {
                 skills
                     .get(&package.digest)
@@ -73,7 +73,7 @@ impl DiscoveryCache {
 }
 
 impl DiscoveryIndexes {
-    /// The files of the skill that a name means, given to whoever looks at them.
+    /// Calls `look` with the files of a skill.
     fn with_skill_files<T>(
         &self,
         skills: &PublishedSkills,
@@ -85,12 +85,12 @@ impl DiscoveryIndexes {
         skills.iter().find(|(one, _)| one == path).and_then(|(_, content)| look(content))
     }
 
-    /// The zip of a skill.
+    /// Returns a skill as a zip.
     pub(crate) fn archive(&self, skills: &PublishedSkills, name: &str) -> Option<Vec<u8>> {
         self.with_skill_files(skills, name, |content| Some(build_artifact(content)?.1))
     }
 
-    /// A file of a skill, by its path in it.
+    /// Returns a file of a skill by its path.
     pub(crate) fn file(
         &self,
         skills: &PublishedSkills,
@@ -106,15 +106,15 @@ fn index_packages(
 ) -> DiscoveryIndexes {
     let mut skills: Vec<(RegistryPackageName, &Digest, &DiscoverableSkill)> = Vec::new();
     for package in packages {
-        let Ok(place) = RegistryPackageName::new(&package.namespace, &package.name) else {
+        let Ok(name) = RegistryPackageName::new(&package.namespace, &package.name) else {
             continue;
         };
         let own = offered.get(&package.digest).into_iter().flat_map(|skills| skills.iter());
-        skills.extend(own.map(|skill| (place.clone(), &package.digest, skill)));
+        skills.extend(own.map(|skill| (name.clone(), &package.digest, skill)));
     }
     skills.truncate(MAX_SKILLS);
     let claims: Vec<(&RegistryPackageName, &DiscoverableSkill)> =
-        skills.iter().map(|(place, _, skill)| (place, *skill)).collect();
+        skills.iter().map(|(name, _, skill)| (name, *skill)).collect();
     let named = assign_names(&claims)
         .into_iter()
         .zip(&skills)

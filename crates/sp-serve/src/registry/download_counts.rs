@@ -1,47 +1,49 @@
-//! How often packages were downloaded, counted here and written together: a download waits for no disk.
+//! Download counts: kept in memory and written in batches, so that no download waits for the
+//! database.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use sp_formats::registry::RegistryPackageName;
 
-use crate::registry::state::AppState;
+use crate::registry::metadata::MetadataStore;
 
-/// How often counts are written. So much of them a power cut takes.
+/// Time between writes, and so the most that a crash loses.
 const FLUSH_INTERVAL: Duration = Duration::from_secs(1);
 
-/// What was counted and not written yet.
+/// Downloads that are not in the database yet.
 #[derive(Default)]
 pub(crate) struct DownloadCounts(Mutex<BTreeMap<RegistryPackageName, u64>>);
 
 impl DownloadCounts {
-    pub(crate) fn add(&self, place: RegistryPackageName, downloads: u64) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner).entry(place).or_default() +=
+    pub(crate) fn add(&self, package: RegistryPackageName, downloads: u64) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner).entry(package).or_default() +=
             downloads;
     }
 
     fn take(&self) -> BTreeMap<RegistryPackageName, u64> {
         std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
+
+    /// Writes all counts to the database. Counts that cannot be written are kept for the next
+    /// flush.
+    pub(crate) async fn flush(&self, metadata: &MetadataStore) {
+        let counts = self.take();
+        if counts.is_empty() {
+            return;
+        }
+        let unwritten = counts.clone();
+        if metadata.with(move |database| database.add_downloads(&counts)).await.is_err() {
+            unwritten.into_iter().for_each(|(package, downloads)| self.add(package, downloads));
+        }
+    }
 }
 
-/// Writes counts as long as the registry runs.
-pub(crate) async fn flush_periodically(state: AppState) {
+/// Flushes the counts until the task is aborted.
+pub(crate) async fn flush_periodically(counts: Arc<DownloadCounts>, metadata: MetadataStore) {
     loop {
         tokio::time::sleep(FLUSH_INTERVAL).await;
-        flush(&state).await;
-    }
-}
-
-/// Writes what was counted. What cannot be written now is written later.
-pub(crate) async fn flush(state: &AppState) {
-    let counted = state.download_counts.take();
-    if counted.is_empty() {
-        return;
-    }
-    let kept = counted.clone();
-    if state.metadata.with(move |database| database.add_downloads(&counted)).await.is_err() {
-        kept.into_iter().for_each(|(place, downloads)| state.download_counts.add(place, downloads));
+        counts.flush(&metadata).await;
     }
 }

@@ -1,4 +1,8 @@
-//! What is answered when something is not done.
+//! Error responses.
+//!
+//! A [`ResponseError`] becomes JSON with a stable code, a message and a hint. Its internal cause is
+//! not part of the response: it travels to the request log as an extension. For browsers, `pages`
+//! turns the response into a page.
 
 use std::error::Error;
 use std::time::Duration;
@@ -11,11 +15,13 @@ use sp_tree::FileError;
 
 use crate::registry::metadata::MetadataError;
 
-/// What a refusal says, for whoever gives it another form.
+/// The result of a handler.
+pub(crate) type ApiResult<T> = Result<T, ResponseError>;
+
+/// The body of an error response, as an extension: pages render it again.
 #[derive(Debug, Clone)]
 pub(crate) struct ResponseErrorBody(pub Box<RegistryErrorResponse>);
 
-/// A refusal with its status.
 #[derive(Debug)]
 pub(crate) struct ResponseError {
     status: StatusCode,
@@ -24,11 +30,11 @@ pub(crate) struct ResponseError {
     cause: Option<InternalCause>,
 }
 
-/// Why the registry could not do something: for who runs it, never for who asked.
+/// Why a request failed, as an extension: for the request log, never for the client.
 #[derive(Debug, Clone)]
 pub(crate) struct InternalCause(pub String);
 
-/// Marks an answer that has its own form for refusals.
+/// Marks error responses that already have their final format.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PreformattedError;
 
@@ -60,7 +66,7 @@ impl ResponseError {
         self
     }
 
-    /// What is not there, and what one may not know of, are the same to whoever asks.
+    /// Missing things and things that the client may not see get the same response.
     pub(crate) fn not_found() -> Self {
         Self::new(StatusCode::NOT_FOUND, "not_found", "there is nothing here")
     }
@@ -79,13 +85,13 @@ impl ResponseError {
             .with_help("ask a member of it to add you")
     }
 
-    /// Whatever is wrong with a signed address, and whether anything is behind it: nobody learns which.
+    /// Does not reveal what is wrong with a signed URL, nor whether its pack exists.
     pub(crate) fn invalid_signed_url() -> Self {
         Self::new(StatusCode::FORBIDDEN, "forbidden", "this address opens nothing")
             .with_help("it may have expired: ask for a new one, which `sp context url <id>` gives")
     }
 
-    /// An id is bound to what was pushed under it first, and to who did.
+    /// An ID stays bound to the first content that was pushed under it, and to its owner.
     pub(crate) fn pack_id_taken() -> Self {
         Self::new(
             StatusCode::CONFLICT,
@@ -136,7 +142,7 @@ impl ResponseError {
             .with_help("try it again in a moment; nothing was changed")
     }
 
-    /// A form that no page of ours has sent, or that is of another session.
+    /// A form that was not sent by a page of this session.
     pub(crate) fn invalid_form() -> Self {
         Self::new(
             StatusCode::FORBIDDEN,
@@ -146,7 +152,7 @@ impl ResponseError {
         .with_help("open the page again and send the form from there")
     }
 
-    /// What is refused by its status alone, often before anybody here has seen it.
+    /// The error for a status that has no body, often set by the framework.
     pub(crate) fn from_status(status: StatusCode) -> Self {
         match status {
             StatusCode::METHOD_NOT_ALLOWED => {
@@ -166,7 +172,6 @@ impl ResponseError {
         }
     }
 
-    /// What it says.
     pub(crate) fn error_body(&self) -> ResponseErrorBody {
         ResponseErrorBody(self.body.clone())
     }
@@ -201,16 +206,16 @@ impl From<FileError> for ResponseError {
 
 impl IntoResponse for ResponseError {
     fn into_response(self) -> Response {
-        let told = self.error_body();
+        let error_body = self.error_body();
         let mut response = (self.status, Json(*self.body)).into_response();
-        response.extensions_mut().insert(told);
+        response.extensions_mut().insert(error_body);
         if self.status == StatusCode::UNAUTHORIZED {
             response
                 .headers_mut()
                 .insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
         if let Some(wait) = self.retry_after {
-            // Whole seconds, and never a moment too early.
+            // Rounded up to whole seconds.
             response
                 .headers_mut()
                 .insert(header::RETRY_AFTER, HeaderValue::from(wait.as_secs() + 1));

@@ -1,6 +1,8 @@
-//! Bytes as they are served: all of them, a part, or only that they are still the same (RFC 9110).
+//! Conditional and range requests (RFC 9110).
 //!
-//! One range is answered. Several at once are answered with everything, which is allowed and never surprises.
+//! [`HttpContent`] describes what can be served; the headers of a request decide whether the
+//! response is complete, partial, or not modified. A request for several ranges gets the complete
+//! content, which the RFC allows.
 
 use std::ops::Range;
 
@@ -12,38 +14,33 @@ use jiff::Timestamp;
 use jiff::fmt::rfc2822::{DateTimeParser, DateTimePrinter};
 use sp_tree::{Digest, FileError};
 
-use crate::registry::error::ResponseError;
-use crate::registry::state::AppState;
+use crate::registry::error::ApiResult;
+use crate::registry::object_store::ObjectStore;
 
-/// Something that can be served.
 pub(crate) struct HttpContent {
-    /// What tells its bytes from all others.
+    /// Also the `ETag`.
     pub digest: Digest,
     pub length: u64,
     pub content_type: &'static str,
-    /// When it came, as in a record.
+    /// RFC 3339.
     pub last_modified: Option<String>,
     pub bytes: HttpContentBytes,
 }
 
-/// Where the bytes come from.
 pub(crate) enum HttpContentBytes {
-    /// The objects, by the digest.
-    Stored,
-    /// They are here.
+    /// An object store, by digest.
+    Stored(ObjectStore),
     InMemory(Bytes),
 }
 
-/// What is answered.
+/// The kind of response that the headers of a request ask for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum ConditionalOutcome {
     Full,
     Range(Range<u64>),
-    /// No byte of it is in the range.
+    /// The range is outside the content.
     NotSatisfiable,
-    /// It is what whoever asks has.
     NotModified,
-    /// It is not what whoever asks wants it to be.
     PreconditionFailed,
 }
 
@@ -56,14 +53,14 @@ impl HttpContent {
         self.last_modified.as_ref()?.parse().ok()
     }
 
-    /// Which part of it a request asks for.
+    /// Evaluates the conditions and the range of a request.
     pub(crate) fn evaluate(&self, method: &Method, headers: &HeaderMap) -> ConditionalOutcome {
         let (etag, modified) = (self.etag(), self.last_modified_at());
         let date =
             |name: HeaderName| header_value(headers, &name).and_then(|text| parse_http_date(&text));
         let later = |since: Timestamp| modified.is_some_and(|at| at > since);
         let is_other = match header_value(headers, &header::IF_MATCH) {
-            Some(wanted) => !matches_any_tag(&wanted, |tag| tag == etag),
+            Some(tags) => !matches_any_tag(&tags, |tag| tag == etag),
             None => date(header::IF_UNMODIFIED_SINCE).is_some_and(later),
         };
         if is_other {
@@ -81,7 +78,7 @@ impl HttpContent {
         if is_same {
             return ConditionalOutcome::NotModified;
         }
-        // A part of other bytes than one has fits nothing.
+        // A range is only useful if the client has the rest of the same content.
         let fits = match header_value(headers, &header::IF_RANGE) {
             Some(text) if text.starts_with('"') => text == etag,
             Some(text) => modified.is_some() && parse_http_date(&text) == modified,
@@ -93,12 +90,11 @@ impl HttpContent {
         }
     }
 
-    /// Serves it. Bytes are read only if they are asked for.
+    /// Builds the response. Bytes are read only if they are needed.
     pub(crate) async fn respond(
         self,
-        state: &AppState,
         (method, headers): (&Method, &HeaderMap),
-    ) -> Result<Response, ResponseError> {
+    ) -> ApiResult<Response> {
         let part = self.evaluate(method, headers);
         let mut response = match &part {
             ConditionalOutcome::NotModified => StatusCode::NOT_MODIFIED.into_response(),
@@ -112,8 +108,8 @@ impl HttpContent {
             ConditionalOutcome::Full if *method == Method::HEAD => {
                 [(header::CONTENT_LENGTH, self.length.to_string())].into_response()
             }
-            ConditionalOutcome::Full => Body::from(self.read_bytes(state).await?).into_response(),
-            ConditionalOutcome::Range(range) => self.partial_response(state, range).await?,
+            ConditionalOutcome::Full => Body::from(self.read_bytes().await?).into_response(),
+            ConditionalOutcome::Range(range) => self.partial_response(range).await?,
         };
         let head = response.headers_mut();
         head.insert(header::ACCEPT_RANGES, HeaderValue::from_static("bytes"));
@@ -131,26 +127,24 @@ impl HttpContent {
         Ok(response)
     }
 
-    async fn partial_response(
-        &self,
-        state: &AppState,
-        range: &Range<u64>,
-    ) -> Result<Response, ResponseError> {
-        let bytes = self.read_bytes(state).await?;
-        let place = |at: u64| usize::try_from(at).unwrap_or(usize::MAX).min(bytes.len());
-        let told = format!("bytes {}-{}/{}", range.start, range.end - 1, self.length);
-        let body = Body::from(bytes.slice(place(range.start)..place(range.end)));
-        Ok((StatusCode::PARTIAL_CONTENT, [(header::CONTENT_RANGE, told)], body).into_response())
+    async fn partial_response(&self, range: &Range<u64>) -> ApiResult<Response> {
+        let bytes = self.read_bytes().await?;
+        let clamp = |at: u64| usize::try_from(at).unwrap_or(usize::MAX).min(bytes.len());
+        let content_range = format!("bytes {}-{}/{}", range.start, range.end - 1, self.length);
+        let body = Body::from(bytes.slice(clamp(range.start)..clamp(range.end)));
+        Ok((StatusCode::PARTIAL_CONTENT, [(header::CONTENT_RANGE, content_range)], body)
+            .into_response())
     }
 
-    async fn read_bytes(&self, state: &AppState) -> Result<Bytes, ResponseError> {
-        if let HttpContentBytes::InMemory(bytes) = &self.bytes {
-            return Ok(bytes.clone());
-        }
-        if let Some(bytes) = state.objects.get_cached(&self.digest) {
+    async fn read_bytes(&self) -> ApiResult<Bytes> {
+        let objects = match &self.bytes {
+            HttpContentBytes::InMemory(bytes) => return Ok(bytes.clone()),
+            HttpContentBytes::Stored(objects) => objects.clone(),
+        };
+        if let Some(bytes) = objects.get_cached(&self.digest) {
             return Ok(bytes);
         }
-        let (objects, digest) = (state.objects.clone(), self.digest);
+        let digest = self.digest;
         let read = tokio::task::spawn_blocking(move || objects.get_and_cache(&digest)).await;
         let gone = || {
             FileError::new(
@@ -164,14 +158,14 @@ impl HttpContent {
     }
 }
 
-/// The value of a header, those of several lines as one.
+/// Returns the value of a header; several lines are joined.
 fn header_value(headers: &HeaderMap, name: &HeaderName) -> Option<String> {
     let lines: Vec<&str> =
         headers.get_all(name).iter().filter_map(|line| line.to_str().ok()).collect();
     (!lines.is_empty()).then(|| lines.join(","))
 }
 
-/// Whether a list of tags names one that fits.
+/// Whether a list of entity tags contains a match.
 fn matches_any_tag(list: &str, fits: impl Fn(&str) -> bool) -> bool {
     list.split(',').map(str::trim).any(|tag| tag == "*" || fits(tag))
 }
@@ -180,7 +174,7 @@ fn parse_http_date(text: &str) -> Option<Timestamp> {
     DateTimeParser::new().parse_timestamp(text).ok()
 }
 
-/// The part that a range names. What is no range, or several, means everything.
+/// Parses a `Range` header. Anything that is not a single byte range selects the complete content.
 fn part(range: &str, length: u64) -> ConditionalOutcome {
     let spec = range.split_once('=').filter(|(unit, _)| unit.eq_ignore_ascii_case("bytes"));
     let Some((first, last)) = spec.and_then(|(_, spec)| spec.trim().split_once('-')) else {
@@ -191,7 +185,7 @@ fn part(range: &str, length: u64) -> ConditionalOutcome {
         last => parse_number(last).map(|last| last.saturating_add(1).min(length)),
     };
     match (parse_number(first), parse_number(last), end) {
-        // The last bytes, however few there are.
+        // A suffix: the last `count` bytes.
         (None, Some(count), _) if first.is_empty() && count > 0 && length > 0 => {
             ConditionalOutcome::Range(length.saturating_sub(count)..length)
         }
@@ -203,7 +197,7 @@ fn part(range: &str, length: u64) -> ConditionalOutcome {
     }
 }
 
-/// A number; one that is too large for us is larger than any file.
+/// Parses a number. Numbers that overflow are larger than any file.
 fn parse_number(text: &str) -> Option<u64> {
     let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     is_number.then(|| text.parse().unwrap_or(u64::MAX))
@@ -214,7 +208,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cp_16_one_range_is_a_part_and_what_is_none_is_everything() {
+    fn cp_16_parses_single_ranges_and_ignores_others() {
         for (range, expected) in [
             ("bytes=0-0", ConditionalOutcome::Range(0..1)),
             ("bytes=2-4", ConditionalOutcome::Range(2..5)),
@@ -242,13 +236,13 @@ mod tests {
     }
 
     #[test]
-    fn cp_16_conditions_are_held_against_tag_and_time() {
+    fn cp_16_conditions_compare_etag_and_modification_time() {
         let served = HttpContent {
             digest: Digest::of(b"0123456789"),
             length: 10,
             content_type: "text/plain",
             last_modified: Some("2026-09-21T14:13:20Z".into()),
-            bytes: HttpContentBytes::Stored,
+            bytes: HttpContentBytes::InMemory(Bytes::from_static(b"0123456789")),
         };
         let (tag, at) = (served.etag(), "Mon, 21 Sep 2026 14:13:20 GMT");
         let (before, after) = ("Mon, 21 Sep 2026 14:13:19 GMT", "Mon, 21 Sep 2026 14:13:21 GMT");

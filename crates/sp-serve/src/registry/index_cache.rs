@@ -1,4 +1,4 @@
-//! The index of everything, as strangers see it: written once for all who ask until something changes.
+//! The package index for anonymous clients, cached until something changes.
 
 use std::io::Write as _;
 use std::sync::Arc;
@@ -13,30 +13,31 @@ use sp_formats::registry::RegistryIndex;
 use sp_tree::Digest;
 use tokio::sync::Mutex;
 
-use crate::registry::error::ResponseError;
+use crate::registry::error::ApiResult;
 use crate::registry::http_content::{HttpContent, HttpContentBytes};
-use crate::registry::metadata::{Database, MetadataError, RegistryReader};
-use crate::registry::state::AppState;
+use crate::registry::metadata::{Database, MetadataError, MetadataStore, RegistryReader};
 
-/// So long counts of downloads in the index may be old, and what another registry on the same database has just done.
+/// How long the index may show old download counts, or miss what another registry on the same
+/// database has just done.
 const MAX_AGE: Duration = Duration::from_secs(5);
 
-/// The index that was written last.
-#[derive(Default)]
+/// Builds the index, and keeps the last one. Clones share it.
+#[derive(Clone)]
 pub(crate) struct RegistryIndexCache {
-    cached: Mutex<Option<CachedRegistryIndex>>,
+    metadata: MetadataStore,
+    cached: Arc<Mutex<Option<CachedRegistryIndex>>>,
 }
 
 #[derive(Clone)]
 struct CachedRegistryIndex {
-    /// The last change that it knows of.
+    /// The last change that the index includes.
     change_id: i64,
     built_at: Instant,
     plain: Arc<EncodedIndex>,
     gzipped: Arc<EncodedIndex>,
 }
 
-/// A form of it.
+/// The index in one content coding.
 struct EncodedIndex {
     bytes: Bytes,
     digest: Digest,
@@ -48,79 +49,88 @@ impl EncodedIndex {
     }
 }
 
-/// Answers with the index, packed where that is understood.
-pub(crate) async fn serve_index(
-    state: &AppState,
-    method: &Method,
-    headers: &HeaderMap,
-) -> Result<Response, ResponseError> {
-    let written = current_index(state).await?;
+impl RegistryIndexCache {
+    pub(crate) fn new(metadata: MetadataStore) -> Self {
+        Self { metadata, cached: Arc::default() }
+    }
+
+    /// Responds with the index, compressed if the client accepts gzip.
+    pub(crate) async fn respond(
+        &self,
+        method: &Method,
+        headers: &HeaderMap,
+    ) -> ApiResult<Response> {
+        let index = self.current().await?;
+        let use_gzip = accepts_gzip(headers);
+        let encoded = if use_gzip { &index.gzipped } else { &index.plain };
+        let content = HttpContent {
+            digest: encoded.digest,
+            length: encoded.bytes.len() as u64,
+            content_type: "application/json",
+            last_modified: None,
+            bytes: HttpContentBytes::InMemory(encoded.bytes.clone()),
+        };
+        let response = content.respond((method, headers)).await?;
+        let cache_headers =
+            [(header::VARY, "accept-encoding, authorization"), (header::CACHE_CONTROL, "no-cache")];
+        Ok(if use_gzip {
+            (cache_headers, [(header::CONTENT_ENCODING, "gzip")], response).into_response()
+        } else {
+            (cache_headers, response).into_response()
+        })
+    }
+
+    /// Returns the current index. One that is older than [`MAX_AGE`] is still returned while a
+    /// task builds the next one.
+    async fn current(&self) -> ApiResult<CachedRegistryIndex> {
+        let change_id = self.metadata.with(Database::last_change_id).await?;
+        let mut cached = self.cached.lock().await;
+        if let Some(index) = cached.as_mut().filter(|index| index.change_id == change_id) {
+            if index.built_at.elapsed() > MAX_AGE {
+                index.built_at = Instant::now();
+                tokio::spawn(self.clone().refresh());
+            }
+            return Ok(index.clone());
+        }
+        let index = self.build().await?;
+        *cached = Some(index.clone());
+        Ok(index)
+    }
+
+    async fn refresh(self) {
+        // After a failure the old index stays; the next refresh tries again.
+        if let Ok(index) = self.build().await {
+            *self.cached.lock().await = Some(index);
+        }
+    }
+
+    async fn build(&self) -> Result<CachedRegistryIndex, MetadataError> {
+        self.metadata.with(build_index).await
+    }
+}
+
+fn accepts_gzip(headers: &HeaderMap) -> bool {
     let accepted = headers
         .get(header::ACCEPT_ENCODING)
         .and_then(|value| value.to_str().ok())
         .unwrap_or_default();
-    let takes_gzip = accepted
+    accepted
         .split(',')
-        .any(|one| one.split(';').next().is_some_and(|name| name.trim() == "gzip"));
-    let form = if takes_gzip { &written.gzipped } else { &written.plain };
-    let served = HttpContent {
-        digest: form.digest,
-        length: form.bytes.len() as u64,
-        content_type: "application/json",
-        last_modified: None,
-        bytes: HttpContentBytes::InMemory(form.bytes.clone()),
-    };
-    let response = served.respond(state, (method, headers)).await?;
-    let told =
-        [(header::VARY, "accept-encoding, authorization"), (header::CACHE_CONTROL, "no-cache")];
-    let packed = takes_gzip.then_some([(header::CONTENT_ENCODING, "gzip")]);
-    Ok(match packed {
-        Some(packed) => (told, packed, response).into_response(),
-        None => (told, response).into_response(),
+        .any(|coding| coding.split(';').next().is_some_and(|name| name.trim() == "gzip"))
+}
+
+fn build_index(database: &Database) -> Result<CachedRegistryIndex, MetadataError> {
+    // Read first: a change made while the index is built must invalidate it.
+    let change_id = database.last_change_id()?;
+    let index = RegistryIndex { packages: database.index(&RegistryReader::Anonymous)? };
+    let plain = serde_json::to_vec(&index).map_err(|e| MetadataError::Database(e.into()))?;
+    let gzipped = gzip(&plain).map_err(|e| MetadataError::Database(e.into()))?;
+    Ok(CachedRegistryIndex {
+        change_id,
+        built_at: Instant::now(),
+        plain: EncodedIndex::new(plain),
+        gzipped: EncodedIndex::new(gzipped),
     })
-}
-
-/// The index as it is now. One that is only a little old is given to whoever asks while the next one is written.
-async fn current_index(state: &AppState) -> Result<CachedRegistryIndex, ResponseError> {
-    let change = state.metadata.with(Database::last_change_id).await?;
-    let mut written = state.index_cache.cached.lock().await;
-    if let Some(known) = written.as_mut().filter(|known| known.change_id == change) {
-        if known.built_at.elapsed() > MAX_AGE {
-            known.built_at = Instant::now();
-            tokio::spawn(refresh_index(AppState::clone(state)));
-        }
-        return Ok(known.clone());
-    }
-    let new = build_index(state).await?;
-    *written = Some(new.clone());
-    Ok(new)
-}
-
-async fn refresh_index(state: AppState) {
-    // One that cannot be written now is written when the next one asks.
-    if let Ok(new) = build_index(&state).await {
-        *state.index_cache.cached.lock().await = Some(new);
-    }
-}
-
-async fn build_index(state: &AppState) -> Result<CachedRegistryIndex, MetadataError> {
-    state
-        .metadata
-        .with(|database| {
-            // First, so that what changes meanwhile is not taken for known.
-            let change = database.last_change_id()?;
-            let index = RegistryIndex { packages: database.index(&RegistryReader::Anonymous)? };
-            let plain =
-                serde_json::to_vec(&index).map_err(|e| MetadataError::Database(e.into()))?;
-            let packed = gzip(&plain).map_err(|e| MetadataError::Database(e.into()))?;
-            Ok(CachedRegistryIndex {
-                change_id: change,
-                built_at: Instant::now(),
-                plain: EncodedIndex::new(plain),
-                gzipped: EncodedIndex::new(packed),
-            })
-        })
-        .await
 }
 
 fn gzip(bytes: &[u8]) -> std::io::Result<Vec<u8>> {

@@ -1,30 +1,39 @@
-//! The registry: it accepts what `sp-formats` accepts, keeps bytes by their digest, and answers over HTTP.
+//! The registry: publishes packages, context packs and skills over HTTP, with web pages and MCP.
 //!
-//! Two small modules hold everything that is stored: `metadata` (who, what, when; no query stands
-//! outside of it) and `objects` (bytes by digest). Bytes are stored before anything speaks of them, so that
-//! a death at any point leaves a version wholly there or wholly absent.
+//! ```text
+//! router ──▶ api, pages ──▶ state ──▶ caches, tokens, sessions, mcp ──▶ metadata, object_store
+//! ```
+//!
+//! Everything that is stored is in two modules: `metadata` (who, what, when; all SQL is there) and
+//! `object_store` (bytes by digest). Bytes are stored before metadata refers to them, so a crash at
+//! any point leaves a version either complete or absent. Whether a package is valid is decided by
+//! `sp-formats`, not here.
 
 mod api;
 mod backup;
 mod discovery;
 mod download_counts;
+mod environment;
 mod error;
 mod http_content;
 mod index_cache;
+mod markdown;
 mod mcp;
 mod metadata;
 mod middleware;
 mod object_store;
+mod package_view;
 mod pages;
 mod published_skills;
 pub mod redact;
+mod router;
 mod sessions;
 mod state;
 mod tokens;
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use sp_tree::{Dir, DirLock, Limits, StaticName};
@@ -33,63 +42,57 @@ use tokio::net::TcpListener;
 use crate::connections::{self, shutdown_signal};
 use crate::error::ServeError;
 use crate::registry::discovery::DiscoveryCache;
-use crate::registry::download_counts::DownloadCounts;
 use crate::registry::index_cache::RegistryIndexCache;
-use crate::registry::mcp::{RegistryStores, registry_endpoint};
+use crate::registry::mcp::{RegistryMcpEndpoint, RegistryStores};
 use crate::registry::metadata::{
     DATABASE_FILE, Database, MetadataError, MetadataStore, TokenOwner, TokenScope,
 };
 use crate::registry::middleware::{RateLimiter, RegistryMetrics, RequestMonitor};
 use crate::registry::object_store::ObjectStore;
-use crate::registry::pages::PackageViewCache;
+use crate::registry::package_view::PackageViewCache;
 use crate::registry::published_skills::PublishedSkills;
 use crate::registry::sessions::SessionStore;
 use crate::registry::state::{AppState, RegistryState};
 
 pub use crate::registry::backup::{RegistryCopyError, RegistryCopySummary, copy_registry};
+pub use crate::registry::environment::RegistryEnvironment;
 pub use crate::registry::metadata::{PostgresAddress, PostgresAddressError};
 pub use crate::registry::middleware::{RequestLogEntry, RequestLogger, RequestRate};
-pub use crate::registry::state::RegistryEnvironment;
 
-/// Who runs the registry.
+/// The owner of the first token.
 const ADMIN_USER: &str = "admin";
 
-/// How a registry is to run.
 pub struct RegistrySettings {
-    /// The folder of everything that is stored.
+    /// Contains the objects, and the SQLite database if there is no other.
     pub data_dir: PathBuf,
-    /// What it knows stands here instead of in the folder.
+    /// Stores metadata in PostgreSQL instead of SQLite.
     pub database: Option<PostgresAddress>,
-    /// Where it listens.
     pub listen: SocketAddr,
-    /// The ceilings.
+    /// Limits on what may be published.
     pub limits: Limits,
-    /// How often one client may ask; as often as it likes if this is none.
+    /// Requests per client; unlimited if `None`.
     pub rate_limit: Option<RequestRate>,
-    /// Proxies whose word on who the client is counts.
+    /// Proxies whose `X-Forwarded-For` header is trusted.
     pub trusted_proxies: Vec<IpAddr>,
-    /// How long a request may take.
     pub request_timeout: Duration,
-    /// Who is told of requests.
+    /// Called after each request.
     pub logger: Option<RequestLogger>,
-    /// What it takes from its surroundings.
     pub environment: RegistryEnvironment,
 }
 
-/// A registry that runs.
+/// What a caller needs to know once the registry listens.
 pub struct RunningRegistry {
-    /// Where it listens.
     pub address: SocketAddr,
-    /// The token of whoever runs it, the first time only.
+    /// The admin token, if it was created just now.
     pub admin_token: Option<String>,
 }
 
-/// Runs a registry until it is told to stop.
+/// Runs a registry until SIGINT or SIGTERM. Calls `started` once it listens.
 pub fn serve(
     settings: &RegistrySettings,
     started: impl FnOnce(RunningRegistry),
 ) -> Result<(), ServeError> {
-    // The connections to a database must not end where nobody may wait, so this outlives the runtime.
+    // Closing database connections blocks, so the state must outlive the runtime.
     let state = open_state(settings)?;
     let admin_token = create_admin_token(&state, settings)?;
     let runtime =
@@ -100,11 +103,14 @@ pub fn serve(
             .map_err(|e| ServeError::Listen(settings.listen, e))?;
         let address = listener.local_addr().map_err(ServeError::Io)?;
         started(RunningRegistry { address, admin_token });
-        let router = api::router(AppState::clone(&state));
-        let counting = tokio::spawn(download_counts::flush_periodically(AppState::clone(&state)));
+        let router = router::router(AppState::clone(&state));
+        let flushing = tokio::spawn(download_counts::flush_periodically(
+            Arc::clone(&state.download_counts),
+            state.metadata.clone(),
+        ));
         connections::run(listener, router, settings.request_timeout, shutdown_signal()).await;
-        counting.abort();
-        download_counts::flush(&state).await;
+        flushing.abort();
+        state.download_counts.flush(&state.metadata).await;
         Ok(())
     })
 }
@@ -113,12 +119,12 @@ fn open_state(settings: &RegistrySettings) -> Result<AppState, ServeError> {
     let unusable = |e: Box<dyn std::error::Error + Send + Sync>| {
         ServeError::DataDir(settings.data_dir.clone(), e)
     };
-    // The keys that sign addresses are in it.
+    // Private, since it contains the keys that sign URLs.
     let data = Dir::create_all_private(&settings.data_dir).map_err(|e| unusable(e.into()))?;
     let lock = DirLock::try_acquire(&data).map_err(|e| unusable(e.into()))?;
     let lock = lock.ok_or_else(|| ServeError::DataDirInUse(settings.data_dir.clone()))?;
     if settings.database.is_none() {
-        // SQLite would make the file readable to others.
+        // SQLite would create the file with the default permissions.
         match data.create_file(&StaticName(DATABASE_FILE), false) {
             Err(e) if e.kind() != std::io::ErrorKind::AlreadyExists => {
                 return Err(unusable(e.into()));
@@ -133,32 +139,34 @@ fn open_state(settings: &RegistrySettings) -> Result<AppState, ServeError> {
     let metadata = metadata.map_err(|e| database_error(settings, e))?;
     let objects = ObjectStore::open(&settings.data_dir).map_err(|e| unusable(e.into()))?;
     let skills = Arc::new(PublishedSkills::new(objects.clone(), settings.limits.clone()));
-    let stock = RegistryStores {
+    let stores = RegistryStores {
         metadata: metadata.clone(),
         objects: objects.clone(),
         skills: Arc::clone(&skills),
-        wall_clock: settings.environment.wall_clock,
+        environment: settings.environment,
     };
     Ok(Arc::new(RegistryState {
-        metadata,
         lock,
-        objects,
-        download_counts: DownloadCounts::default(),
-        index_cache: RegistryIndexCache::default(),
+        download_counts: Arc::default(),
+        index_cache: RegistryIndexCache::new(metadata.clone()),
         discovery: DiscoveryCache::default(),
         published_skills: skills,
-        mcp: registry_endpoint(stock),
+        mcp: RegistryMcpEndpoint::new(stores),
         limits: settings.limits.clone(),
         sessions: SessionStore::default(),
-        package_views: PackageViewCache::default(),
+        package_views: Arc::new(PackageViewCache::new(objects.clone(), settings.limits.clone())),
+        metadata,
+        objects,
         environment: settings.environment,
         request_timeout: settings.request_timeout,
-        monitor: RequestMonitor {
+        monitor: Arc::new(RequestMonitor {
             metrics: RegistryMetrics::new(),
             limiter: settings.rate_limit.map(RateLimiter::new),
             logger: settings.logger.clone(),
             trusted_proxies: settings.trusted_proxies.clone(),
-        },
+            environment: settings.environment,
+        }),
+        openapi: LazyLock::new(api::openapi_document),
     }))
 }
 
@@ -169,7 +177,7 @@ fn database_error(settings: &RegistrySettings, error: MetadataError) -> ServeErr
     }
 }
 
-/// The token of whoever runs the registry, if there is none yet.
+/// Creates the admin token, if there is no token yet.
 fn create_admin_token(
     state: &AppState,
     settings: &RegistrySettings,
@@ -178,9 +186,10 @@ fn create_admin_token(
     if state.metadata.with_blocking(Database::has_tokens).map_err(unusable)? {
         return Ok(None);
     }
-    let token = tokens::generate_token(state, TokenScope::Admin).map_err(ServeError::Io)?;
+    let token =
+        tokens::generate_token(&state.environment, TokenScope::Admin).map_err(ServeError::Io)?;
     let bearer = TokenOwner { user: ADMIN_USER.into(), scope: TokenScope::Admin };
-    let (hash, at) = (tokens::hash_token(&token), state.timestamp());
+    let (hash, at) = (tokens::hash_token(&token), state.environment.timestamp());
     let is_first = state
         .metadata
         .with_blocking(|database| database.add_first_token(&bearer, &hash, &at))

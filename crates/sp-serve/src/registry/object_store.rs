@@ -1,4 +1,7 @@
-//! The bytes of packages, by their digest, on the local disk. What is there is whole: a name is given last.
+//! Objects: immutable bytes on disk, by SHA-256.
+//!
+//! An object is written to a temporary file, synced, and renamed to its digest, so every object is
+//! complete. Reads verify the digest.
 
 use std::collections::{HashMap, VecDeque};
 use std::io::{ErrorKind, Read as _};
@@ -12,11 +15,11 @@ use sp_tree::{Digest, Dir, FileError, Follow, Name};
 pub(crate) const OBJECTS_DIR: &str = "objects";
 pub(crate) const INCOMING_DIR: &str = "incoming";
 
-/// So many bytes that were read are kept, and none that are more than this.
+/// Limits of the read cache.
 const MAX_CACHE_BYTES: usize = 64 * 1024 * 1024;
 const MAX_CACHED_OBJECT_BYTES: usize = 1024 * 1024;
 
-/// The objects of a registry.
+/// An object store. Clones share its cache.
 #[derive(Clone)]
 pub(crate) struct ObjectStore {
     root: Arc<Path>,
@@ -24,7 +27,7 @@ pub(crate) struct ObjectStore {
     cache: Arc<Mutex<ObjectCache>>,
 }
 
-/// What was read and verified lately.
+/// Objects that were read and verified.
 #[derive(Default)]
 struct ObjectCache {
     bytes: HashMap<Digest, Bytes>,
@@ -51,7 +54,7 @@ impl ObjectCache {
 }
 
 impl ObjectStore {
-    /// The objects in a folder. What an interrupted run left half-written is removed.
+    /// Opens the objects in a data directory, and removes incomplete writes of an earlier run.
     pub(crate) fn open(folder: &Path) -> Result<Self, FileError> {
         Dir::create_all_private(&folder.join(OBJECTS_DIR))?;
         let data = Dir::open(folder)?;
@@ -60,7 +63,7 @@ impl ObjectStore {
         Ok(Self::open_read_only(folder))
     }
 
-    /// The objects in a folder, which a registry may be using: to be read only.
+    /// Opens the objects in a data directory that another process may use. Only for reading.
     pub(crate) fn open_read_only(folder: &Path) -> Self {
         Self { root: folder.into(), temp_counter: Arc::default(), cache: Arc::default() }
     }
@@ -70,7 +73,7 @@ impl ObjectStore {
         Ok((self.root.join(OBJECTS_DIR).join(&hex[..2]), entry_name(&hex[2..])?))
     }
 
-    /// Keeps bytes; once this returns they survive a power cut.
+    /// Stores bytes durably.
     pub(crate) fn put(&self, bytes: &[u8]) -> Result<Digest, FileError> {
         let digest = Digest::of(bytes);
         let (folder, target) = self.object_path(&digest)?;
@@ -86,7 +89,7 @@ impl ObjectStore {
             file.write(bytes)?;
             file.sync()?;
             match incoming.rename_noreplace(&temporary, &dir, &target) {
-                // Somebody else stored the same bytes meanwhile.
+                // Another request stored the same bytes.
                 Err(e) if e.kind() == ErrorKind::AlreadyExists => incoming.remove_file(&temporary),
                 other => other,
             }?;
@@ -99,12 +102,12 @@ impl ObjectStore {
         Ok(digest)
     }
 
-    /// Bytes that were read lately, without a look at the disk: they never change.
+    /// Returns an object from the cache, without reading the disk.
     pub(crate) fn get_cached(&self, digest: &Digest) -> Option<Bytes> {
         self.cache.lock().unwrap_or_else(PoisonError::into_inner).bytes.get(digest).cloned()
     }
 
-    /// The bytes with a digest, which are kept for the next who asks.
+    /// Reads an object and caches it.
     pub(crate) fn get_and_cache(&self, digest: &Digest) -> Result<Option<Bytes>, FileError> {
         let bytes = self.get(digest)?.map(Bytes::from);
         if let Some(bytes) = &bytes {
@@ -113,7 +116,7 @@ impl ObjectStore {
         Ok(bytes)
     }
 
-    /// The bytes with a digest; none if they are not there. Other bytes in their place are an error.
+    /// Reads an object; `None` if it does not exist. Fails if its digest is wrong.
     pub(crate) fn get(&self, digest: &Digest) -> Result<Option<Vec<u8>>, FileError> {
         let (folder, target) = self.object_path(digest)?;
         let mut file =
@@ -124,14 +127,14 @@ impl ObjectStore {
             };
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).map_err(|e| FileError::new("read", &folder, e))?;
-        match Digest::of(&bytes) == *digest {
-            true => Ok(Some(bytes)),
-            false => Err(FileError::new(
+        if Digest::of(&bytes) != *digest {
+            return Err(FileError::new(
                 "trust",
                 &folder,
                 std::io::Error::other("its bytes are not those that were stored"),
-            )),
+            ));
         }
+        Ok(Some(bytes))
     }
 }
 

@@ -1,4 +1,4 @@
-//! The skills of packages that were published, unpacked: for installers and for agents alike.
+//! The skills of published packages, unpacked and cached.
 
 use sp_engine::library::{UnpackedSkills, UnpackedSkillsCache};
 use sp_formats::package;
@@ -6,7 +6,7 @@ use sp_tree::{Digest, FileError, Limits};
 
 use crate::registry::object_store::ObjectStore;
 
-/// The skills of packages. They are unpacked when somebody wants them, and kept as long as there is room.
+/// Unpacks the skills of packages on demand.
 pub(crate) struct PublishedSkills {
     objects: ObjectStore,
     limits: Limits,
@@ -18,12 +18,11 @@ impl PublishedSkills {
         Self { objects, limits, unpacked: UnpackedSkillsCache::default() }
     }
 
-    /// How much of a package is taken.
     pub(crate) fn limits(&self) -> &Limits {
         &self.limits
     }
 
-    /// The skills of the package with this digest; none if it has no skills, or is gone.
+    /// Returns the skills of a package; empty if it has none or does not exist.
     pub(crate) fn get(&self, digest: &Digest) -> Result<UnpackedSkills, FileError> {
         self.unpacked.get_or_try_insert(digest, || {
             let bytes = self.objects.get(digest)?;

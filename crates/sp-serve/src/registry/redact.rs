@@ -1,12 +1,13 @@
-//! What may be written into a log of an address: everything but what opens something.
+//! Removes secrets from URLs before they are logged.
 
 use std::borrow::Cow;
 
-/// What stands in the place of a secret.
+/// Replaces secrets.
 const REDACTED: &str = "…";
-/// A path without its query, and without the signature in `/s/{kid}.{exp}.{sig}/`.
+/// Removes the query, and the signature in `/s/{kid}.{exp}.{sig}/`.
 ///
-/// The name of a parameter does not show whether its value opens something, so nothing of a query is logged.
+/// The name of a query parameter does not show whether its value is a secret, so the whole query is
+/// removed.
 pub fn path(address: &str) -> String {
     let (path, query) = match address.split_once('?') {
         Some((path, query)) => (path, Some(query)),
@@ -15,7 +16,7 @@ pub fn path(address: &str) -> String {
     let mut first = None;
     let cover = |segment| match (segment, &first) {
         ("", _) => "",
-        // What follows the first segment of `/s/…` opens something.
+        // The segment after `/s/` is a signature.
         (_, Some(true)) => {
             first = Some(false);
             REDACTED
@@ -33,7 +34,7 @@ pub fn path(address: &str) -> String {
     }
 }
 
-/// A text with what is written as `%XX` read: a secret may be spelled in many ways.
+/// Decodes percent-encoding, since `/s/` can be written in many ways.
 fn percent_decode(text: &str) -> Cow<'_, str> {
     if !text.contains('%') {
         return Cow::Borrowed(text);
@@ -62,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cp_16_a_signature_is_in_no_log() {
+    fn cp_16_signatures_are_not_logged() {
         for (address, shown) in [
             ("/packs/pk_1/pack.json?exp=1&kid=k1&sig=abc", "/packs/pk_1/pack.json?…"),
             ("/packs/pk_1/pack.json?%73%69g=abc", "/packs/pk_1/pack.json?…"),

@@ -1,20 +1,21 @@
-//! Who is logged in on the pages. A session is a random number of which only a hash is kept, in memory, and it
-//! stands for a token: when that is revoked, the session is worth nothing.
+//! Login sessions of the web pages.
+//!
+//! A session ID is random, is stored only as a hash, and only in memory. A session refers to the
+//! token that it was created with, so revoking the token also ends the session.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use sp_tree::{Digest, to_hex};
 
-use crate::registry::state::RegistryState;
+use crate::registry::environment::RegistryEnvironment;
 
-/// How long somebody stays logged in, in seconds.
+/// Lifetime of a session, in seconds.
 pub(crate) const SESSION_LIFETIME_SECS: i64 = 12 * 60 * 60;
-/// So many at once; then those that end first make room.
+/// Maximum number of sessions. Beyond it, the one that expires first is dropped.
 const MAX_SESSIONS: usize = 10_000;
 const NANOS_PER_SECOND: i64 = 1_000_000_000;
 
-/// The sessions of a registry.
 #[derive(Default)]
 pub(crate) struct SessionStore {
     sessions: Mutex<HashMap<Digest, LoginSession>>,
@@ -22,19 +23,23 @@ pub(crate) struct SessionStore {
 
 #[derive(Clone, Copy)]
 struct LoginSession {
-    /// The hash of the token that was shown.
+    /// Hash of the token that the user logged in with.
     token_hash: Digest,
-    /// When it ends, by the clock of the system.
+    /// Wall-clock time in nanoseconds.
     expires_at: i64,
 }
 
 impl SessionStore {
-    /// Begins a session for a token that is known to be good. What is given back goes into a cookie.
-    pub(crate) fn create(&self, shared: &RegistryState, token: Digest) -> std::io::Result<String> {
+    /// Creates a session for a token that was verified. Returns the session ID, for a cookie.
+    pub(crate) fn create(
+        &self,
+        environment: &RegistryEnvironment,
+        token_hash: Digest,
+    ) -> std::io::Result<String> {
         let mut bytes = [0; 32];
-        (shared.environment.random)(&mut bytes)?;
+        environment.fill_random(&mut bytes)?;
         let id = to_hex(&bytes);
-        let now = (shared.environment.wall_clock)();
+        let now = environment.now_nanos();
         let mut open = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
         open.retain(|_, session| session.expires_at > now);
         if open.len() >= MAX_SESSIONS
@@ -46,23 +51,22 @@ impl SessionStore {
         open.insert(
             session_key(&id),
             LoginSession {
-                token_hash: token,
+                token_hash,
                 expires_at: now.saturating_add(SESSION_LIFETIME_SECS * NANOS_PER_SECOND),
             },
         );
         Ok(id)
     }
 
-    /// The hash of the token for which a session stands, if it has not ended.
-    pub(crate) fn token_hash(&self, shared: &RegistryState, id: &str) -> Option<Digest> {
-        let now = (shared.environment.wall_clock)();
+    /// Returns the hash of the session's token, unless the session has expired.
+    pub(crate) fn token_hash(&self, environment: &RegistryEnvironment, id: &str) -> Option<Digest> {
+        let now = environment.now_nanos();
         let open = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
         open.get(&session_key(id))
             .filter(|session| session.expires_at > now)
             .map(|session| session.token_hash)
     }
 
-    /// Ends a session.
     pub(crate) fn remove(&self, id: &str) {
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner).remove(&session_key(id));
     }
@@ -72,7 +76,7 @@ fn session_key(id: &str) -> Digest {
     Digest::of(format!("session {id}").as_bytes())
 }
 
-/// What a form of this session must bring along. It tells nothing of the session.
+/// The CSRF token of a session's forms. The session ID cannot be derived from it.
 pub(crate) fn form_token(id: &str) -> String {
     Digest::of(format!("form {id}").as_bytes()).hex()
 }

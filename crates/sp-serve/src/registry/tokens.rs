@@ -1,4 +1,7 @@
-//! Tokens: 256 random bits, shown once, of which only a hash is kept.
+//! API tokens: issuing them, and authenticating requests.
+//!
+//! A token is a prefix and 256 random bits. It is shown once, when it is issued; the registry
+//! stores only its hash.
 
 use axum::http::HeaderMap;
 use schemars::JsonSchema;
@@ -7,58 +10,68 @@ use sp_formats::registry::{PUBLISH_TOKEN_PREFIX, READ_TOKEN_PREFIX};
 use sp_tree::{Digest, to_hex};
 
 use crate::connections::bearer_token;
-use crate::registry::error::ResponseError;
-use crate::registry::metadata::{TokenOwner, TokenScope};
+use crate::registry::environment::RegistryEnvironment;
+use crate::registry::error::{ApiResult, ResponseError};
+use crate::registry::metadata::{MetadataStore, TokenOwner, TokenScope};
 use crate::registry::middleware;
-use crate::registry::state::AppState;
 
 const TOKEN_BYTES: usize = 32;
+/// Longer strings are rejected before they are hashed.
+const MAX_TOKEN_LEN: usize = 128;
 
-/// A new token. It is the only time that anybody sees it.
-pub(crate) fn generate_token(state: &AppState, scope: TokenScope) -> std::io::Result<String> {
+pub(crate) fn generate_token(
+    environment: &RegistryEnvironment,
+    scope: TokenScope,
+) -> std::io::Result<String> {
     let mut bytes = [0; TOKEN_BYTES];
-    (state.environment.random)(&mut bytes)?;
+    environment.fill_random(&mut bytes)?;
     let prefix = if scope == TokenScope::Read { READ_TOKEN_PREFIX } else { PUBLISH_TOKEN_PREFIX };
     Ok(format!("{prefix}{}", to_hex(&bytes)))
 }
 
-/// What is kept of a token.
+/// The form in which a token is stored.
 pub(crate) fn hash_token(token: &str) -> Digest {
     Digest::of(token.as_bytes())
 }
 
-/// Whether a text names somebody.
 pub(crate) fn is_valid_username(text: &str) -> bool {
     let is_known = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.@".contains(&byte);
     (1..=64).contains(&text.len()) && text.bytes().all(is_known)
 }
 
-/// Who asks; none without a token. A token that is none, or was revoked, is refused.
+/// Returns the owner of the request's token, or `None` if the request has no token. An invalid or
+/// revoked token is an error.
 pub(crate) async fn authenticate(
-    state: &AppState,
+    metadata: &MetadataStore,
     headers: &HeaderMap,
-) -> Result<Option<TokenOwner>, ResponseError> {
+) -> ApiResult<Option<TokenOwner>> {
     let Some(token) = bearer_token(headers) else { return Ok(None) };
     let token = token.ok_or_else(ResponseError::unauthorized)?;
-    let found = find_token_owner(state, token).await?;
-    found.map(|(_, bearer)| Some(bearer)).ok_or_else(ResponseError::unauthorized)
+    let found = find_token_owner(metadata, token).await?;
+    found.map(|found| Some(found.owner)).ok_or_else(ResponseError::unauthorized)
 }
 
-/// Whose token this is, with its hash; none if it is nobody's, or was revoked.
+/// A token that was found in the database.
+pub(crate) struct VerifiedToken {
+    pub hash: Digest,
+    pub owner: TokenOwner,
+}
+
+/// Looks up a token. Returns `None` if it is invalid or was revoked.
 pub(crate) async fn find_token_owner(
-    state: &AppState,
+    metadata: &MetadataStore,
     token: &str,
-) -> Result<Option<(Digest, TokenOwner)>, ResponseError> {
+) -> ApiResult<Option<VerifiedToken>> {
     let is_ours = token.starts_with(PUBLISH_TOKEN_PREFIX) || token.starts_with(READ_TOKEN_PREFIX);
-    if !is_ours || token.len() > 128 {
+    if !is_ours || token.len() > MAX_TOKEN_LEN {
         return Ok(None);
     }
     let hash = hash_token(token);
-    let found = state.metadata.with(move |database| database.token_owner(&hash)).await?;
-    if let Some(known) = &found {
-        middleware::record_user(&known.user);
+    let found = metadata.with(move |database| database.token_owner(&hash)).await?;
+    if let Some(owner) = &found {
+        middleware::record_user(&owner.user);
     }
-    Ok(found.map(|bearer| (hash, bearer)))
+    Ok(found.map(|owner| VerifiedToken { hash, owner }))
 }
 
 /// A token, shown once.
@@ -70,13 +83,14 @@ pub(crate) struct IssuedToken {
     pub token: String,
 }
 
-/// Makes a token for somebody, as somebody else wants it.
+/// Issues a token for `user`, on behalf of `issuer`.
 pub(crate) async fn issue_token(
-    state: &AppState,
-    who: &TokenOwner,
+    metadata: &MetadataStore,
+    environment: &RegistryEnvironment,
+    issuer: &TokenOwner,
     user: &str,
     scope: &str,
-) -> Result<IssuedToken, ResponseError> {
+) -> ApiResult<IssuedToken> {
     if !is_valid_username(user) {
         return Err(ResponseError::invalid(
             "`user` has 1 to 64 letters, digits, `-`, `_`, `.` and `@`",
@@ -84,34 +98,33 @@ pub(crate) async fn issue_token(
     }
     let scope = TokenScope::parse(scope).filter(|scope| *scope != TokenScope::Admin);
     let scope = scope.ok_or_else(|| ResponseError::invalid("`scope` is `publish` or `read`"))?;
-    let token = generate_token(state, scope)
+    let token = generate_token(environment, scope)
         .map_err(|e| sp_tree::FileError::new("draw", "random bytes", e))?;
-    let (hash, at) = (hash_token(&token), state.timestamp());
-    let bearer = TokenOwner { user: user.into(), scope };
-    let who = who.clone();
-    let id =
-        state.metadata.with(move |database| database.add_token(&bearer, &hash, &who, &at)).await?;
+    let (hash, at) = (hash_token(&token), environment.timestamp());
+    let owner = TokenOwner { user: user.into(), scope };
+    let issuer = issuer.clone();
+    let id = metadata.with(move |database| database.add_token(&owner, &hash, &issuer, &at)).await?;
     Ok(IssuedToken { id, user: user.into(), scope: scope.as_str().into(), token })
 }
 
-/// Who asks, if that may publish.
+/// Authenticates a request whose token must be allowed to publish.
 pub(crate) async fn require_publisher(
-    state: &AppState,
+    metadata: &MetadataStore,
     headers: &HeaderMap,
-) -> Result<TokenOwner, ResponseError> {
-    match authenticate(state, headers).await? {
-        Some(bearer) if bearer.scope != TokenScope::Read => Ok(bearer),
+) -> ApiResult<TokenOwner> {
+    match authenticate(metadata, headers).await? {
+        Some(owner) if owner.scope != TokenScope::Read => Ok(owner),
         _ => Err(ResponseError::unauthorized()),
     }
 }
 
-/// Who asks, if that may do everything.
+/// Authenticates a request whose token must be an admin token.
 pub(crate) async fn require_admin(
-    state: &AppState,
+    metadata: &MetadataStore,
     headers: &HeaderMap,
-) -> Result<TokenOwner, ResponseError> {
-    match authenticate(state, headers).await? {
-        Some(bearer) if bearer.scope == TokenScope::Admin => Ok(bearer),
+) -> ApiResult<TokenOwner> {
+    match authenticate(metadata, headers).await? {
+        Some(owner) if owner.scope == TokenScope::Admin => Ok(owner),
         _ => Err(ResponseError::unauthorized()),
     }
 }

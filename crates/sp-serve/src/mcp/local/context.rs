@@ -1,18 +1,19 @@
-//! The engine's surroundings for one call: its own clock and name, and a listener that passes on what it hears.
+//! The engine context of one tool call: a fresh clock and run ID, and a listener that forwards
+//! events to the client.
 
 use sp_engine::{Context, Event, EventListener, Result};
 
 use super::LocalBackend;
-use crate::mcp::tools::{ToolCall, ToolProgress};
+use crate::mcp::tool_call::{ToolCall, ToolProgress};
 
-/// Hears nothing.
+/// Ignores all events.
 pub struct SilentListener;
 
 impl EventListener for SilentListener {
     fn on_event(&self, _: Event<'_>) {}
 }
 
-/// Passes on to whoever called.
+/// Forwards progress and warnings to the caller of a tool.
 struct ToolCallListener<'a>(&'a ToolCall);
 
 impl EventListener for ToolCallListener<'_> {
@@ -40,7 +41,7 @@ impl EventListener for ToolCallListener<'_> {
 }
 
 impl LocalBackend {
-    /// Calls the engine.
+    /// Runs an engine operation with a fresh context. Its events go to `call`, if there is one.
     pub(super) fn with_context<T>(
         &self,
         call: Option<&ToolCall>,

@@ -1,4 +1,8 @@
-//! What this machine has: the repository or workspace around the current directory, the sinks, the store.
+//! The backend that serves this machine: the repository or workspace around the current directory,
+//! the sinks of agents, and the store.
+//!
+//! Every tool calls the engine the way a command does. Paths from clients must be below the current
+//! directory or the configured root, and nothing is changed unless the user allowed it.
 
 mod context;
 mod tools;
@@ -18,46 +22,46 @@ use sp_tree::RelPath;
 use crate::mcp::backend::{
     McpBackend, McpContextPack, McpPackageSummary, McpPage, McpSkillSummary,
 };
-use crate::mcp::tools::{McpTool, common, knowledge};
+use crate::mcp::tool::McpTool;
+use crate::mcp::tools::{common, knowledge};
 
 pub use context::SilentListener;
 
-/// Looking for skills walks through folders, which is most of the work of a small request.
+/// Calls within this time share one scan: walking directories dominates the cost of small requests.
 const SCAN_CACHE_TTL: Duration = Duration::from_millis(250);
 
-/// Whether agents may change something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WriteAccess {
-    /// They may, by a plan that they were shown.
+    /// Tools may apply a plan that was shown before.
     Allowed,
-    /// They may not.
     Denied,
 }
 
-/// How this machine is served.
 pub struct LocalBackendSettings {
-    /// The surroundings.
     pub context: Context<'static>,
-    /// Gives surroundings the time that it is, and a name for a new run.
+    /// Updates the clock and the run ID of a context.
     pub refresh: fn(&mut Context<'_>),
-    /// Which skills.
     pub library_filter: LibraryFilter,
-    /// Which context packs; none means the one of the current directory, if it has one.
+    /// Context packs to serve; if empty, the one in the current directory, if any.
     pub packs: Vec<PathBuf>,
-    /// Whether agents may change something.
     pub write_access: WriteAccess,
 }
 
-/// This machine.
 pub struct LocalBackend {
     settings: LocalBackendSettings,
     unpacked: UnpackedSkillsCache,
-    /// The places of skills, and when they were looked for.
+    /// The last scan, and when it was made.
     cached_library: Mutex<Option<(Instant, Arc<SkillLibrary>)>>,
 }
 
+/// A skill, and the path of a file in it.
+struct FoundSkill {
+    library: Arc<SkillLibrary>,
+    handle: SkillHandle,
+    file: String,
+}
+
 impl LocalBackend {
-    /// This machine, as it is to be served.
     pub fn new(settings: LocalBackendSettings) -> Self {
         Self {
             settings,
@@ -66,7 +70,7 @@ impl LocalBackend {
         }
     }
 
-    /// What an agent is told before anything else.
+    /// The instructions that clients receive when they connect.
     pub fn instructions(&self) -> String {
         let writing = match self.settings.write_access {
             WriteAccess::Allowed => {
@@ -80,34 +84,32 @@ impl LocalBackend {
         )
     }
 
-    /// The skills that there are. Who asks soon after another is shown the same places; what stands in them is read
-    /// anew each time.
+    /// Returns the skills of this machine. Calls within [`SCAN_CACHE_TTL`] share one scan; contents
+    /// are always read from disk.
     fn library(&self) -> Result<Arc<SkillLibrary>> {
         self.library_with_max_age(SCAN_CACHE_TTL)
     }
 
-    fn library_with_max_age(&self, age: Duration) -> Result<Arc<SkillLibrary>> {
-        let mut seen = self.cached_library.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, library)) = seen.as_ref().filter(|(at, _)| at.elapsed() < age) {
+    fn library_with_max_age(&self, max_age: Duration) -> Result<Arc<SkillLibrary>> {
+        let mut cached = self.cached_library.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, library)) = cached.as_ref().filter(|(at, _)| at.elapsed() < max_age) {
             return Ok(Arc::clone(library));
         }
         let open = |context: &Context<'_>| {
             SkillLibrary::open(context, &self.settings.library_filter, &self.unpacked)
         };
         let library = Arc::new(self.with_context(None, open)?);
-        *seen = Some((Instant::now(), Arc::clone(&library)));
+        *cached = Some((Instant::now(), Arc::clone(&library)));
         Ok(library)
     }
 
-    /// The skill that a path leads into, and the file in it. What is not found may have come just now.
-    fn find_skill(
-        &self,
-        path: &RelPath,
-    ) -> Result<Option<(Arc<SkillLibrary>, SkillHandle, String)>> {
-        for age in [SCAN_CACHE_TTL, Duration::ZERO] {
-            let library = self.library_with_max_age(age)?;
-            if let Some((place, file)) = library.find(path) {
-                return Ok(Some((library, place, file)));
+    /// Finds the skill that contains a path, and the path within it. Scans again if it is not in
+    /// the last scan.
+    fn find_skill(&self, path: &RelPath) -> Result<Option<FoundSkill>> {
+        for max_age in [SCAN_CACHE_TTL, Duration::ZERO] {
+            let library = self.library_with_max_age(max_age)?;
+            if let Some((handle, file)) = library.find(path) {
+                return Ok(Some(FoundSkill { library, handle, file }));
             }
         }
         Ok(None)
@@ -117,50 +119,50 @@ impl LocalBackend {
 impl McpBackend for LocalBackend {
     fn skills(&self, after: Option<&str>, most: usize) -> Result<Option<McpPage<McpSkillEntry>>> {
         let library = self.library()?;
-        let places: Vec<SkillHandle> = library.handles().collect();
+        let handles: Vec<SkillHandle> = library.handles().collect();
         let start = match after {
             None => 0,
             Some(after) => {
-                match places.iter().position(|place| library.folder_path(*place) == after) {
+                match handles.iter().position(|handle| library.folder_path(*handle) == after) {
                     Some(at) => at + 1,
                     None => return Ok(None),
                 }
             }
         };
-        let page = &places[start..places.len().min(start + most)];
-        let last = page.last().filter(|_| places.len() > start + most);
-        let next = last.map(|place| library.folder_path(*place));
+        let page = &handles[start..handles.len().min(start + most)];
+        let last = page.last().filter(|_| handles.len() > start + most);
+        let next = last.map(|handle| library.folder_path(*handle));
         Ok(Some(McpPage { items: library.entries(page).into_iter().flatten().collect(), next }))
     }
 
     fn skill(&self, path: &RelPath) -> Result<Option<McpSkillEntry>> {
-        Ok(self.find_skill(path)?.and_then(|(library, place, _)| library.entry(place).ok()))
+        Ok(self.find_skill(path)?.and_then(|found| found.library.entry(found.handle).ok()))
     }
 
     fn skill_file(&self, path: &RelPath) -> Result<Option<Vec<u8>>> {
         Ok(self
             .find_skill(path)?
-            .and_then(|(library, place, file)| library.read(place, &file).ok().flatten()))
+            .and_then(|found| found.library.read(found.handle, &found.file).ok().flatten()))
     }
 
     fn skill_summaries(&self) -> Result<Vec<McpSkillSummary>> {
         let library = self.library()?;
-        let places: Vec<SkillHandle> = library.handles().collect();
+        let handles: Vec<SkillHandle> = library.handles().collect();
         let card = |skill: LibrarySkill| McpSkillSummary {
             path: skill.path,
             name: skill.front.name.to_string(),
             description: skill.front.description,
             text: skill.text.into(),
         };
-        Ok(library.skills(&places).into_iter().flatten().map(card).collect())
+        Ok(library.skills(&handles).into_iter().flatten().map(card).collect())
     }
 
     fn unserved_skills(&self) -> Result<Vec<String>> {
         let library = self.library()?;
-        let places: Vec<SkillHandle> = library.handles().collect();
-        let skills = places.iter().zip(library.skills(&places));
-        let unserved = skills.filter_map(|(place, skill)| {
-            Some(format!("{}: {}", library.folder_path(*place), skill.err()?))
+        let handles: Vec<SkillHandle> = library.handles().collect();
+        let skills = handles.iter().zip(library.skills(&handles));
+        let unserved = skills.filter_map(|(handle, skill)| {
+            Some(format!("{}: {}", library.folder_path(*handle), skill.err()?))
         });
         Ok(unserved.chain(library.shadowed_skills()).collect())
     }
@@ -170,7 +172,7 @@ impl McpBackend for LocalBackend {
             let usual = || library::default_context_pack(context).into_iter().collect();
             let paths =
                 if self.settings.packs.is_empty() { usual() } else { self.settings.packs.clone() };
-            // A pack that is broken keeps nobody from the others.
+            // Skip invalid packs.
             let packs =
                 paths.iter().filter_map(|path| library::read_context_pack(context, path).ok());
             let card = |pack: library::LibraryPack| McpContextPack {

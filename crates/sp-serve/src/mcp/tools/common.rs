@@ -1,4 +1,4 @@
-//! Tools that every shelf has: looking for things, and reading them.
+//! `search`, `fetch`, `list_skills` and `read_skill`: tools that every backend has.
 
 use std::sync::Arc;
 
@@ -14,15 +14,15 @@ use sp_formats::printable::printable;
 use sp_formats::skill::SKILL_FILE;
 use sp_tree::{Digest, RelPath};
 
-use super::{McpTool, ToolCall, ToolSpec};
 use crate::mcp::backend::McpBackend;
 use crate::mcp::cursor::{decode_cursor, encode_cursor};
 use crate::mcp::pagination::PAGE_SIZE;
 use crate::mcp::resources::{context_pack_uri, package_uri, read_bytes};
+use crate::mcp::tool::{McpTool, ToolSpec};
+use crate::mcp::tool_call::ToolCall;
 
-/// What is found, at the most.
 const MAX_RESULTS: usize = 20;
-/// Of a file, so many bytes come at once as text.
+/// Longer text is truncated.
 const MAX_TEXT_BYTES: usize = 256 * 1024;
 
 const SEARCH: ToolSpec = ToolSpec::read_only(
@@ -45,8 +45,7 @@ const READ_SKILL: ToolSpec = ToolSpec::read_only(
 )
 .with_data_fields(&["text"]);
 
-/// The tools.
-pub fn tools<S: McpBackend>() -> Vec<McpTool<S>> {
+pub fn tools<B: McpBackend>() -> Vec<McpTool<B>> {
     vec![
         McpTool::new(SEARCH, search),
         McpTool::new(FETCH, fetch),
@@ -85,17 +84,17 @@ impl SearchHit {
     }
 }
 
-fn search<S: McpBackend>(
-    shelf: &S,
+fn search<B: McpBackend>(
+    backend: &B,
     SearchInput { query }: SearchInput,
     call: &ToolCall,
 ) -> Result<SearchOutput> {
     let mut items: Vec<(SearchHit, Arc<str>)> = Vec::new();
-    for card in shelf.skill_summaries()? {
-        let uri = skill_uri(&card.path, SKILL_FILE);
-        items.push((SearchHit::new(uri, card.name, card.description), card.text));
+    for skill in backend.skill_summaries()? {
+        let uri = skill_uri(&skill.path, SKILL_FILE);
+        items.push((SearchHit::new(uri, skill.name, skill.description), skill.text));
     }
-    for pack in shelf.context_packs()? {
+    for pack in backend.context_packs()? {
         for (file, bytes) in &pack.files {
             let title = format!("{}: {file}", pack.name);
             let item =
@@ -103,7 +102,7 @@ fn search<S: McpBackend>(
             items.push((item, String::from_utf8_lossy(bytes).into()));
         }
     }
-    for package in shelf.packages()? {
+    for package in backend.packages()? {
         let title = format!("{} {}", package.name, package.version);
         let item = SearchHit::new(
             package_uri(&package.name, &package.version),
@@ -115,14 +114,16 @@ fn search<S: McpBackend>(
     if call.is_cancelled() {
         return Err(Error::new(FailureKind::Cancelled, "the search was given up"));
     }
-    let findable = items.iter().map(|(item, text)| SearchDocument {
+    let documents = items.iter().map(|(item, text)| SearchDocument {
         title: &item.title,
         about: &item.about,
         text,
     });
-    let places = search_documents(&query, &findable.collect::<Vec<_>>(), MAX_RESULTS)?;
+    let ranked = search_documents(&query, &documents.collect::<Vec<_>>(), MAX_RESULTS)?;
     let mut items: Vec<Option<SearchHit>> = items.into_iter().map(|(item, _)| Some(item)).collect();
-    Ok(SearchOutput { results: places.into_iter().filter_map(|at| items[at].take()).collect() })
+    Ok(SearchOutput {
+        results: ranked.into_iter().filter_map(|index| items[index].take()).collect(),
+    })
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -155,16 +156,16 @@ struct FetchMetadata {
     truncated: bool,
 }
 
-fn fetch<S: McpBackend>(shelf: &S, wanted: FetchInput, _: &ToolCall) -> Result<FetchOutput> {
-    let found = read_bytes(shelf, &wanted.id)
+fn fetch<B: McpBackend>(backend: &B, input: FetchInput, _: &ToolCall) -> Result<FetchOutput> {
+    let found = read_bytes(backend, &input.id)
         .map_err(|e| Error::new(FailureKind::Request, e.message.into_owned()))?;
     let (path, bytes) = found.ok_or_else(|| {
-        Error::new(FailureKind::Request, not_served_message(&wanted.id))
+        Error::new(FailureKind::Request, not_served_message(&input.id))
             .hint("`search` gives ids that can be fetched")
     })?;
     let (text, truncated) = decode_text(&bytes)?;
     let metadata = FetchMetadata { digest: format_digest(&bytes), size: bytes.len(), truncated };
-    Ok(FetchOutput { title: path, text, url: wanted.id.clone(), id: wanted.id, metadata })
+    Ok(FetchOutput { title: path, text, url: input.id.clone(), id: input.id, metadata })
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -198,18 +199,18 @@ struct ListedSkill {
     size: u64,
 }
 
-fn list_skills<S: McpBackend>(
-    shelf: &S,
-    ListSkillsInput { cursor: given }: ListSkillsInput,
+fn list_skills<B: McpBackend>(
+    backend: &B,
+    ListSkillsInput { cursor }: ListSkillsInput,
     _: &ToolCall,
 ) -> Result<ListSkillsOutput> {
     let unknown = || {
         Error::new(FailureKind::Usage, "the cursor is not one of this list")
             .hint("list from the start")
     };
-    let after = decode_cursor(given.as_deref()).map_err(|_| unknown())?;
-    let left_out = if after.is_none() { shelf.unserved_skills()? } else { Vec::new() };
-    let page = shelf.skills(after.as_deref(), PAGE_SIZE)?.ok_or_else(unknown)?;
+    let after = decode_cursor(cursor.as_deref()).map_err(|_| unknown())?;
+    let left_out = if after.is_none() { backend.unserved_skills()? } else { Vec::new() };
+    let page = backend.skills(after.as_deref(), PAGE_SIZE)?.ok_or_else(unknown)?;
     let skills = page.items.into_iter().map(listed_skill).collect();
     Ok(ListSkillsOutput { skills, next: page.next.map(|next| encode_cursor(&next)), left_out })
 }
@@ -249,12 +250,12 @@ struct ReadSkillOutput {
     files: Vec<String>,
 }
 
-fn read_skill<S: McpBackend>(
-    shelf: &S,
+fn read_skill<B: McpBackend>(
+    backend: &B,
     ReadSkillInput { skill, file }: ReadSkillInput,
     _: &ToolCall,
 ) -> Result<ReadSkillOutput> {
-    let skill = find_skill(shelf, &skill)?;
+    let skill = find_skill(backend, &skill)?;
     let root = parse_skill_uri(&skill.uri)
         .and_then(|path| path.parent().map(str::to_owned))
         .unwrap_or_default();
@@ -264,7 +265,7 @@ fn read_skill<S: McpBackend>(
             .hint("`files` of a skill that was read lists them")
     };
     let path = RelPath::new(&format!("{root}/{file}")).map_err(|_| missing())?;
-    let bytes = shelf.skill_file(&path)?.ok_or_else(missing)?;
+    let bytes = backend.skill_file(&path)?.ok_or_else(missing)?;
     let (text, truncated) = decode_text(&bytes)?;
     let inside = format!("{root}/");
     let name = |uri: &str| {
@@ -279,39 +280,39 @@ fn read_skill<S: McpBackend>(
     })
 }
 
-fn find_skill<S: McpBackend>(shelf: &S, wanted: &str) -> Result<McpSkillEntry> {
+fn find_skill<B: McpBackend>(backend: &B, name: &str) -> Result<McpSkillEntry> {
     let none = || {
-        Error::new(FailureKind::Request, format!("there is no skill `{}`", printable(wanted)))
+        Error::new(FailureKind::Request, format!("there is no skill `{}`", printable(name)))
             .hint("`list_skills` lists them")
     };
-    if wanted.starts_with(SKILL_URI_SCHEME) {
-        let path = parse_skill_uri(wanted).ok_or_else(none)?;
-        return shelf.skill(&path)?.ok_or_else(none);
+    if name.starts_with(SKILL_URI_SCHEME) {
+        let path = parse_skill_uri(name).ok_or_else(none)?;
+        return backend.skill(&path)?.ok_or_else(none);
     }
-    let cards = shelf.skill_summaries()?;
-    let named: Vec<&str> = cards
+    let skills = backend.skill_summaries()?;
+    let paths: Vec<&str> = skills
         .iter()
-        .filter(|card| card.name == wanted || card.path == wanted)
-        .map(|card| card.path.as_str())
+        .filter(|skill| skill.name == name || skill.path == name)
+        .map(|skill| skill.path.as_str())
         .collect();
-    match named[..] {
+    match paths[..] {
         [] => Err(none()),
-        [one] => {
-            let path = RelPath::new(&format!("{one}/{SKILL_FILE}")).map_err(|_| none())?;
-            shelf.skill(&path)?.ok_or_else(none)
+        [path] => {
+            let path = RelPath::new(&format!("{path}/{SKILL_FILE}")).map_err(|_| none())?;
+            backend.skill(&path)?.ok_or_else(none)
         }
         _ => {
-            let all: Vec<String> = named.iter().map(|path| skill_uri(path, SKILL_FILE)).collect();
+            let uris: Vec<String> = paths.iter().map(|path| skill_uri(path, SKILL_FILE)).collect();
             Err(Error::new(
                 FailureKind::Request,
-                format!("several skills are called `{}`", printable(wanted)),
+                format!("several skills are called `{}`", printable(name)),
             )
-            .hint(format!("name one by its address: {}", all.join(", "))))
+            .hint(format!("name one by its address: {}", uris.join(", "))))
         }
     }
 }
 
-/// A file as text, not more of it than a model should be given at once; whether there is more.
+/// Decodes a text file and truncates it to [`MAX_TEXT_BYTES`].
 fn decode_text(bytes: &[u8]) -> Result<(String, bool)> {
     let text = std::str::from_utf8(bytes).map_err(|_| {
         Error::new(FailureKind::Request, "this file is no text").hint("read it as a resource")

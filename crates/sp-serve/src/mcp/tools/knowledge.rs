@@ -1,4 +1,4 @@
-//! `load_context` and `graph_neighbors`, for shelves whose packages can be asked what they know.
+//! `load_context` and `graph_neighbors`, for backends that can query the graphs of packages.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -6,16 +6,15 @@ use sp_engine::pkg::GraphQuery;
 use sp_engine::{Error, FailureKind, Result};
 use sp_formats::output::{GraphView, PackageLoadReport};
 
-use super::{McpTool, ToolCall, ToolSpec};
 use crate::mcp::backend::McpBackend;
+use crate::mcp::tool::{McpTool, ToolSpec};
+use crate::mcp::tool_call::ToolCall;
 
-/// So many tokens are loaded if nothing is said, and at the most.
 const DEFAULT_BUDGET: usize = 4_000;
 pub(crate) const MAX_BUDGET: usize = 200_000;
-/// So many steps are gone from a node at the most, and so many nodes are shown.
 const MAX_STEPS: usize = 5;
 const MAX_NODES: usize = 500;
-/// So many packages are asked at once.
+/// Every package is read as a whole.
 const MAX_PACKAGES: usize = 32;
 
 const LOAD_CONTEXT: ToolSpec = ToolSpec::read_only(
@@ -31,31 +30,27 @@ const GRAPH_NEIGHBORS: ToolSpec = ToolSpec::read_only(
 )
 .with_data_fields(&["content"]);
 
-/// A shelf whose packages can be asked.
 pub trait KnowledgeBackend: McpBackend {
-    /// The best of what packages know about something, within a number of tokens.
+    /// Selects the most relevant nodes of the packages, within a token budget.
     fn load(
         &self,
         packages: &[String],
-        wanted: KnowledgeLoadRequest,
+        request: KnowledgeLoadRequest,
         call: &ToolCall,
     ) -> Result<PackageLoadReport>;
 
-    /// What packages answer.
     fn query(&self, packages: &[String], query: GraphQuery, call: &ToolCall) -> Result<GraphView>;
 }
 
-/// What is to be loaded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KnowledgeLoadRequest {
-    /// What it should be about; nothing means everything.
+    /// The topic; empty for everything.
     pub focus: String,
-    /// The most tokens.
+    /// In tokens.
     pub budget: usize,
 }
 
-/// The tools.
-pub fn tools<S: KnowledgeBackend>() -> Vec<McpTool<S>> {
+pub fn tools<B: KnowledgeBackend>() -> Vec<McpTool<B>> {
     vec![McpTool::new(LOAD_CONTEXT, load_context), McpTool::new(GRAPH_NEIGHBORS, graph_neighbors)]
 }
 
@@ -68,25 +63,25 @@ struct LoadContextInput {
     #[serde(default)]
     focus: String,
     /// How many tokens it may have; 4,000 if nothing is said.
-    #[serde(default = "usual_budget")]
+    #[serde(default = "default_budget")]
     budget: usize,
 }
 
-fn usual_budget() -> usize {
+fn default_budget() -> usize {
     DEFAULT_BUDGET
 }
 
-fn load_context<S: KnowledgeBackend>(
-    shelf: &S,
-    wanted: LoadContextInput,
+fn load_context<B: KnowledgeBackend>(
+    backend: &B,
+    input: LoadContextInput,
     call: &ToolCall,
 ) -> Result<PackageLoadReport> {
-    let LoadContextInput { packages, focus, budget } = wanted;
+    let LoadContextInput { packages, focus, budget } = input;
     if budget > MAX_BUDGET {
         let message = format!("{budget} tokens are more than {MAX_BUDGET}");
         return Err(Error::new(FailureKind::Usage, message).hint("ask for fewer"));
     }
-    shelf.load(check_package_count(&packages)?, KnowledgeLoadRequest { focus, budget }, call)
+    backend.load(check_package_count(&packages)?, KnowledgeLoadRequest { focus, budget }, call)
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -97,42 +92,37 @@ struct GraphNeighborsInput {
     /// The id of the node.
     node: String,
     /// How many steps from it; one if nothing is said, five at the most.
-    #[serde(default = "one")]
+    #[serde(default = "default_steps")]
     steps: usize,
 }
 
-fn one() -> usize {
+fn default_steps() -> usize {
     1
 }
 
-fn graph_neighbors<S: KnowledgeBackend>(
-    shelf: &S,
-    wanted: GraphNeighborsInput,
+fn graph_neighbors<B: KnowledgeBackend>(
+    backend: &B,
+    input: GraphNeighborsInput,
     call: &ToolCall,
 ) -> Result<GraphView> {
-    let GraphNeighborsInput { packages, node, steps } = wanted;
+    let GraphNeighborsInput { packages, node, steps } = input;
     if steps > MAX_STEPS {
         return Err(Error::new(FailureKind::Usage, format!("{MAX_STEPS} steps are the most"))
             .hint("ask for fewer"));
     }
-    let view = shelf.query(check_package_count(&packages)?, GraphQuery::Near(node, steps), call)?;
-    match view.nodes.len() > MAX_NODES {
-        true => Err(Error::new(
-            FailureKind::Request,
-            format!("{} nodes are too many to show", view.nodes.len()),
-        )
-        .hint("ask for fewer steps")),
-        false => Ok(view),
+    let view =
+        backend.query(check_package_count(&packages)?, GraphQuery::Near(node, steps), call)?;
+    if view.nodes.len() > MAX_NODES {
+        let message = format!("{} nodes are too many to show", view.nodes.len());
+        return Err(Error::new(FailureKind::Request, message).hint("ask for fewer steps"));
     }
+    Ok(view)
 }
 
-/// Each package is read whole, so they cannot be any number.
 fn check_package_count(packages: &[String]) -> Result<&[String]> {
-    match packages.len() > MAX_PACKAGES {
-        true => {
-            Err(Error::new(FailureKind::Usage, format!("{MAX_PACKAGES} packages are the most"))
-                .hint("ask for fewer"))
-        }
-        false => Ok(packages),
+    if packages.len() > MAX_PACKAGES {
+        let message = format!("{MAX_PACKAGES} packages are the most");
+        return Err(Error::new(FailureKind::Usage, message).hint("ask for fewer"));
     }
+    Ok(packages)
 }

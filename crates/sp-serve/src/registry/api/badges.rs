@@ -1,13 +1,13 @@
-//! Badges: a version or a number of downloads, as a small picture for somebody's own page.
+//! Badges: the version or the downloads of a package, as SVG.
 //!
-//! They are as strangers see the registry, whoever asks: so they may be kept by those in between.
+//! They show what anonymous clients may see, whoever requests them, so proxies may cache them.
 
 use axum::extract::{Path, State as Shared};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use sp_formats::registry::{PackageIndex, RegistryPackageName};
 
-use crate::registry::error::ResponseError;
+use crate::registry::error::{ApiResult, ResponseError};
 use crate::registry::metadata::RegistryReader;
 use crate::registry::state::AppState;
 
@@ -17,7 +17,7 @@ const GREY: &str = "#5c6470";
 pub(super) async fn version_badge(
     shared: Shared<AppState>,
     Path((namespace, file)): Path<(String, String)>,
-) -> Result<Response, ResponseError> {
+) -> ApiResult<Response> {
     let Some(name) = file.strip_suffix(".svg") else { return Err(ResponseError::not_found()) };
     badge(shared, (&namespace, name), |index| {
         let version = index.latest.map_or_else(|| "yanked".into(), |version| format!("v{version}"));
@@ -29,7 +29,7 @@ pub(super) async fn version_badge(
 pub(super) async fn downloads_badge(
     shared: Shared<AppState>,
     Path((namespace, name)): Path<(String, String)>,
-) -> Result<Response, ResponseError> {
+) -> ApiResult<Response> {
     badge(shared, (&namespace, &name), |index| {
         ("downloads".into(), compact_number(index.downloads))
     })
@@ -39,28 +39,28 @@ pub(super) async fn downloads_badge(
 async fn badge(
     Shared(state): Shared<AppState>,
     (namespace, name): (&str, &str),
-    said: impl Fn(PackageIndex) -> (String, String),
-) -> Result<Response, ResponseError> {
+    label_and_value: impl Fn(PackageIndex) -> (String, String),
+) -> ApiResult<Response> {
     let found = match RegistryPackageName::new(namespace, name) {
-        Ok(place) => {
+        Ok(package) => {
             state
                 .metadata
-                .with(move |database| database.versions(&place, &RegistryReader::Anonymous))
+                .with(move |database| database.versions(&package, &RegistryReader::Anonymous))
                 .await?
         }
         Err(_) => None,
     };
-    let (status, picture) = match found.map(said) {
+    let (status, picture) = match found.map(label_and_value) {
         Some((label, value)) => (StatusCode::OK, render_svg(&label, &value, BLUE)),
         None => (StatusCode::NOT_FOUND, render_svg("package", "not found", GREY)),
     };
-    let told =
+    let response_headers =
         [(header::CONTENT_TYPE, "image/svg+xml"), (header::CACHE_CONTROL, "public, max-age=300")];
-    Ok((status, told, picture).into_response())
+    Ok((status, response_headers, picture).into_response())
 }
 
 fn render_svg(label: &str, value: &str, colour: &str) -> String {
-    // No font is at hand to measure: most letters at this size are as wide as this or less.
+    // No font metrics are available; most characters at this size are at most this wide.
     let width = |text: &str| text.chars().count() * 7 + 14;
     let (left, all) = (width(label), width(label) + width(value));
     let (label_at, value_at) = (left / 2, left + width(value) / 2);
@@ -85,7 +85,7 @@ fn escape_xml(text: &str) -> String {
         .replace('\'', "&#39;")
 }
 
-/// A number in few letters: `999`, `1.2k`, `3.4M`.
+/// Formats a number compactly: `999`, `1.2k`, `3.4M`.
 fn compact_number(number: u64) -> String {
     let tenths = |unit: u64, letter: char| {
         format!("{}.{}{letter}", number / unit, number % unit * 10 / unit)
@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_badge_is_a_picture_and_says_only_text() {
+    fn badges_escape_text_and_shorten_numbers() {
         let picture = render_svg("</text><script>", "\" onload=\"x", BLUE);
         assert!(!picture.contains("<script") && !picture.contains("\" onload"), "{picture}");
         assert_eq!(

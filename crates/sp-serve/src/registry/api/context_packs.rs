@@ -1,4 +1,4 @@
-//! Context packs that people keep here: pushed, listed, removed, and opened to others by signed addresses.
+//! Hosted context packs: push, list, remove, and share by signed URL.
 
 use axum::Json;
 use axum::body::{Body, Bytes, to_bytes};
@@ -14,7 +14,8 @@ use sp_formats::registry::TrustFinding;
 use sp_formats::report::{Report, Severity};
 use sp_tree::{Archive, Digest, FileError, Limits};
 
-use crate::registry::error::ResponseError;
+use crate::registry::environment::RegistryEnvironment;
+use crate::registry::error::{ApiResult, ResponseError};
 use crate::registry::metadata::{
     ContextPackPushOutcome, Database, MetadataError, NewContextPack, NewUrlKey,
     StoredContextPackFile, TokenOwner,
@@ -22,9 +23,7 @@ use crate::registry::metadata::{
 use crate::registry::state::AppState;
 use crate::registry::tokens::{require_admin, require_publisher};
 
-type ApiResult<T> = Result<T, ResponseError>;
-
-/// What a pack is called in a message: whoever pushes it knows its real name.
+/// The name of the archive in error messages.
 const ARCHIVE_NAME: &str = "the zip";
 
 pub(super) async fn push(
@@ -33,21 +32,21 @@ pub(super) async fn push(
     headers: HeaderMap,
     body: Body,
 ) -> ApiResult<(StatusCode, Json<PutContextPackResponse>)> {
-    // Who may not push is told so before a byte is read.
-    let who = require_publisher(&state, &headers).await?;
+    // Reject unauthorized clients before reading the body.
+    let who = require_publisher(&state.metadata, &headers).await?;
     let most = state.limits.package_bytes;
     let bytes = to_bytes(body, usize::try_from(most).unwrap_or(usize::MAX)).await;
     let bytes = bytes.map_err(|_| ResponseError::too_large(most))?;
     let shared = state.clone();
     let stored = tokio::task::spawn_blocking(move || {
-        let judged = validate_pack(&id, &bytes, &shared.limits)?;
-        // The bytes are there before anything speaks of them.
-        judged.objects.iter().try_for_each(|bytes| shared.objects.put(bytes).map(drop))?;
-        Ok((judged.record, judged.response))
+        let checked = validate_pack(&id, &bytes, &shared.limits)?;
+        // Objects are stored before metadata refers to them.
+        checked.objects.iter().try_for_each(|bytes| shared.objects.put(bytes).map(drop))?;
+        Ok((checked.record, checked.response))
     });
     let (new, taken) =
         stored.await.unwrap_or_else(|_| Err(ResponseError::invalid("it cannot be read")))?;
-    let at = state.timestamp();
+    let at = state.environment.timestamp();
     match state.metadata.with(move |database| database.push_context_pack(&new, &who, &at)).await? {
         ContextPackPushOutcome::Stored => Ok((StatusCode::CREATED, Json(taken))),
         ContextPackPushOutcome::Unchanged => Ok((StatusCode::OK, Json(taken))),
@@ -55,16 +54,16 @@ pub(super) async fn push(
     }
 }
 
-/// A pack that was found good: what is known of it, and the bytes of its zip and of its files.
+/// A valid pack: its metadata, and its objects (the files and the zip).
 struct ValidatedContextPack {
     record: NewContextPack,
     response: PutContextPackResponse,
     objects: Vec<Vec<u8>>,
 }
 
-/// The gate is what reads packs everywhere else.
+/// Reads a pack with the same reader as `sp context check`.
 fn validate_pack(id: &str, bytes: &Bytes, limits: &Limits) -> ApiResult<ValidatedContextPack> {
-    // A pack is no larger in a zip than in a folder.
+    // The limit for directories applies to zips, too.
     let limits = Limits { zip_bytes: limits.zip_bytes.min(limits.skill_bytes), ..limits.clone() };
     let unreadable = |why: String| {
         ResponseError::invalid(why).with_help("`sp context zip` makes a zip that is taken")
@@ -72,9 +71,9 @@ fn validate_pack(id: &str, bytes: &Bytes, limits: &Limits) -> ApiResult<Validate
     let archive = Archive::from_bytes(ARCHIVE_NAME, bytes.to_vec(), &limits)
         .map_err(|why| unreadable(why.to_string()))?;
     let entries = unzip_entries(&archive).map_err(|why| unreadable(why.to_string()))?;
-    let judged = read(&entries, &limits);
-    let findings = findings(&judged.reports);
-    let Some(pack) = judged.pack else {
+    let checked = read(&entries, &limits);
+    let findings = findings(&checked.reports);
+    let Some(pack) = checked.pack else {
         return Err(ResponseError::invalid("it is no valid context pack")
             .with_help("`sp context check` tells what to mend")
             .with_findings(findings));
@@ -88,9 +87,9 @@ fn validate_pack(id: &str, bytes: &Bytes, limits: &Limits) -> ApiResult<Validate
         .with_help("push it under its own id"));
     }
     let files = listed_files(&pack, &entries);
-    // The same pack gives the same zip, whoever packed it.
+    // Zip it again, so that the same pack always has the same bytes.
     let zip = zip_files(&files).map_err(|why| unreadable(why.to_string()))?;
-    let kept = files.iter().map(|(path, bytes)| StoredContextPackFile {
+    let stored_files = files.iter().map(|(path, bytes)| StoredContextPackFile {
         path: path.clone(),
         sha256: Digest::of(bytes).hex(),
         bytes: bytes.len() as u64,
@@ -101,7 +100,7 @@ fn validate_pack(id: &str, bytes: &Bytes, limits: &Limits) -> ApiResult<Validate
         name: manifest.project.name.clone(),
         digest,
         bytes: length,
-        files: serde_json::to_string(&kept.collect::<Vec<_>>()).unwrap_or_default(),
+        files: serde_json::to_string(&stored_files.collect::<Vec<_>>()).unwrap_or_default(),
     };
     let taken = PutContextPackResponse {
         pack_id: id.into(),
@@ -134,39 +133,39 @@ pub(super) async fn list(
     Shared(state): Shared<AppState>,
     headers: HeaderMap,
 ) -> ApiResult<Json<ListContextPacksResponse>> {
-    let who = require_publisher(&state, &headers).await?;
+    let who = require_publisher(&state.metadata, &headers).await?;
     Ok(Json(ListContextPacksResponse {
         packs: state.metadata.with(move |database| database.context_packs(&who)).await?,
     }))
 }
 
-/// An address that opens a pack.
+/// Creates signed URLs for a pack.
 pub(super) async fn url(
     Shared(state): Shared<AppState>,
     Path(id): Path<String>,
     headers: HeaderMap,
     body: Bytes,
 ) -> ApiResult<Json<ContextPackUrlResponse>> {
-    let who = require_publisher(&state, &headers).await?;
-    let wanted: ContextPackUrlRequest = match body.is_empty() {
-        true => ContextPackUrlRequest::default(),
-        false => {
-            serde_json::from_slice(&body).map_err(|why| ResponseError::invalid(why.to_string()))?
-        }
+    let who = require_publisher(&state.metadata, &headers).await?;
+    let request = if body.is_empty() {
+        ContextPackUrlRequest::default()
+    } else {
+        serde_json::from_slice(&body).map_err(|why| ResponseError::invalid(why.to_string()))?
     };
-    let seconds = wanted.expires_in.unwrap_or(DEFAULT_URL_LIFETIME_SECS);
+    let seconds = request.expires_in.unwrap_or(DEFAULT_URL_LIFETIME_SECS);
     if !(1..=MAX_URL_LIFETIME_SECS).contains(&seconds) {
         return Err(ResponseError::invalid(format!(
             "`expires_in` is 1 to {MAX_URL_LIFETIME_SECS} seconds"
         )));
     }
-    let (fresh, at, wanted) = (generate_key(&state)?, state.timestamp(), checked_pack_id(&id)?);
+    let (fresh, at, pack_id) =
+        (generate_key(&state.environment)?, state.environment.timestamp(), checked_pack_id(&id)?);
     let key = state
         .metadata
-        .with(move |database| database.signing_key(&wanted, &fresh, &who, &at))
+        .with(move |database| database.signing_key(&pack_id, &fresh, &who, &at))
         .await?;
     let key = key.ok_or_else(ResponseError::not_found)?;
-    let exp = state.unix_seconds().saturating_add(seconds);
+    let exp = state.environment.unix_seconds().saturating_add(seconds);
     let opening =
         UrlSignature::sign(&key.kid, &key.secret, &id, exp).ok_or_else(ResponseError::not_found)?;
     let ends = i64::try_from(exp)
@@ -183,7 +182,7 @@ pub(super) async fn url(
     }))
 }
 
-/// Every address of a pack that was given so far opens nothing any more.
+/// Revokes all URLs of a pack.
 pub(super) async fn revoke(
     shared: Shared<AppState>,
     path: Path<String>,
@@ -203,15 +202,16 @@ pub(super) async fn remove(
 type RevokeUrlsFn =
     fn(&Database, &str, &NewUrlKey, &TokenOwner, &str) -> Result<bool, MetadataError>;
 
-/// Both give the pack a key of its own, so that nothing opens it that was signed before.
+/// Both operations give the pack a key of its own, which invalidates all earlier URLs.
 async fn revoke_urls_with(
     Shared(state): Shared<AppState>,
     Path(id): Path<String>,
     headers: HeaderMap,
     close: RevokeUrlsFn,
 ) -> ApiResult<StatusCode> {
-    let who = require_publisher(&state, &headers).await?;
-    let (fresh, at, id) = (generate_key(&state)?, state.timestamp(), checked_pack_id(&id)?);
+    let who = require_publisher(&state.metadata, &headers).await?;
+    let (fresh, at, id) =
+        (generate_key(&state.environment)?, state.environment.timestamp(), checked_pack_id(&id)?);
     no_content_if(
         state.metadata.with(move |database| close(database, &id, &fresh, &who, &at)).await?,
     )
@@ -221,17 +221,17 @@ pub(super) async fn list_keys(
     Shared(state): Shared<AppState>,
     headers: HeaderMap,
 ) -> ApiResult<Json<Vec<UrlSigningKeyInfo>>> {
-    require_admin(&state, &headers).await?;
+    require_admin(&state.metadata, &headers).await?;
     Ok(Json(state.metadata.with(Database::url_keys).await?))
 }
 
-/// A new key signs from now on; what the old ones signed is good until it ends.
+/// Adds a key that signs from now on. URLs signed by older keys stay valid until they expire.
 pub(super) async fn rotate_key(
     Shared(state): Shared<AppState>,
     headers: HeaderMap,
 ) -> ApiResult<(StatusCode, Json<UrlSigningKeyInfo>)> {
-    let who = require_admin(&state, &headers).await?;
-    let (fresh, at) = (generate_key(&state)?, state.timestamp());
+    let who = require_admin(&state.metadata, &headers).await?;
+    let (fresh, at) = (generate_key(&state.environment)?, state.environment.timestamp());
     let made = UrlSigningKeyInfo {
         kid: fresh.kid.clone(),
         pack_id: None,
@@ -247,27 +247,27 @@ pub(super) async fn revoke_key(
     Path(kid): Path<String>,
     headers: HeaderMap,
 ) -> ApiResult<StatusCode> {
-    let who = require_admin(&state, &headers).await?;
-    let at = state.timestamp();
+    let who = require_admin(&state.metadata, &headers).await?;
+    let at = state.environment.timestamp();
     no_content_if(
         state.metadata.with(move |database| database.revoke_url_key(&kid, &who, &at)).await?,
     )
 }
 
-/// What is not there, and what is somebody else's, are the same to whoever asks.
+/// The response is the same for missing packs and for packs of other users.
 fn no_content_if(found: bool) -> ApiResult<StatusCode> {
     if found { Ok(StatusCode::NO_CONTENT) } else { Err(ResponseError::not_found()) }
 }
 
-/// An id that a path names. One that cannot be is not there.
+/// Validates a pack ID from a path. Invalid IDs are not found.
 fn checked_pack_id(id: &str) -> ApiResult<String> {
     if is_pack_id(id) { Ok(id.into()) } else { Err(ResponseError::not_found()) }
 }
 
-fn generate_key(state: &AppState) -> ApiResult<NewUrlKey> {
+fn generate_key(environment: &RegistryEnvironment) -> ApiResult<NewUrlKey> {
     let (mut name, mut secret) = ([0; 6], [0; 32]);
-    let drawn = (state.environment.random)(&mut name)
-        .and_then(|()| (state.environment.random)(&mut secret));
-    drawn.map_err(|e| FileError::new("draw", "random bytes", e))?;
+    let filled =
+        environment.fill_random(&mut name).and_then(|()| environment.fill_random(&mut secret));
+    filled.map_err(|e| FileError::new("draw", "random bytes", e))?;
     Ok(NewUrlKey { kid: format!("k{}", sp_tree::to_hex(&name)), secret })
 }

@@ -1,4 +1,5 @@
-//! `/.well-known/agent-skills/` and the older `/.well-known/skills/`: every skill of every public package.
+//! `/.well-known/agent-skills/` and the older `/.well-known/skills/`: all skills of public
+//! packages, for other installers.
 
 use std::sync::Arc;
 
@@ -9,15 +10,12 @@ use axum::response::Response;
 use sp_tree::Digest;
 
 use crate::registry::discovery::DiscoveryIndexes;
-use crate::registry::error::ResponseError;
+use crate::registry::error::{ApiResult, ResponseError};
 use crate::registry::http_content::{HttpContent, HttpContentBytes};
 use crate::registry::metadata::RegistryReader;
 use crate::registry::published_skills::PublishedSkills;
 use crate::registry::state::AppState;
 
-type ApiResult<T> = Result<T, ResponseError>;
-
-/// Which index is asked for.
 #[derive(Clone, Copy)]
 enum DiscoveryFormat {
     Current,
@@ -44,7 +42,7 @@ pub(super) async fn serve_legacy(
 
 async fn serve_file(
     state: &AppState,
-    asked: (DiscoveryFormat, String),
+    requested: (DiscoveryFormat, String),
     request: (&Method, &HeaderMap),
 ) -> ApiResult<Response> {
     let packages = state
@@ -53,8 +51,8 @@ async fn serve_file(
         .await?;
     let shared = Arc::clone(state);
     let found = tokio::task::spawn_blocking(move || {
-        let made = shared.discovery.indexes_for(&shared.published_skills, packages);
-        find_file(&shared.published_skills, &made, asked)
+        let indexes = shared.discovery.indexes_for(&shared.published_skills, packages);
+        find_file(&shared.published_skills, &indexes, requested)
     });
     let (content_type, bytes) = found.await.ok().flatten().ok_or_else(ResponseError::not_found)?;
     let (digest, length) = (Digest::of(&bytes), bytes.len() as u64);
@@ -65,30 +63,30 @@ async fn serve_file(
         last_modified: None,
         bytes: HttpContentBytes::InMemory(bytes),
     };
-    let mut response = served.respond(state, request).await?;
+    let mut response = served.respond(request).await?;
     response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
     Ok(response)
 }
 
-/// What an address below the well-known one means. Names are looked up, and never joined to a path.
+/// Finds a file below the well-known path. Names are looked up and never joined to a path.
 fn find_file(
     skills: &PublishedSkills,
-    made: &DiscoveryIndexes,
-    (edition, asked): (DiscoveryFormat, String),
+    indexes: &DiscoveryIndexes,
+    (format, requested): (DiscoveryFormat, String),
 ) -> Option<(&'static str, Bytes)> {
-    match (asked.split_once('/'), edition) {
-        (None, DiscoveryFormat::Current) if asked == "index.json" => {
-            Some(("application/json", made.index.clone()))
+    match (requested.split_once('/'), format) {
+        (None, DiscoveryFormat::Current) if requested == "index.json" => {
+            Some(("application/json", indexes.index.clone()))
         }
-        (None, DiscoveryFormat::Legacy) if asked == "index.json" => {
-            Some(("application/json", made.legacy.clone()))
+        (None, DiscoveryFormat::Legacy) if requested == "index.json" => {
+            Some(("application/json", indexes.legacy.clone()))
         }
         (None, _) => {
-            let zip = made.archive(skills, asked.strip_suffix(".zip")?)?;
+            let zip = indexes.archive(skills, requested.strip_suffix(".zip")?)?;
             Some(("application/zip", zip.into()))
         }
         (Some((name, file)), _) => {
-            let bytes = made.file(skills, (name, file))?;
+            let bytes = indexes.file(skills, (name, file))?;
             let is_text = file.ends_with(".md");
             Some((
                 if is_text { "text/markdown; charset=utf-8" } else { "application/octet-stream" },

@@ -1,21 +1,25 @@
-//! The surface: which address does what.
+//! The HTTP API, as a table of routes.
+//!
+//! The router and the OpenAPI document are built from [`routes`], so every route is documented.
+//! Each submodule contains the handlers of one kind of resource.
 
 mod badges;
 mod context_packs;
 mod discovery;
+mod mcp;
 mod namespaces;
-pub(crate) mod openapi;
+mod openapi;
 mod packages;
 mod publish;
 mod route;
 mod signed_context_packs;
 mod tokens;
 
-use axum::extract::{Request, State as Shared};
-use axum::http::{HeaderValue, header};
-use axum::middleware::{Next, from_fn_with_state};
+use axum::Json;
+use axum::extract::State as Shared;
+use axum::http::header;
 use axum::response::{IntoResponse, Response};
-use axum::{Json, Router};
+use serde_json::Value;
 use sp_formats::context_pack::{
     ContextPackUrlRequest, ContextPackUrlResponse, ListContextPacksResponse,
     PutContextPackResponse, UrlSigningKeyInfo,
@@ -24,42 +28,21 @@ use sp_formats::registry::{
     PublishedPackageIndex, RegistryErrorResponse, RegistryIndex, RegistrySearchResponse,
     TrustReport,
 };
-use tower::limit::GlobalConcurrencyLimitLayer;
 
 use crate::mcp::serve_http::MCP_PATH;
-use crate::registry::error::ResponseError;
-use crate::registry::mcp;
 use crate::registry::metadata::{AuditLogItem, TokenItem};
-use crate::registry::middleware::monitor_request;
-use crate::registry::pages;
 use crate::registry::state::AppState;
-use route::{ApiRoute, RouteAccess};
+use route::{QueryParam, RouteAccess};
 
-/// As what the files of packs and skills are served: an index or a manifest, a text, all of it, or anything else.
+pub(crate) use route::ApiRoute;
+
+/// Media types of the files in packs and skills.
 const FILE_MEDIA_TYPES: &[&str] =
     &["application/json", "text/markdown", "application/zip", "application/octet-stream"];
 
-/// As what figures are told.
 const METRICS_MEDIA_TYPE: &str = "application/openmetrics-text";
 
-/// How many requests are answered at once.
-const MAX_CONCURRENT_REQUESTS: usize = 512;
-
-pub(crate) fn router(state: AppState) -> Router {
-    let table = routes()
-        .into_iter()
-        .fold(Router::new(), |router, route| router.route(route.path, route.handler));
-    table
-        .merge(pages::router())
-        .fallback(|| async { ResponseError::not_found() })
-        .layer(from_fn_with_state(AppState::clone(&state), pages::format_errors))
-        .layer(from_fn_with_state(AppState::clone(&state), apply_response_policy))
-        .layer(GlobalConcurrencyLimitLayer::new(MAX_CONCURRENT_REQUESTS))
-        .layer(from_fn_with_state(AppState::clone(&state), monitor_request))
-        .with_state(state)
-}
-
-/// The surface, as a table: the router is made of it, and so is the document that describes it.
+/// All routes of the API.
 pub(crate) fn routes() -> Vec<ApiRoute> {
     let parts = [
         read_routes(),
@@ -72,7 +55,6 @@ pub(crate) fn routes() -> Vec<ApiRoute> {
     parts.into_iter().flatten().collect()
 }
 
-/// What is there.
 fn read_routes() -> Vec<ApiRoute> {
     vec![
         ApiRoute::get("/api/v1/index.json", packages::index)
@@ -81,7 +63,7 @@ fn read_routes() -> Vec<ApiRoute> {
             .empty_response(304),
         ApiRoute::get("/api/v1/search", packages::search)
             .summary("packages by name and description, the best first; words may be written a little wrong")
-            .query_params(&[("q", "words", true), ("limit", "how many at the most", false)])
+            .query_params(const { &[QueryParam::required("q", "words"), QueryParam::optional("limit", "how many at the most")] })
             .integer_params(&["limit"])
             .json_response::<RegistrySearchResponse>(200),
         ApiRoute::get("/api/v1/packages/{ns}/{name}/index.json", packages::versions)
@@ -100,7 +82,7 @@ fn read_routes() -> Vec<ApiRoute> {
             .summary("the newest version of a package, as a picture")
             .media_response(200, "image/svg+xml")
             .media_response(404, "image/svg+xml")
-            // What does not end as a picture does is not answered as one.
+            // Paths without `.svg` get an ordinary error.
             .json_response::<RegistryErrorResponse>(404)
             .media_response(404, "text/html"),
         ApiRoute::get("/badges/{ns}/{name}/downloads.svg", badges::downloads_badge)
@@ -110,7 +92,6 @@ fn read_routes() -> Vec<ApiRoute> {
     ]
 }
 
-/// What whoever publishes does.
 fn publish_routes() -> Vec<ApiRoute> {
     vec![
         ApiRoute::put("/api/v1/packages/{ns}/{name}/{version}", publish::publish)
@@ -137,7 +118,6 @@ fn publish_routes() -> Vec<ApiRoute> {
     ]
 }
 
-/// Who may do what.
 fn access_routes() -> Vec<ApiRoute> {
     vec![
         ApiRoute::get("/api/v1/namespaces/{ns}/members", namespaces::members)
@@ -177,7 +157,6 @@ fn access_routes() -> Vec<ApiRoute> {
     ]
 }
 
-/// Context packs, what opens them, and skills for other installers.
 fn context_pack_routes() -> Vec<ApiRoute> {
     vec![
         ApiRoute::get("/api/v1/context-packs", context_packs::list)
@@ -217,7 +196,7 @@ fn context_pack_routes() -> Vec<ApiRoute> {
             .empty_response(204),
         ApiRoute::get("/packs/{*file}", signed_context_packs::serve)
             .summary("a file of a context pack, or all of it as a zip, behind `?exp=…&kid=…&sig=…`")
-            .query_params(&[("exp", "until when", false), ("kid", "which key", false), ("sig", "the signature", false)])
+            .query_params(const { &[QueryParam::optional("exp", "until when"), QueryParam::optional("kid", "which key"), QueryParam::optional("sig", "the signature")] })
             .file_responses(FILE_MEDIA_TYPES),
         ApiRoute::get("/s/{*file}", signed_context_packs::serve)
             .summary("the same, with what opens it in the path: `/s/{kid}.{exp}.{sig}/packs/{id}/…`")
@@ -231,17 +210,16 @@ fn context_pack_routes() -> Vec<ApiRoute> {
     ]
 }
 
-/// Agents that ask for themselves.
 fn mcp_routes() -> Vec<ApiRoute> {
     vec![
-        ApiRoute::post(MCP_PATH, mcp::handle_mcp_request)
+        ApiRoute::post(MCP_PATH, mcp::handle)
             .summary("MCP: skills, packages and context packs for agents, a message of JSON-RPC each time")
             .access(RouteAccess::Authenticated)
             .media_body("application/json")
             .media_response(200, "application/json")
             .media_response(200, "text/event-stream")
             .empty_response(202)
-            // Refusals of the protocol are told in its own words.
+            // MCP errors have their own formats.
             .media_response(400, "application/json")
             .media_response(400, "text/plain")
             .media_response(403, "text/plain")
@@ -252,10 +230,9 @@ fn mcp_routes() -> Vec<ApiRoute> {
     ]
 }
 
-/// What whoever runs the registry, or writes a program for it, looks at.
 fn operation_routes() -> Vec<ApiRoute> {
     vec![
-        ApiRoute::get("/api/openapi.json", || async { Json(&*openapi::DOCUMENT) })
+        ApiRoute::get("/api/openapi.json", openapi_json)
             .summary("this surface, as OpenAPI 3.1")
             .json_response::<serde_json::Map<String, serde_json::Value>>(200),
         ApiRoute::get("/healthz", || async { "ok\n" })
@@ -270,23 +247,15 @@ fn operation_routes() -> Vec<ApiRoute> {
     ]
 }
 
-/// Every answer comes in time, and says nothing that a browser could misread.
-async fn apply_response_policy(
-    Shared(state): Shared<AppState>,
-    request: Request,
-    next: Next,
-) -> Response {
-    let answer = tokio::time::timeout(state.request_timeout, next.run(request)).await;
-    let mut response = answer.unwrap_or_else(|_| ResponseError::timed_out().into_response());
-    let headers = response.headers_mut();
-    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-    // A page has a policy of its own.
-    let nothing = HeaderValue::from_static("default-src 'none'");
-    headers.entry(header::CONTENT_SECURITY_POLICY).or_insert(nothing);
-    response
+/// Describes the routes as an OpenAPI document.
+pub(crate) fn openapi_document() -> Value {
+    openapi::build_document(&routes())
 }
 
-/// What is counted, for Prometheus.
+async fn openapi_json(Shared(state): Shared<AppState>) -> Response {
+    Json(&*state.openapi).into_response()
+}
+
 async fn metrics(Shared(state): Shared<AppState>) -> impl IntoResponse {
     let kind = format!("{METRICS_MEDIA_TYPE}; version=1.0.0; charset=utf-8");
     ([(header::CONTENT_TYPE, kind)], state.monitor.metrics.encode_text())

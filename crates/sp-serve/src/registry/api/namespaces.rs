@@ -1,23 +1,21 @@
-//! Who publishes into a namespace, and which packages of it strangers see.
+//! Members of namespaces, and the visibility of packages.
 
 use axum::Json;
 use axum::extract::{Path, State as Shared};
 use axum::http::{HeaderMap, StatusCode};
 
 use super::packages::package_name;
-use crate::registry::error::ResponseError;
+use crate::registry::error::{ApiResult, ResponseError};
 use crate::registry::metadata::NamespaceChange;
 use crate::registry::state::AppState;
 use crate::registry::tokens::{is_valid_username, require_publisher};
-
-type ApiResult<T> = Result<T, ResponseError>;
 
 pub(super) async fn members(
     Shared(state): Shared<AppState>,
     Path(namespace): Path<String>,
     headers: HeaderMap,
 ) -> ApiResult<Json<Vec<String>>> {
-    let who = require_publisher(&state, &headers).await?;
+    let who = require_publisher(&state.metadata, &headers).await?;
     let found = state.metadata.with(move |database| database.members(&namespace, &who)).await?;
     found.map(Json).ok_or_else(ResponseError::not_found)
 }
@@ -50,8 +48,8 @@ pub(super) async fn make_private(
     path: Path<(String, String)>,
     headers: HeaderMap,
 ) -> ApiResult<StatusCode> {
-    let place = package_name(&path.0.0, &path.0.1)?;
-    change_namespace(shared, path.0.0, headers, NamespaceChange::SetPrivate(place, true)).await
+    let package = package_name(&path.0.0, &path.0.1)?;
+    change_namespace(shared, path.0.0, headers, NamespaceChange::SetPrivate(package, true)).await
 }
 
 pub(super) async fn make_public(
@@ -59,25 +57,22 @@ pub(super) async fn make_public(
     path: Path<(String, String)>,
     headers: HeaderMap,
 ) -> ApiResult<StatusCode> {
-    let place = package_name(&path.0.0, &path.0.1)?;
-    change_namespace(shared, path.0.0, headers, NamespaceChange::SetPrivate(place, false)).await
+    let package = package_name(&path.0.0, &path.0.1)?;
+    change_namespace(shared, path.0.0, headers, NamespaceChange::SetPrivate(package, false)).await
 }
 
-/// Who is no member of a namespace learns nothing of it.
+/// Changes a namespace. To non-members it does not exist.
 async fn change_namespace(
     Shared(state): Shared<AppState>,
     namespace: String,
     headers: HeaderMap,
     change: NamespaceChange,
 ) -> ApiResult<StatusCode> {
-    let who = require_publisher(&state, &headers).await?;
-    let at = state.timestamp();
-    match state
+    let who = require_publisher(&state.metadata, &headers).await?;
+    let at = state.environment.timestamp();
+    let changed = state
         .metadata
         .with(move |database| database.change_namespace(&namespace, &change, &who, &at))
-        .await?
-    {
-        true => Ok(StatusCode::NO_CONTENT),
-        false => Err(ResponseError::not_found()),
-    }
+        .await?;
+    if changed { Ok(StatusCode::NO_CONTENT) } else { Err(ResponseError::not_found()) }
 }

@@ -1,15 +1,13 @@
-//! The surface as an OpenAPI 3.1 document, made of the routes that the router is made of.
-
-use std::sync::LazyLock;
+//! Builds the OpenAPI 3.1 document from the route table.
 
 use schemars::SchemaGenerator;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 use sp_formats::registry::RegistryErrorResponse;
 
-use super::route::{ApiRoute, RouteAccess, RouteBody};
+use super::route::{ApiRoute, QueryParam, RouteAccess, RouteBody};
 
-/// What stands in braces in an address.
+/// Descriptions of path parameters.
 const PATH_PARAMETERS: &[(&str, &str)] = &[
     ("ns", "a namespace, without its `@`"),
     ("name", "the name of a package within its namespace"),
@@ -20,10 +18,7 @@ const PATH_PARAMETERS: &[(&str, &str)] = &[
     ("kid", "the id of a key"),
 ];
 
-/// The document.
-pub(crate) static DOCUMENT: LazyLock<Value> = LazyLock::new(|| build_document(&super::routes()));
-
-fn build_document(routes: &[ApiRoute]) -> Value {
+pub(super) fn build_document(routes: &[ApiRoute]) -> Value {
     let mut settings = SchemaSettings::draft2020_12();
     settings.definitions_path = "/components/schemas".into();
     let mut schemas = settings.into_generator();
@@ -32,7 +27,7 @@ fn build_document(routes: &[ApiRoute]) -> Value {
         let entry = paths.entry(document_path(route)).or_insert_with(|| json!({}));
         entry[route.method] = operation(route, &mut schemas);
     }
-    let refused = schemas.subschema_for::<RegistryErrorResponse>();
+    let error = schemas.subschema_for::<RegistryErrorResponse>();
     json!({
         "openapi": "3.1.0",
         "info": {
@@ -47,11 +42,11 @@ fn build_document(routes: &[ApiRoute]) -> Value {
             "responses": {
                 "Refused": {
                     "description": "it was not done, and why",
-                    "content": {"application/json": {"schema": refused}},
+                    "content": {"application/json": {"schema": error}},
                 },
                 "RefusedOrShown": {
                     "description": "it was not done, and why: a page for whoever accepts `text/html`",
-                    "content": {"application/json": {"schema": refused}, "text/html": {}},
+                    "content": {"application/json": {"schema": error}, "text/html": {}},
                 },
             },
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
@@ -62,12 +57,12 @@ fn build_document(routes: &[ApiRoute]) -> Value {
 fn operation(route: &ApiRoute, schemas: &mut SchemaGenerator) -> Value {
     let mut responses = Map::new();
     for (status, body) in &route.responses {
-        let told = responses
+        let response = responses
             .entry(status.to_string())
             .or_insert_with(|| json!({"description": status_description(*status)}));
-        // A status may come with one of several media types.
+        // A status may have several media types.
         if let Some((media, content)) = content(*body, schemas) {
-            told["content"][media] = content;
+            response["content"][media] = content;
         }
     }
     responses.insert("default".into(), json!({"$ref": error_response_ref(route)}));
@@ -78,7 +73,7 @@ fn operation(route: &ApiRoute, schemas: &mut SchemaGenerator) -> Value {
         "parameters": parameters(route),
         "responses": responses,
         "security": match route.access {
-            // With a token one may see more, and without one it is no error.
+            // A token is optional: with one, more may be visible.
             RouteAccess::Public => json!([{}, {"token": []}]),
             _ => json!([{"token": []}]),
         },
@@ -90,11 +85,12 @@ fn operation(route: &ApiRoute, schemas: &mut SchemaGenerator) -> Value {
     operation
 }
 
-/// How a refusal is told: beside the API, browsers are shown a page.
+/// The error response: outside the API, browsers get a page.
 fn error_response_ref(route: &ApiRoute) -> &'static str {
-    match route.path.starts_with("/api/") {
-        true => "#/components/responses/Refused",
-        false => "#/components/responses/RefusedOrShown",
+    if route.path.starts_with("/api/") {
+        "#/components/responses/Refused"
+    } else {
+        "#/components/responses/RefusedOrShown"
     }
 }
 
@@ -121,18 +117,21 @@ fn content(body: RouteBody, schemas: &mut SchemaGenerator) -> Option<(&'static s
 }
 
 fn parameters(route: &ApiRoute) -> Vec<Value> {
-    let said = |name: &str| {
-        PATH_PARAMETERS.iter().find(|(known, _)| *known == name).map_or("", |(_, said)| said)
+    let description = |name: &str| {
+        PATH_PARAMETERS.iter().find(|(known, _)| *known == name).map_or("", |(_, text)| text)
     };
-    let schema = |name: &str| match route.integer_params.contains(&name) {
-        true => json!({"type": "integer", "minimum": 0}),
-        false => json!({"type": "string"}),
+    let schema = |name: &str| {
+        if route.integer_params.contains(&name) {
+            json!({"type": "integer", "minimum": 0})
+        } else {
+            json!({"type": "string"})
+        }
     };
     let in_path = path_parameters(route.path).map(
-        |name| json!({"name": name, "in": "path", "required": true, "description": said(name), "schema": schema(name)}),
+        |name| json!({"name": name, "in": "path", "required": true, "description": description(name), "schema": schema(name)}),
     );
-    let in_query = route.query_params.iter().map(|(name, said, needed)| {
-        json!({"name": name, "in": "query", "required": needed, "description": said, "schema": schema(name)})
+    let in_query = route.query_params.iter().map(|QueryParam { name, description, required }| {
+        json!({"name": name, "in": "query", "required": required, "description": description, "schema": schema(name)})
     });
     in_path.chain(in_query).collect()
 }
@@ -142,12 +141,12 @@ fn path_parameters(path: &str) -> impl Iterator<Item = &str> {
         .filter_map(|part| Some(part.strip_prefix('{')?.strip_suffix('}')?.trim_start_matches('*')))
 }
 
-/// An address as the document writes it, which has no sign for a name with slashes.
+/// The path of a route in OpenAPI, which has no wildcard syntax.
 fn document_path(route: &ApiRoute) -> String {
     route.path.replace("{*", "{")
 }
 
-/// A name for programs that are made of the document: `get_packages_ns_name_version_download`.
+/// An identifier for generated clients: `get_packages_ns_name_version_download`.
 fn operation_id(route: &ApiRoute) -> String {
     let words = route
         .path
@@ -164,12 +163,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_route_is_in_the_document_and_nothing_else_is() {
+    fn document_contains_exactly_the_routes() {
         let routes = super::super::routes();
         let routed: BTreeSet<(String, String)> =
             routes.iter().map(|route| (document_path(route), route.method.to_owned())).collect();
         assert_eq!(routed.len(), routes.len(), "each stands once");
-        let told: BTreeSet<(String, String)> = DOCUMENT["paths"]
+        let document = build_document(&routes);
+        let documented: BTreeSet<(String, String)> = document["paths"]
             .as_object()
             .unwrap()
             .iter()
@@ -177,19 +177,20 @@ mod tests {
                 methods.as_object().unwrap().keys().map(|method| (path.clone(), method.clone()))
             })
             .collect();
-        assert_eq!(routed, told);
+        assert_eq!(routed, documented);
     }
 
-    /// A route that stands beside the table would be missing in the document.
+    /// Routes outside the table would be missing from the document.
     #[test]
-    fn the_api_has_no_route_beside_its_table() {
-        let source = include_str!("mod.rs");
+    fn all_routes_come_from_the_table() {
+        let source = concat!(include_str!("mod.rs"), include_str!("../router.rs"));
         assert_eq!(source.matches(".route(").count(), 1, "the one that takes them from the table");
     }
 
     #[test]
-    fn whatever_a_route_says_is_said_in_full() {
-        for route in super::super::routes() {
+    fn routes_are_fully_documented_and_references_resolve() {
+        let routes = super::super::routes();
+        for route in &routes {
             assert!(
                 !route.summary.is_empty() && !route.responses.is_empty(),
                 "{} {}",
@@ -204,10 +205,11 @@ mod tests {
                 );
             }
         }
-        let text = DOCUMENT.to_string();
+        let document = build_document(&routes);
+        let text = document.to_string();
         for at in text.match_indices("\"$ref\":\"#/").map(|(at, _)| at + "\"$ref\":\"#".len()) {
             let pointer = &text[at..at + text[at..].find('"').unwrap()];
-            assert!(DOCUMENT.pointer(pointer).is_some(), "{pointer} leads nowhere");
+            assert!(document.pointer(pointer).is_some(), "{pointer} leads nowhere");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What is there: the index, a package, a version, its bytes.
+//! Reading packages: index, search, versions, manifest, download, README.
 
 use axum::Json;
 use axum::extract::rejection::QueryRejection;
@@ -12,48 +12,44 @@ use sp_formats::registry::{
     SHA256_HEADER, YANKED_HEADER,
 };
 
-use crate::registry::error::ResponseError;
+use crate::registry::error::{ApiResult, ResponseError};
 use crate::registry::http_content::{ConditionalOutcome, HttpContent, HttpContentBytes};
-use crate::registry::index_cache;
 use crate::registry::metadata::{Database, RegistryReader};
-use crate::registry::pages::PackageContentView;
 use crate::registry::state::AppState;
 use crate::registry::tokens::authenticate;
-
-type ApiResult<T> = Result<T, ResponseError>;
 
 pub(super) async fn index(
     Shared(state): Shared<AppState>,
     method: Method,
     headers: HeaderMap,
 ) -> ApiResult<Response> {
-    let reader = RegistryReader::from_owner(authenticate(&state, &headers).await?.as_ref());
+    let reader =
+        RegistryReader::from_owner(authenticate(&state.metadata, &headers).await?.as_ref());
     if reader == RegistryReader::Anonymous {
-        return index_cache::serve_index(&state, &method, &headers).await;
+        return state.index_cache.respond(&method, &headers).await;
     }
     let packages = state.metadata.with(move |database| database.index(&reader)).await?;
     Ok(Json(RegistryIndex { packages }).into_response())
 }
 
-/// What is looked for, and how much of it is wanted.
 #[derive(serde::Deserialize)]
 pub(super) struct SearchParams {
     q: String,
     limit: Option<usize>,
 }
 
-/// Longer than this is no search.
 const MAX_QUERY_BYTES: usize = 200;
 const MAX_RESULTS: usize = 100;
 const DEFAULT_RESULTS: usize = 20;
 
 pub(super) async fn search(
     Shared(state): Shared<AppState>,
-    sought: Result<Query<SearchParams>, QueryRejection>,
+    query: Result<Query<SearchParams>, QueryRejection>,
     headers: HeaderMap,
 ) -> ApiResult<Json<RegistrySearchResponse>> {
-    let reader = RegistryReader::from_owner(authenticate(&state, &headers).await?.as_ref());
-    let Query(SearchParams { q, limit }) = sought.map_err(|_| {
+    let reader =
+        RegistryReader::from_owner(authenticate(&state.metadata, &headers).await?.as_ref());
+    let Query(SearchParams { q, limit }) = query.map_err(|_| {
         ResponseError::invalid("`q` is missing, or `limit` is no number")
             .with_help("ask for `?q=words`")
     })?;
@@ -74,9 +70,10 @@ pub(super) async fn versions(
     Path((namespace, name)): Path<(String, String)>,
     headers: HeaderMap,
 ) -> ApiResult<Json<PublishedPackageIndex>> {
-    let reader = RegistryReader::from_owner(authenticate(&state, &headers).await?.as_ref());
-    let place = package_name(&namespace, &name)?;
-    let found = state.metadata.with(move |database| database.versions(&place, &reader)).await?;
+    let reader =
+        RegistryReader::from_owner(authenticate(&state.metadata, &headers).await?.as_ref());
+    let package = package_name(&namespace, &name)?;
+    let found = state.metadata.with(move |database| database.versions(&package, &reader)).await?;
     found.map(|index| Json(index.into())).ok_or_else(ResponseError::not_found)
 }
 
@@ -95,10 +92,11 @@ pub(super) async fn manifest(
     Path((namespace, name, version)): Path<(String, String, String)>,
     headers: HeaderMap,
 ) -> ApiResult<Json<VersionDetails>> {
-    let reader = RegistryReader::from_owner(authenticate(&state, &headers).await?.as_ref());
-    let place = package_name(&namespace, &name)?;
+    let reader =
+        RegistryReader::from_owner(authenticate(&state.metadata, &headers).await?.as_ref());
+    let package = package_name(&namespace, &name)?;
     let found =
-        state.metadata.with(move |database| database.manifest(&place, &version, &reader)).await?;
+        state.metadata.with(move |database| database.manifest(&package, &version, &reader)).await?;
     let (manifest, report) = found.ok_or_else(ResponseError::not_found)?;
     let raw = |text: String| RawValue::from_string(text).map_err(|_| ResponseError::not_found());
     Ok(Json(VersionDetails { manifest: raw(manifest)?, report: raw(report)? }))
@@ -110,18 +108,19 @@ pub(super) async fn download(
     method: Method,
     headers: HeaderMap,
 ) -> ApiResult<Response> {
-    let reader = RegistryReader::from_owner(authenticate(&state, &headers).await?.as_ref());
-    let place = package_name(&namespace, &name)?;
+    let reader =
+        RegistryReader::from_owner(authenticate(&state.metadata, &headers).await?.as_ref());
+    let package = package_name(&namespace, &name)?;
     if PackageVersion::new(&version).is_err() {
         return Err(ResponseError::not_found());
     }
-    let wanted = place.clone();
+    let requested = package.clone();
     let found = state
         .metadata
-        .with(move |database| database.find_version(&wanted, &version, &reader))
+        .with(move |database| database.find_version(&requested, &version, &reader))
         .await?;
     let found = found.ok_or_else(ResponseError::not_found)?;
-    let told = [
+    let extra_headers = [
         (SHA256_HEADER, found.digest.hex()),
         (YANKED_HEADER, found.yanked.to_string()),
         (header::CACHE_CONTROL.as_str(), "private, no-cache".into()),
@@ -131,37 +130,37 @@ pub(super) async fn download(
         length: found.bytes,
         content_type: "application/json",
         last_modified: None,
-        bytes: HttpContentBytes::Stored,
+        bytes: HttpContentBytes::Stored(state.objects.clone()),
     };
-    // What is resumed was counted when it began.
+    // Count a resumed download once.
     let begins = match served.evaluate(&method, &headers) {
         ConditionalOutcome::Full => method == Method::GET,
         ConditionalOutcome::Range(range) => range.start == 0,
         _ => false,
     };
-    let response = served.respond(&state, (&method, &headers)).await?;
+    let response = served.respond((&method, &headers)).await?;
     if begins {
-        state.download_counts.add(place, 1);
+        state.download_counts.add(package, 1);
     }
-    Ok((told, response).into_response())
+    Ok((extra_headers, response).into_response())
 }
 
-/// The README of a version, or what its only skill says.
+/// Returns the README of a version, or the body of its only skill.
 pub(super) async fn readme(
     Shared(state): Shared<AppState>,
     Path((namespace, name, version)): Path<(String, String, String)>,
     headers: HeaderMap,
 ) -> ApiResult<Response> {
-    let reader = RegistryReader::from_owner(authenticate(&state, &headers).await?.as_ref());
-    let place = package_name(&namespace, &name)?;
+    let reader =
+        RegistryReader::from_owner(authenticate(&state.metadata, &headers).await?.as_ref());
+    let package = package_name(&namespace, &name)?;
     let found = state
         .metadata
-        .with(move |database| database.find_version(&place, &version, &reader))
+        .with(move |database| database.find_version(&package, &version, &reader))
         .await?;
-    let about =
-        PackageContentView::load(&state, found.ok_or_else(ResponseError::not_found)?.digest)
-            .await?;
-    let text = about.readme.clone().ok_or_else(ResponseError::not_found)?;
+    let found = found.ok_or_else(ResponseError::not_found)?;
+    let view = state.package_views.load(found.digest).await?;
+    let text = view.readme.clone().ok_or_else(ResponseError::not_found)?;
     Ok(([(header::CONTENT_TYPE, "text/plain; charset=utf-8")], text).into_response())
 }
 
@@ -170,7 +169,7 @@ pub(super) async fn ready(Shared(state): Shared<AppState>) -> ApiResult<&'static
     Ok("ready\n")
 }
 
-/// A place that a path names. One that cannot be is not there.
+/// Parses a package name from a path. Invalid names are not found.
 pub(super) fn package_name(namespace: &str, name: &str) -> ApiResult<RegistryPackageName> {
     RegistryPackageName::new(namespace, name).map_err(|_| ResponseError::not_found())
 }

@@ -1,4 +1,4 @@
-//! Publishing, yanking, and taking that back.
+//! Publish, yank and unyank versions.
 
 use axum::Json;
 use axum::body::{Body, to_bytes};
@@ -13,12 +13,10 @@ use sp_formats::report::Severity;
 use sp_tree::Digest;
 
 use super::packages::package_name;
-use crate::registry::error::ResponseError;
+use crate::registry::error::{ApiResult, ResponseError};
 use crate::registry::metadata::{NewPackageVersion, PublishOutcome};
 use crate::registry::state::AppState;
 use crate::registry::tokens::require_publisher;
-
-type ApiResult<T> = Result<T, ResponseError>;
 
 pub(super) async fn publish(
     Shared(state): Shared<AppState>,
@@ -26,39 +24,46 @@ pub(super) async fn publish(
     headers: HeaderMap,
     body: Body,
 ) -> ApiResult<(StatusCode, Json<TrustReport>)> {
-    // Who may not publish is told so before a byte is read.
-    let who = require_publisher(&state, &headers).await?;
-    let place = RegistryPackageName::new(&namespace, &name)
+    // Reject unauthorized clients before reading the body.
+    let who = require_publisher(&state.metadata, &headers).await?;
+    let package_name = RegistryPackageName::new(&namespace, &name)
         .map_err(|why| ResponseError::invalid(why.to_string()))?;
     let most = state.limits.package_bytes;
     let limit = usize::try_from(most).unwrap_or(usize::MAX);
     let bytes = to_bytes(body, limit).await.map_err(|_| ResponseError::too_large(most))?;
     let shared = state.clone();
-    let wanted = (place, version);
-    let judged =
-        tokio::task::spawn_blocking(move || validate_package(&shared, wanted, bytes.to_vec()))
-            .await;
-    let (new, report, bytes) =
-        judged.unwrap_or_else(|_| Err(ResponseError::invalid("it cannot be read")))?;
+    let validated = tokio::task::spawn_blocking(move || {
+        validate_package(&shared, (package_name, version), bytes.to_vec())
+    })
+    .await;
+    let ValidatedPackage { record, report, bytes } =
+        validated.unwrap_or_else(|_| Err(ResponseError::invalid("it cannot be read")))?;
     let objects = state.objects.clone();
-    // The bytes are there before anything speaks of them.
+    // Objects are stored before metadata refers to them.
     let stored = tokio::task::spawn_blocking(move || objects.put(&bytes)).await;
     stored
         .unwrap_or_else(|e| Err(sp_tree::FileError::new("store", "", std::io::Error::other(e))))?;
-    let at = state.timestamp();
-    match state.metadata.with(move |database| database.publish(&new, &who, &at)).await? {
+    let at = state.environment.timestamp();
+    match state.metadata.with(move |database| database.publish(&record, &who, &at)).await? {
         PublishOutcome::Published => Ok((StatusCode::CREATED, Json(report))),
         PublishOutcome::AlreadyExists => Err(ResponseError::version_exists()),
         PublishOutcome::Forbidden => Err(ResponseError::forbidden()),
     }
 }
 
-/// The gate is what reads packages everywhere else.
+/// A valid package: its metadata, what to tell the publisher, and its bytes.
+struct ValidatedPackage {
+    record: NewPackageVersion,
+    report: TrustReport,
+    bytes: Vec<u8>,
+}
+
+/// Reads a package with the same reader as `sp check`.
 fn validate_package(
     state: &AppState,
-    (place, version): (RegistryPackageName, String),
+    (package_name, version): (RegistryPackageName, String),
     bytes: Vec<u8>,
-) -> ApiResult<(NewPackageVersion, TrustReport, Vec<u8>)> {
+) -> ApiResult<ValidatedPackage> {
     let read = package::read("package", bytes.clone(), &state.limits);
     let findings = trust_findings(&read);
     let steps = trust_steps(&read);
@@ -70,9 +75,9 @@ fn validate_package(
     let manifest = &package.manifest;
     let claimed = RegistryPackageName::from_package_name(&manifest.name)
         .map_err(|why| ResponseError::invalid(why.to_string()))?;
-    if claimed != place || manifest.version.as_str() != version {
+    if claimed != package_name || manifest.version.as_str() != version {
         let message = format!(
-            "the package is {} {}, and not {place} {version}",
+            "the package is {} {}, and not {package_name} {version}",
             manifest.name,
             manifest.version.as_str()
         );
@@ -82,8 +87,8 @@ fn validate_package(
     }
     let item = version_item(state, &package, &bytes);
     let report = TrustReport {
-        namespace: place.namespace().into(),
-        name: place.name().into(),
+        namespace: package_name.namespace().into(),
+        name: package_name.name().into(),
         version,
         sha256: item.sha256.clone(),
         bytes: item.bytes,
@@ -91,8 +96,8 @@ fn validate_package(
         signer: item.signer.clone(),
         findings,
     };
-    let new = NewPackageVersion {
-        package: place,
+    let record = NewPackageVersion {
+        package: package_name,
         kind: manifest.kind.as_str().into(),
         description: manifest.description.clone(),
         digest: Digest::of(&bytes),
@@ -100,7 +105,7 @@ fn validate_package(
         manifest: package.raw_manifest().raw().to_owned(),
         trust_report: serde_json::to_string(&report).unwrap_or_default(),
     };
-    Ok((new, report, bytes))
+    Ok(ValidatedPackage { record, report, bytes })
 }
 
 fn version_item(state: &AppState, package: &Package, bytes: &[u8]) -> PackageVersionItem {
@@ -114,7 +119,7 @@ fn version_item(state: &AppState, package: &Package, bytes: &[u8]) -> PackageVer
         version: manifest.version.as_str().into(),
         sha256: Digest::of(bytes).hex(),
         bytes: bytes.len() as u64,
-        published_at: state.timestamp(),
+        published_at: state.environment.timestamp(),
         yanked: false,
         signer: package.signer.map(|signer| signer.key.to_string()),
         dependencies: needed.collect(),
@@ -175,12 +180,12 @@ async fn set_yanked(
     headers: HeaderMap,
     yanked: bool,
 ) -> ApiResult<StatusCode> {
-    let who = require_publisher(&state, &headers).await?;
-    let place = package_name(&namespace, &name)?;
-    let at = state.timestamp();
+    let who = require_publisher(&state.metadata, &headers).await?;
+    let package = package_name(&namespace, &name)?;
+    let at = state.environment.timestamp();
     match state
         .metadata
-        .with(move |database| database.yank((&place, &version), yanked, &who, &at))
+        .with(move |database| database.yank((&package, &version), yanked, &who, &at))
         .await?
     {
         Some(true) => Ok(StatusCode::NO_CONTENT),

@@ -1,4 +1,4 @@
-//! A route: its address, who does the work, and what is said of it. The router and the document are made of the same.
+//! A route of the API: its path, its handler and its documentation.
 
 use axum::handler::Handler;
 use axum::routing::{self, MethodRouter};
@@ -6,16 +6,13 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 
 use crate::registry::state::AppState;
 
-/// Who may ask.
+/// Who may call a route. Documentation only: handlers authenticate requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RouteAccess {
-    /// Everybody; who shows a token may see more.
+    /// Anyone; a token may make more visible.
     Public,
-    /// Whoever has a token.
     Authenticated,
-    /// Whoever has a token that may publish.
     Publisher,
-    /// Who runs the registry.
     Admin,
 }
 
@@ -30,38 +27,46 @@ impl RouteAccess {
     }
 }
 
-/// What the schema of a type is.
 pub(crate) type SchemaFn = fn(&mut SchemaGenerator) -> Schema;
 
-/// What is sent, or comes back.
+/// The body of a request or a response.
 #[derive(Clone, Copy)]
 pub(crate) enum RouteBody {
-    /// JSON.
     Json(SchemaFn),
-    /// Something else, by its media type.
+    /// Another media type.
     Media(&'static str),
-    /// Nothing.
     Empty,
 }
 
-/// A parameter behind the `?`: its name, what it is, and whether it is needed.
-pub(crate) type QueryParam = (&'static str, &'static str, bool);
+/// A query parameter.
+pub(crate) struct QueryParam {
+    pub name: &'static str,
+    pub description: &'static str,
+    pub required: bool,
+}
 
-/// A route.
+impl QueryParam {
+    pub(super) const fn required(name: &'static str, description: &'static str) -> Self {
+        Self { name, description, required: true }
+    }
+
+    pub(super) const fn optional(name: &'static str, description: &'static str) -> Self {
+        Self { name, description, required: false }
+    }
+}
+
 pub(crate) struct ApiRoute {
-    /// `get`, `put` and so on, as the document writes it.
+    /// Lowercase, as in OpenAPI.
     pub method: &'static str,
     pub path: &'static str,
-    /// What it is for, in a line.
     pub summary: &'static str,
     pub access: RouteAccess,
     pub query_params: &'static [QueryParam],
-    /// Which parameters are whole numbers; all others are text.
+    /// Path and query parameters that are integers; all others are strings.
     pub integer_params: &'static [&'static str],
     pub request_body: RouteBody,
-    /// Whether what is asked for must be there.
     pub body_required: bool,
-    /// What is answered, with what comes along: whatever is no refusal, and a refusal that is told otherwise.
+    /// Successful responses, and errors that differ from the default error response.
     pub responses: Vec<(u16, RouteBody)>,
     pub handler: MethodRouter<AppState>,
 }
@@ -131,7 +136,7 @@ impl ApiRoute {
         self
     }
 
-    /// The same, where nothing at all is fine, too.
+    /// A JSON body that may be empty.
     pub(super) fn optional_json_body<T: JsonSchema>(self) -> Self {
         Self { body_required: false, ..self.json_body::<T>() }
     }
@@ -146,7 +151,8 @@ impl ApiRoute {
         self
     }
 
-    /// Bytes of one of some media types: all of them, a part, or only that they are still the same.
+    /// The responses of [`HttpContent`](crate::registry::http_content::HttpContent): complete,
+    /// partial, or not modified.
     pub(super) fn file_responses(mut self, media: &[&'static str]) -> Self {
         for status in [200, 206] {
             self.responses.extend(media.iter().map(|media| (status, RouteBody::Media(media))));

@@ -1,4 +1,6 @@
-//! Context packs for whoever has a signed address, in both of its forms. Without one, everything is closed alike.
+//! Serves context packs by signed URL, with the signature in the path or in the query.
+//!
+//! An invalid signature and a missing pack get the same response.
 
 use axum::extract::State as Shared;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Uri, header};
@@ -6,16 +8,17 @@ use axum::response::{IntoResponse, Response};
 use sp_formats::context_pack::{MANIFEST_FILE, UrlSignature, is_pack_id};
 use sp_tree::Digest;
 
-use crate::registry::error::ResponseError;
+use crate::registry::error::{ApiResult, ResponseError};
 use crate::registry::http_content::{HttpContent, HttpContentBytes};
 use crate::registry::metadata::{StoredContextPack, StoredContextPackFile};
+use crate::registry::object_store::ObjectStore;
 use crate::registry::pages::{OpenedContextPack, render_context_pack};
 use crate::registry::state::AppState;
 
-/// What is held against a signature where there is no key: it takes as long as if there were one.
+/// Used when there is no key, so that the response takes as long as with one.
 const DUMMY_KEY: [u8; 32] = [0; 32];
 
-/// Every answer stays with whoever asked, and the address is told to nobody.
+/// Responses are not cached by proxies, and the URL is not sent as a referrer.
 const RESPONSE_HEADERS: [(HeaderName, HeaderValue); 2] = [
     (header::CACHE_CONTROL, HeaderValue::from_static("private, no-cache")),
     (header::REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
@@ -39,30 +42,30 @@ async fn open_pack(
     state: &AppState,
     address: &Uri,
     request: (&Method, &HeaderMap),
-) -> Result<Response, ResponseError> {
-    let wanted = SignedContextPackRequest::parse(address.path(), address.query());
+) -> ApiResult<Response> {
+    let parsed = SignedContextPackRequest::parse(address.path(), address.query());
     let SignedContextPackRequest { id, file, signature: opening } =
-        wanted.ok_or_else(ResponseError::invalid_signed_url)?;
+        parsed.ok_or_else(ResponseError::invalid_signed_url)?;
     let (pack, kid) = (id.clone(), opening.kid().to_owned());
     let found =
         state.metadata.with(move |database| database.pack_with_signing_secret(&pack, &kid)).await?;
     let key = found.as_ref().map_or(&DUMMY_KEY[..], |(key, _)| key.as_slice());
-    let opens = opening.is_valid_for(key, &id, state.unix_seconds());
+    let opens = opening.is_valid_for(key, &id, state.environment.unix_seconds());
     let (_, pack) = found.filter(|_| opens).ok_or_else(ResponseError::invalid_signed_url)?;
     if file == SignedContextPackFile::Named(String::new()) {
         return folder_page(state, (&id, &pack), address, request.1).await;
     }
-    let served = file_content(&pack, &file).ok_or_else(ResponseError::not_found)?;
-    served.respond(state, request).await
+    let served = file_content(&state.objects, &pack, &file).ok_or_else(ResponseError::not_found)?;
+    served.respond(request).await
 }
 
-/// The folder of a pack: a page for people.
+/// Renders the page of a pack.
 async fn folder_page(
     state: &AppState,
     (id, pack): (&str, &StoredContextPack),
     address: &Uri,
     headers: &HeaderMap,
-) -> Result<Response, ResponseError> {
+) -> ApiResult<Response> {
     let files: Vec<StoredContextPackFile> =
         serde_json::from_str(&pack.files).map_err(|_| ResponseError::not_found())?;
     let manifest = read_text(state, files.iter().find(|file| file.path == MANIFEST_FILE)).await?;
@@ -78,11 +81,8 @@ async fn folder_page(
     render_context_pack(&opened, headers)
 }
 
-/// The text of a file of a pack; empty if there is no such file.
-async fn read_text(
-    state: &AppState,
-    file: Option<&StoredContextPackFile>,
-) -> Result<String, ResponseError> {
+/// Reads a file of a pack; empty if there is no such file.
+async fn read_text(state: &AppState, file: Option<&StoredContextPackFile>) -> ApiResult<String> {
     let Some(digest) = file.and_then(|file| sp_tree::from_hex(&file.sha256)) else {
         return Ok(String::new());
     };
@@ -93,11 +93,10 @@ async fn read_text(
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// What is asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum SignedContextPackFile {
     Zip,
-    /// A name, as the manifest would list it.
+    /// A name from the manifest; empty for the page.
     Named(String),
 }
 
@@ -108,7 +107,7 @@ struct SignedContextPackRequest {
 }
 
 impl SignedContextPackRequest {
-    /// Reads an address. A signature stands in the path or in the query, and never in both.
+    /// Parses a URL. The signature is in the path or in the query, never in both.
     fn parse(path: &str, query: Option<&str>) -> Option<Self> {
         let (opening, rest) = match path.strip_prefix("/s/") {
             Some(rest) if query.is_none() => {
@@ -126,7 +125,8 @@ impl SignedContextPackRequest {
     }
 }
 
-/// A name with what is written as `%XX` read; none if that is no text. It is only ever looked up in a list.
+/// Decodes percent-encoding; `None` if the result is not UTF-8. The name is only looked up in a
+/// list, never used as a path.
 fn percent_decode(name: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(name.len());
     let mut rest = name.as_bytes();
@@ -143,8 +143,12 @@ fn percent_decode(name: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-/// A file that the manifest lists, or the zip.
-fn file_content(pack: &StoredContextPack, file: &SignedContextPackFile) -> Option<HttpContent> {
+/// Finds a file that the manifest lists, or the zip.
+fn file_content(
+    objects: &ObjectStore,
+    pack: &StoredContextPack,
+    file: &SignedContextPackFile,
+) -> Option<HttpContent> {
     let (digest, length, content_type) = match file {
         SignedContextPackFile::Zip => (pack.digest, pack.bytes, "application/zip"),
         SignedContextPackFile::Named(name) => {
@@ -158,7 +162,7 @@ fn file_content(pack: &StoredContextPack, file: &SignedContextPackFile) -> Optio
         length,
         content_type,
         last_modified: Some(pack.pushed_at.clone()),
-        bytes: HttpContentBytes::Stored,
+        bytes: HttpContentBytes::Stored(objects.clone()),
     })
 }
 
@@ -178,7 +182,7 @@ mod tests {
     const SIG: &str = "x-uP5I9EOWDl_AGLTdvo_XGURAvSCv24yJAadhCapmM";
 
     #[test]
-    fn cp_16_an_address_has_one_signature_one_pack_and_one_name() {
+    fn cp_16_signed_urls_have_one_signature_one_pack_and_one_file() {
         let query = format!("exp=1777044123&kid=k1&sig={SIG}");
         let segment = format!("k1.1777044123.{SIG}");
         for (path, query, file) in [
@@ -187,9 +191,9 @@ mod tests {
             (format!("/s/{segment}/packs/{ID}/100%25%20%C3%A9.md"), None, "100% é.md"),
             (format!("/s/{segment}/packs/{ID}/%2e%2e%2fx"), None, "../x"),
         ] {
-            let wanted = SignedContextPackRequest::parse(&path, query).unwrap();
+            let parsed = SignedContextPackRequest::parse(&path, query).unwrap();
             assert_eq!(
-                (wanted.id.as_str(), wanted.file),
+                (parsed.id.as_str(), parsed.file),
                 (ID, SignedContextPackFile::Named(file.into())),
                 "{path}"
             );

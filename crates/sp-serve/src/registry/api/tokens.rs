@@ -1,4 +1,4 @@
-//! Tokens: minted, listed and revoked by whoever runs the registry.
+//! Tokens and the audit log.
 
 use axum::Json;
 use axum::extract::{Path, State as Shared};
@@ -6,12 +6,10 @@ use axum::http::{HeaderMap, StatusCode};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::registry::error::ResponseError;
+use crate::registry::error::{ApiResult, ResponseError};
 use crate::registry::metadata::{AuditLogItem, Database, TokenItem};
 use crate::registry::state::AppState;
 use crate::registry::tokens::{IssuedToken, authenticate, issue_token, require_admin};
-
-type ApiResult<T> = Result<T, ResponseError>;
 
 /// Whose token is wanted, and for what.
 #[derive(Deserialize, JsonSchema)]
@@ -27,17 +25,19 @@ pub(super) struct IssueTokenRequest {
 pub(super) async fn mint(
     Shared(state): Shared<AppState>,
     headers: HeaderMap,
-    Json(wanted): Json<IssueTokenRequest>,
+    Json(request): Json<IssueTokenRequest>,
 ) -> ApiResult<(StatusCode, Json<IssuedToken>)> {
-    let who = require_admin(&state, &headers).await?;
-    Ok((StatusCode::CREATED, Json(issue_token(&state, &who, &wanted.user, &wanted.scope).await?)))
+    let who = require_admin(&state.metadata, &headers).await?;
+    let issued =
+        issue_token(&state.metadata, &state.environment, &who, &request.user, &request.scope);
+    Ok((StatusCode::CREATED, Json(issued.await?)))
 }
 
 pub(super) async fn list(
     Shared(state): Shared<AppState>,
     headers: HeaderMap,
 ) -> ApiResult<Json<Vec<TokenItem>>> {
-    require_admin(&state, &headers).await?;
+    require_admin(&state.metadata, &headers).await?;
     Ok(Json(state.metadata.with(Database::tokens).await?))
 }
 
@@ -46,12 +46,10 @@ pub(super) async fn revoke(
     Path(id): Path<i64>,
     headers: HeaderMap,
 ) -> ApiResult<StatusCode> {
-    let who = require_admin(&state, &headers).await?;
-    let at = state.timestamp();
-    match state.metadata.with(move |database| database.revoke_token(id, &who, &at)).await? {
-        true => Ok(StatusCode::NO_CONTENT),
-        false => Err(ResponseError::not_found()),
-    }
+    let who = require_admin(&state.metadata, &headers).await?;
+    let at = state.environment.timestamp();
+    let found = state.metadata.with(move |database| database.revoke_token(id, &who, &at)).await?;
+    if found { Ok(StatusCode::NO_CONTENT) } else { Err(ResponseError::not_found()) }
 }
 
 /// Whose token it is.
@@ -65,15 +63,16 @@ pub(super) async fn whoami(
     Shared(state): Shared<AppState>,
     headers: HeaderMap,
 ) -> ApiResult<Json<WhoamiResponse>> {
-    let known = authenticate(&state, &headers).await?.ok_or_else(ResponseError::unauthorized)?;
+    let known =
+        authenticate(&state.metadata, &headers).await?.ok_or_else(ResponseError::unauthorized)?;
     Ok(Json(WhoamiResponse { scope: known.scope.as_str(), user: known.user }))
 }
 
-/// What was done last.
+/// Returns the latest entries of the audit log.
 pub(super) async fn audit(
     Shared(state): Shared<AppState>,
     headers: HeaderMap,
 ) -> ApiResult<Json<Vec<AuditLogItem>>> {
-    require_admin(&state, &headers).await?;
+    require_admin(&state.metadata, &headers).await?;
     Ok(Json(state.metadata.with(Database::audit_log).await?))
 }

@@ -1,11 +1,7 @@
-//! What there is for one client.
+//! What a registry serves to one client.
 
 use std::sync::Arc;
 
-use crate::mcp::{
-    McpBackend, McpContextPack, McpPackageSummary, McpPage, McpSkillSummary, McpTool, common,
-    knowledge,
-};
 use sp_engine::Result;
 use sp_formats::mcp::McpSkillEntry;
 use sp_formats::registry::RegistryPackageName;
@@ -13,9 +9,13 @@ use sp_tree::RelPath;
 
 use super::RegistryBackend;
 use super::skills::PublishedSkill;
+use crate::mcp::{
+    McpBackend, McpContextPack, McpPackageSummary, McpPage, McpSkillSummary, McpTool, common,
+    knowledge,
+};
 use crate::registry::metadata::{Database, LatestVersion};
 
-/// So many skills are looked through for words.
+/// Maximum number of skills that are searched.
 const MAX_SEARCHED_SKILLS: usize = 10_000;
 
 impl McpBackend for RegistryBackend {
@@ -29,10 +29,10 @@ impl McpBackend for RegistryBackend {
             },
         };
         let (mut items, mut last) = (Vec::new(), None);
-        // Packages behind the page are not read.
+        // Packages after the page are not read.
         for package in &packages[first..] {
             let before = std::mem::take(&mut skip);
-            // One that cannot be read any more keeps nobody from the others.
+            // Skip packages that cannot be read.
             let Ok(own) = self.package_skills(package) else { continue };
             for skill in own.skills.iter().skip(before) {
                 if items.len() == most {
@@ -71,7 +71,7 @@ impl McpBackend for RegistryBackend {
         Ok(cards)
     }
 
-    /// Whoever publishes is told what is wrong with a skill; those who look for one have no use for it.
+    /// Empty: problems are reported to publishers, not to readers.
     fn unserved_skills(&self) -> Result<Vec<String>> {
         Ok(Vec::new())
     }
@@ -95,11 +95,11 @@ impl McpBackend for RegistryBackend {
     }
 
     fn find_package(&self, name: &str, version: &str) -> Result<Option<McpPackageSummary>> {
-        let Some(place) = package_name(name) else { return Ok(None) };
-        let found =
-            self.with_database(|database, reader| database.find_version(&place, version, reader))?;
+        let Some(package) = package_name(name) else { return Ok(None) };
+        let found = self
+            .with_database(|database, reader| database.find_version(&package, version, reader))?;
         Ok(found.map(|found| McpPackageSummary {
-            name: place.to_string(),
+            name: package.to_string(),
             version: version.into(),
             description: String::new(),
             size: found.bytes,
@@ -107,9 +107,9 @@ impl McpBackend for RegistryBackend {
     }
 
     fn package_text(&self, name: &str, version: &str) -> Result<Option<String>> {
-        let Some(place) = package_name(name) else { return Ok(None) };
-        let found =
-            self.with_database(|database, reader| database.find_version(&place, version, reader))?;
+        let Some(package) = package_name(name) else { return Ok(None) };
+        let found = self
+            .with_database(|database, reader| database.find_version(&package, version, reader))?;
         let bytes = found.map(|found| self.read_object(&found.digest)).transpose()?.flatten();
         Ok(bytes.and_then(|bytes| String::from_utf8(bytes).ok()))
     }
@@ -128,7 +128,7 @@ fn skill_summary(skill: &PublishedSkill) -> McpSkillSummary {
     }
 }
 
-/// Where a package is, by its name with or without `@`.
+/// Parses a package name with or without `@`.
 fn package_name(name: &str) -> Option<RegistryPackageName> {
     let (namespace, name) = name.trim_start_matches('@').split_once('/')?;
     RegistryPackageName::new(namespace, name).ok()

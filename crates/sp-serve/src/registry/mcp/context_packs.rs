@@ -1,22 +1,22 @@
-//! Context packs that the client has pushed, with their files.
+//! The context packs of the client.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::mcp::McpContextPack;
 use serde::Deserialize;
 use sp_engine::{Error, FailureKind, Result};
 use sp_formats::context_pack::MANIFEST_FILE;
 use sp_tree::{Digest, from_hex};
 
 use super::RegistryBackend;
+use crate::mcp::McpContextPack;
 use crate::registry::metadata::{StoredContextPack, StoredContextPackFile, TokenOwner};
 
-/// So many packs are listed, the newest, and not more bytes of them; the others can be read by their ids.
+/// Limits of the list, newest first. Other packs can be read by ID.
 const MAX_LISTED_PACKS: usize = 100;
 const MAX_LISTED_BYTES: u64 = 16 * 1024 * 1024;
 
-/// What a manifest says of a pack. It was judged when it came.
+/// The part of a manifest that is needed here. It was validated when the pack was pushed.
 #[derive(Deserialize)]
 struct McpContextPackManifest {
     project: McpContextPackProject,
@@ -31,10 +31,9 @@ struct McpContextPackProject {
 
 impl RegistryBackend {
     fn token_owner(&self) -> Option<&TokenOwner> {
-        self.client.as_ref().map(|client| &client.bearer)
+        self.client.as_ref().map(|client| &client.owner)
     }
 
-    /// The packs that are listed.
     pub(super) fn list_own_packs(&self) -> Result<Vec<Arc<McpContextPack>>> {
         let Some(bearer) = self.token_owner() else { return Ok(Vec::new()) };
         let mut room = MAX_LISTED_BYTES;
@@ -46,13 +45,12 @@ impl RegistryBackend {
                 Some(left) => room = left,
                 None => break,
             }
-            // One that cannot be read any more keeps nobody from the others.
+            // Skip packs that cannot be read.
             packs.extend(self.load_pack(&id, &pack));
         }
         Ok(packs)
     }
 
-    /// A pack of the client.
     pub(super) fn find_own_pack(&self, id: &str) -> Result<Option<Arc<McpContextPack>>> {
         let Some(bearer) = self.token_owner() else { return Ok(None) };
         let found = self.with_database(|database, _| database.stored_context_pack(id, bearer))?;
@@ -60,7 +58,7 @@ impl RegistryBackend {
     }
 
     fn load_pack(&self, id: &str, pack: &StoredContextPack) -> Result<Arc<McpContextPack>> {
-        // The id of a pack is part of its bytes.
+        // The digest covers the pack ID.
         self.cache.packs.get_or_try_insert(&pack.digest, || {
             let files: Vec<StoredContextPackFile> =
                 serde_json::from_str(&pack.files).map_err(|error| self.record_failure(&error))?;
@@ -83,7 +81,6 @@ impl RegistryBackend {
         })
     }
 
-    /// The bytes with a digest.
     pub(super) fn read_object(&self, digest: &Digest) -> Result<Option<Vec<u8>>> {
         self.cache.stores.objects.get(digest).map_err(|error| self.record_failure(&error))
     }

@@ -1,7 +1,5 @@
-//! What packages of the registry know, for `load_context` and `graph_neighbors`.
+//! Graph queries on the packages of the registry, for `load_context` and `graph_neighbors`.
 
-use crate::mcp::ToolCall;
-use crate::mcp::knowledge::{KnowledgeBackend, KnowledgeLoadRequest};
 use sp_engine::graph::{ContextFormat, SelectionQuery};
 use sp_engine::pkg::{
     GraphQuery, load_packages, parse_versioned_name, query_packages, select_best_version,
@@ -14,20 +12,22 @@ use sp_formats::registry::{PackageVersionItem, RegistryPackageName};
 use sp_tree::{Digest, from_hex};
 
 use super::RegistryBackend;
+use crate::mcp::ToolCall;
+use crate::mcp::knowledge::{KnowledgeBackend, KnowledgeLoadRequest};
 
-/// Packages that are asked together have so many bytes at the most.
+/// Maximum total size of the packages of one query.
 const MAX_PACKAGE_BYTES: u64 = 64 * 1024 * 1024;
 
 impl KnowledgeBackend for RegistryBackend {
     fn load(
         &self,
         packages: &[String],
-        wanted: KnowledgeLoadRequest,
+        request: KnowledgeLoadRequest,
         _: &ToolCall,
     ) -> Result<PackageLoadReport> {
         let packages = self.read_packages(packages)?;
         let question =
-            SelectionQuery { budget: wanted.budget, focus: &wanted.focus, at: self.now() };
+            SelectionQuery { budget: request.budget, focus: &request.focus, at: self.now() };
         load_packages(
             self.cache.stores.skills.limits(),
             packages,
@@ -43,7 +43,7 @@ impl KnowledgeBackend for RegistryBackend {
 }
 
 impl RegistryBackend {
-    /// The packages that are named, verified.
+    /// Resolves, reads and verifies packages.
     fn read_packages(&self, names: &[String]) -> Result<Vec<Package>> {
         if names.is_empty() {
             return Err(Error::new(FailureKind::Usage, "no package is named")
@@ -63,15 +63,15 @@ impl RegistryBackend {
         chosen.into_iter().map(|(name, version)| self.read_package(name, &version)).collect()
     }
 
-    /// The version that a name, perhaps with a range, means.
+    /// Resolves a package name with an optional version range.
     fn resolve_version(&self, text: &str) -> Result<PackageVersionItem> {
         let (name, range) = parse_versioned_name(text)?;
-        let place = RegistryPackageName::from_package_name(&name).map_err(|why| {
+        let package = RegistryPackageName::from_package_name(&name).map_err(|why| {
             Error::new(FailureKind::Request, format!("`{name}` cannot be in a registry"))
                 .because(why)
                 .hint("name it as `@acme/notes`")
         })?;
-        let found = self.with_database(|database, reader| database.versions(&place, reader))?;
+        let found = self.with_database(|database, reader| database.versions(&package, reader))?;
         let versions = found.ok_or_else(|| package_not_found(text))?.versions.into_iter();
         let versions: Vec<(PackageVersion, PackageVersionItem)> = versions
             .filter_map(|item| Some((PackageVersion::new(&item.version).ok()?, item)))

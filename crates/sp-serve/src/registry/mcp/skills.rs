@@ -1,5 +1,5 @@
-//! The skills that packages have, as agents are told of them. A package never changes, so it is read once as long
-//! as there is room.
+//! The skills of published packages, as MCP lists them. Packages never change, so their skills are
+//! cached by digest.
 
 use std::sync::Arc;
 
@@ -13,29 +13,27 @@ use sp_tree::{Limits, LoadedTree, RelPath};
 use super::RegistryBackend;
 use crate::registry::metadata::{Database, LatestVersion};
 
-/// How the paths of all skills start.
+/// The first segment of all skill paths.
 const SKILL_PATH_ROOT: &str = "registry";
-/// Of a `SKILL.md` so much is searched: what it is for stands at its beginning.
+/// Search only the beginning of `SKILL.md`, which says what a skill is for.
 const MAX_SEARCH_TEXT_BYTES: usize = 4 * 1024;
-/// What a file of a skill takes in memory, more or less, besides its name.
+/// Approximate memory for a file entry, besides its URI.
 const FILE_OVERHEAD_BYTES: usize = 128;
 
-/// The skills of a package that can be served.
+/// The valid skills of a package.
 pub(super) struct PackageSkills {
     pub skills: Vec<PublishedSkill>,
 }
 
-/// A skill of a package.
 pub(super) struct PublishedSkill {
-    /// Where it is in its package.
+    /// The path in the package.
     folder: String,
-    /// By what lists go on behind it: its folder among all.
+    /// The cursor key: the path in the registry before it is adapted to the name of the skill.
     pub key: String,
-    /// Where it stands among all that are served.
+    /// The path in the `skill://` URI.
     pub path: String,
     pub name: String,
     pub description: String,
-    /// The beginning of its `SKILL.md`.
     pub text: Arc<str>,
     pub entry: McpSkillEntry,
 }
@@ -45,7 +43,7 @@ impl CacheWeight for PackageSkills {
         let file = |uri: &String| uri.len() + FILE_OVERHEAD_BYTES;
         let skill = |skill: &PublishedSkill| {
             let files: usize = skill.entry.resources.iter().map(|one| file(&one.uri)).sum();
-            // What its frontmatter says is kept twice, read and as text.
+            // The frontmatter is kept twice: parsed and as text.
             files + skill.text.len() * 2 + skill.description.len() + FILE_OVERHEAD_BYTES
         };
         self.skills.iter().map(|one| skill(one) as u64).sum()
@@ -53,7 +51,7 @@ impl CacheWeight for PackageSkills {
 }
 
 impl PublishedSkill {
-    /// A skill of a package, unless no host would take it.
+    /// Reads a skill; `None` if it is invalid.
     fn new(
         prefix: &str,
         (folder, content): &(String, LoadedTree),
@@ -80,7 +78,7 @@ fn path_prefix(namespace: &str, name: &str) -> String {
     format!("{SKILL_PATH_ROOT}/{namespace}/{name}/")
 }
 
-/// The package that a path among all skills leads into.
+/// Returns the package that contains a skill path.
 fn package_of_path(path: &str) -> Option<RegistryPackageName> {
     let mut parts = path.split('/');
     let is_ours = parts.next() == Some(SKILL_PATH_ROOT);
@@ -88,7 +86,7 @@ fn package_of_path(path: &str) -> Option<RegistryPackageName> {
     RegistryPackageName::new(namespace, name).ok().filter(|_| is_ours)
 }
 
-/// A skill, and which file of it is meant.
+/// A skill, and the path of a file in it.
 pub(super) struct SkillFileMatch {
     package: LatestVersion,
     skills: Arc<PackageSkills>,
@@ -104,15 +102,14 @@ impl SkillFileMatch {
 }
 
 impl RegistryBackend {
-    /// The newest version of every package of skills that the client may see.
+    /// The latest version of every skill package that the client may read.
     pub(super) fn skill_packages(&self) -> Result<Vec<LatestVersion>> {
         self.with_database(Database::latest_skill_packages)
     }
 
-    /// The skills of a package.
     pub(super) fn package_skills(&self, package: &LatestVersion) -> Result<Arc<PackageSkills>> {
         let published = &self.cache.stores.skills;
-        // The name of a package is part of its bytes, so its digest says where its skills stand.
+        // The digest covers the package name, so it determines the paths.
         self.cache.skills.get_or_try_insert(&package.digest, || {
             let prefix = path_prefix(&package.namespace, &package.name);
             let unpacked =
@@ -123,15 +120,15 @@ impl RegistryBackend {
         })
     }
 
-    /// The package and the skill in it that a key means; none if it is gone, or was never there.
+    /// Returns the indexes of the package and of the skill with this key.
     pub(super) fn position_of_key(
         &self,
         packages: &[LatestVersion],
         key: &str,
     ) -> Result<Option<(usize, usize)>> {
-        let Some(place) = package_of_path(key) else { return Ok(None) };
+        let Some(name) = package_of_path(key) else { return Ok(None) };
         let is_it =
-            |one: &LatestVersion| one.namespace == place.namespace() && one.name == place.name();
+            |one: &LatestVersion| one.namespace == name.namespace() && one.name == name.name();
         let Some(package) = packages.iter().position(is_it) else { return Ok(None) };
         let skill = self
             .package_skills(&packages[package])?
@@ -141,16 +138,16 @@ impl RegistryBackend {
         Ok(skill.map(|skill| (package, skill)))
     }
 
-    /// The skill that a path leads into.
+    /// Finds the skill that contains a path.
     pub(super) fn find_skill(&self, path: &RelPath) -> Result<Option<SkillFileMatch>> {
-        let Some(place) = package_of_path(path.as_str()) else { return Ok(None) };
+        let Some(name) = package_of_path(path.as_str()) else { return Ok(None) };
         let found =
-            self.with_database(|database, reader| database.latest_version(&place, reader))?;
+            self.with_database(|database, reader| database.latest_version(&name, reader))?;
         let Some(package) = found.filter(|package| package.kind == "skills") else {
             return Ok(None);
         };
         let skills = self.package_skills(&package)?;
-        // No skill of a package stands in another.
+        // Skills of a package are not nested.
         let inside = skills.skills.iter().enumerate().find_map(|(at, skill)| {
             let rest = path.as_str().strip_prefix(&skill.path)?;
             Some((at, if rest.is_empty() { rest } else { rest.strip_prefix('/')? }.to_owned()))
@@ -158,7 +155,6 @@ impl RegistryBackend {
         Ok(inside.map(|(at, file)| SkillFileMatch { package, skills, skill_index: at, file }))
     }
 
-    /// The bytes of a file of a skill.
     pub(super) fn read_skill_file(&self, found: &SkillFileMatch) -> Result<Option<Vec<u8>>> {
         let unpacked = self
             .cache
@@ -177,7 +173,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn mc_02_a_path_leads_into_one_package_or_into_none() {
+    fn mc_02_skill_paths_resolve_to_at_most_one_package() {
         assert_eq!(
             package_of_path("registry/acme/tools/review").unwrap().to_string(),
             "@acme/tools"

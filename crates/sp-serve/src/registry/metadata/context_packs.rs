@@ -1,22 +1,21 @@
-//! What is known of context packs, and of the keys that sign their addresses.
+//! Records of context packs, and of the keys that sign their URLs.
 
 use serde::{Deserialize, Serialize};
 use sp_tree::Digest;
 
-/// A pack that is to be kept; its bytes are stored already.
+/// A pack to add. Its objects are stored already.
 #[derive(Debug, Clone)]
 pub(crate) struct NewContextPack {
     pub id: String,
-    /// The project that it is for.
+    /// The name of the project.
     pub name: String,
-    /// Of its zip.
+    /// Digest of the zip.
     pub digest: Digest,
     pub bytes: u64,
-    /// Its files, as JSON of [`KeptFile`]s.
+    /// JSON of a list of [`StoredContextPackFile`].
     pub files: String,
 }
 
-/// A file of a pack, under the name that its manifest lists.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct StoredContextPackFile {
     pub path: String,
@@ -24,18 +23,16 @@ pub(crate) struct StoredContextPackFile {
     pub bytes: u64,
 }
 
-/// What became of a pack that was to be kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ContextPackPushOutcome {
-    /// It is there now.
     Stored,
-    /// It was there.
+    /// The same pack was pushed before.
     Unchanged,
-    /// Its id is bound to something else, or to somebody else.
+    /// The ID belongs to another pack or another user.
     IdTaken,
 }
 
-/// A pack as it is served.
+/// What is needed to serve a pack.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct StoredContextPack {
     pub digest: Digest,
@@ -44,14 +41,13 @@ pub(crate) struct StoredContextPack {
     pub pushed_at: String,
 }
 
-/// A key that may be needed. Random numbers are drawn before the database is asked.
+/// A key to add, if one is needed. Generated before the transaction, which may run several times.
 #[derive(Clone)]
 pub(crate) struct NewUrlKey {
     pub kid: String,
     pub secret: [u8; 32],
 }
 
-/// A key that signs.
 #[derive(Clone)]
 pub(crate) struct UrlKey {
     pub kid: String,

@@ -1,6 +1,10 @@
-//! Everything that the registry knows about packages, people and what they did. No query stands outside of here.
+//! The database of a registry: packages, users, tokens, context packs and the audit log.
+//!
+//! A [`MetadataStore`] is shared by all requests. Its [`Database`] is SQLite or PostgreSQL; the
+//! queries are in `queries` and are the same for both. All SQL is in this module. Every write runs
+//! in one serializable transaction.
 
-/// The packages that somebody may see: all (`$1`), or by name (`$2`).
+/// The condition for packages that a reader may see: all if `$1`, otherwise by username `$2`.
 macro_rules! may_see {
     () => {
         "($1 OR NOT private OR EXISTS (
@@ -34,36 +38,31 @@ use sql::{SqlConnection, SqlDialect};
 use sqlite::SqliteDatabase;
 pub(crate) use sqlite::snapshot;
 
-/// The file of SQLite's.
+/// The SQLite database in the data directory.
 pub(crate) const DATABASE_FILE: &str = "registry.db";
 
-/// Why the database cannot do something.
 #[derive(Debug, Error)]
 pub(crate) enum MetadataError {
-    /// The disk is full.
     #[error("there is no room left")]
     DiskFull,
-    /// It met another transaction, and can be tried again.
+    /// The transaction conflicted with others, too often to retry it again.
     #[error("others changed the same all the time")]
     Conflict,
-    /// The connection died before anything was changed.
+    /// The connection was lost before anything was changed.
     #[error("the database cannot be reached")]
     ConnectionLost(#[source] Box<dyn std::error::Error + Send + Sync>),
-    /// Something else.
     #[error("the database cannot be used")]
     Database(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
 
 pub(crate) type Result<T, E = MetadataError> = std::result::Result<T, E>;
 
-/// What somebody may do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TokenScope {
-    /// Publish into namespaces of which one is a member, and read what is private there.
+    /// Publish into one's namespaces, and read private packages in them.
     Publish,
-    /// Read what is private there.
+    /// Read private packages in one's namespaces.
     Read,
-    /// Everything.
     Admin,
 }
 
@@ -81,7 +80,7 @@ impl TokenScope {
     }
 }
 
-/// Whose token was shown.
+/// The user behind a token, and what the token permits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct TokenOwner {
     pub user: String,
@@ -107,16 +106,14 @@ pub(crate) struct AuditLogItem {
     pub subject: String,
 }
 
-/// A change of a namespace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum NamespaceChange {
     AddMember(String),
     RemoveMember(String),
-    /// Whether strangers do not see a package.
+    /// Whether only members see a package.
     SetPrivate(RegistryPackageName, bool),
 }
 
-/// A version that is to be published.
 #[derive(Debug, Clone)]
 pub(crate) struct NewPackageVersion {
     pub package: RegistryPackageName,
@@ -124,23 +121,20 @@ pub(crate) struct NewPackageVersion {
     pub description: Option<String>,
     pub digest: Digest,
     pub item: PackageVersionItem,
-    /// The manifest, and what was said of it, as JSON.
+    /// JSON.
     pub manifest: String,
     pub trust_report: String,
 }
 
-/// What became of a version that was to be published.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PublishOutcome {
-    /// It is there.
     Published,
-    /// That version is there already.
     AlreadyExists,
-    /// The namespace is somebody else's.
+    /// The namespace belongs to other users.
     Forbidden,
 }
 
-/// A version as it is downloaded.
+/// What is needed to serve a version.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct StoredVersion {
     pub digest: Digest,
@@ -148,7 +142,7 @@ pub(crate) struct StoredVersion {
     pub yanked: bool,
 }
 
-/// The newest version of a package that was not yanked.
+/// The newest version of a package that is not yanked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct LatestVersion {
     pub namespace: String,
@@ -160,24 +154,23 @@ pub(crate) struct LatestVersion {
     pub bytes: u64,
 }
 
-/// What stands on the first page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct HomePageData {
-    /// How many packages there are.
+    /// Number of packages.
     pub packages: u64,
-    /// Those that came last, the latest first.
+    /// Latest first.
     pub newest: IndexItems,
     pub most_downloaded: IndexItems,
 }
 
-/// The database. What it can be asked stands in [`queries`].
+/// A database. Its queries are in [`queries`].
 pub(crate) enum Database {
     Sqlite(SqliteDatabase),
     Postgres(PostgresDatabase),
 }
 
 impl Database {
-    /// Reads. It may be done more than once, until the database answers.
+    /// Runs a read-only query. `work` may be called several times, if the connection is lost.
     fn read<T>(&self, work: impl Fn(&mut dyn SqlConnection) -> Result<T>) -> Result<T> {
         match self {
             Self::Sqlite(database) => database.read(work),
@@ -185,8 +178,8 @@ impl Database {
         }
     }
 
-    /// Changes something, all of it or nothing, as if nobody else changed anything meanwhile. It may be tried more
-    /// than once, and is done once at the most.
+    /// Runs a serializable transaction. `work` may be called several times, but takes effect at
+    /// most once.
     fn write<T>(&self, work: impl Fn(&mut dyn SqlConnection) -> Result<T>) -> Result<T> {
         match self {
             Self::Sqlite(database) => database.write(work),
@@ -202,29 +195,28 @@ impl Database {
     }
 }
 
-/// The database, shared by all who ask.
+/// A shared database.
 #[derive(Clone)]
 pub(crate) struct MetadataStore {
     database: Arc<Database>,
 }
 
 impl MetadataStore {
-    /// The database in a folder; it is made if it is missing.
+    /// Opens the SQLite database in a directory; creates it if it is missing.
     pub(crate) fn open_dir(folder: &Path) -> Result<Self> {
         Self::open_file(&folder.join(DATABASE_FILE))
     }
 
-    /// The database in a file.
     pub(crate) fn open_file(path: &Path) -> Result<Self> {
         Ok(Self { database: Arc::new(Database::Sqlite(SqliteDatabase::open(path)?)) })
     }
 
-    /// The database of a server; its tables are made if they are missing.
+    /// Connects to PostgreSQL; creates missing tables.
     pub(crate) fn connect(address: &PostgresAddress) -> Result<Self> {
         Ok(Self { database: Arc::new(Database::Postgres(PostgresDatabase::open(address)?)) })
     }
 
-    /// Does something with the database on a thread that may wait.
+    /// Runs `work` on a blocking thread.
     pub(crate) async fn with<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Database) -> Result<T> + Send + 'static,
@@ -234,20 +226,18 @@ impl MetadataStore {
         joined.unwrap_or_else(|error| Err(MetadataError::Database(error.into())))
     }
 
-    /// The same, where waiting is fine.
+    /// Runs `work` on this thread. Blocks.
     pub(crate) fn with_blocking<T>(&self, work: impl FnOnce(&Database) -> Result<T>) -> Result<T> {
         work(&self.database)
     }
 }
 
-/// Who asks, as far as private packages go.
+/// Who reads, which decides what is visible.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum RegistryReader {
-    /// Somebody unknown.
     Anonymous,
-    /// Somebody with a token.
     User(String),
-    /// Who may see everything.
+    /// Sees everything.
     Admin,
 }
 

@@ -1,6 +1,7 @@
-//! The database in a PostgreSQL server: a few connections that are lent, and replaced when they die.
+//! A PostgreSQL database, with a pool of connections.
 //!
-//! Whatever changes several things does so in a SERIALIZABLE transaction, and once more if it met another one.
+//! Writes run in SERIALIZABLE transactions, which are retried when they conflict. Reads are retried
+//! when their connection turns out to be closed.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -23,26 +24,23 @@ use super::schema::schema;
 use super::sql::{SqlCell, SqlConnection, SqlDialect, SqlParam, SqlRow};
 use super::{MetadataError, Result};
 
-/// How long a connection, or a transaction that meets others, is waited for.
+/// Maximum time to wait for a connection, and to retry a transaction.
 const DATABASE_TIMEOUT: Duration = Duration::from_secs(20);
-/// How long a silent server counts as alive.
 const TCP_TIMEOUT: Duration = Duration::from_secs(30);
-/// So many connections are open at the most.
 const MAX_CONNECTIONS: usize = 8;
-/// The longest pause before a transaction is tried again, in milliseconds.
 const MAX_RETRY_DELAY_MS: u64 = 40;
 
-/// What every connection begins with: nothing holds the registry, or the database, for ever.
+/// No statement or idle transaction lasts forever.
 const SESSION_SETUP: &str =
     "SET statement_timeout = '30s'; SET idle_in_transaction_session_timeout = '60s'";
 
-/// The schema is made by one registry at a time, however many start at once.
+/// Several registries may start at once; one at a time creates the schema.
 const SCHEMA_LOCK: &str = "BEGIN; SELECT pg_advisory_xact_lock(7878787878);";
 
 pub(super) const DIALECT: SqlDialect = SqlDialect {
     placeholders: &[
         ("{id}", "BIGINT GENERATED ALWAYS AS IDENTITY"),
-        // Names have the same order everywhere, whatever language the server speaks.
+        // Names sort by bytes, whatever the locale of the server is.
         ("{name}", "TEXT COLLATE \"C\""),
         ("{bytes}", "BYTEA"),
     ],
@@ -70,11 +68,11 @@ fn like_patterns(words: &[String]) -> String {
     words.iter().map(|word| format!("%{word}%")).collect::<Vec<_>>().join(" ")
 }
 
-/// Where a PostgreSQL database is, and how one gets in. Shown, it has no password.
+/// The address of a PostgreSQL database. `Display` and `Debug` leave out the password.
 #[derive(Clone)]
 pub struct PostgresAddress(Box<Config>);
 
-/// A text that is no address of a database. The text may hold a password, so it is not shown.
+/// An invalid database address. Not part of the message, since it may contain a password.
 #[derive(Debug, Error)]
 #[error("the address of the database is not `postgres://user:password@host/database`")]
 pub struct PostgresAddressError;
@@ -119,7 +117,6 @@ impl fmt::Debug for PostgresAddress {
     }
 }
 
-/// The server, with the connections that nobody uses just now.
 pub(crate) struct PostgresDatabase {
     address: PostgresAddress,
     tls: Option<MakeRustlsConnect>,
@@ -152,12 +149,10 @@ impl PostgresDatabase {
         Ok(opened)
     }
 
-    /// Reads; once more if the connection turns out to be dead.
     pub(super) fn read<T>(&self, work: impl Fn(&mut dyn SqlConnection) -> Result<T>) -> Result<T> {
         self.with_retries(|lease| work(lease.connection()?))
     }
 
-    /// Changes something, all of it or nothing.
     pub(super) fn write<T>(&self, work: impl Fn(&mut dyn SqlConnection) -> Result<T>) -> Result<T> {
         self.with_retries(|lease| {
             let link = lease.connection()?;
@@ -165,13 +160,13 @@ impl PostgresDatabase {
             let done = match work(link) {
                 Ok(done) => done,
                 Err(error) => {
-                    // Whoever cannot even roll back has lost the connection, and with it the transaction.
+                    // If this fails, the connection is lost and the server rolls back.
                     let _ = link.execute_batch("ROLLBACK");
                     return Err(error);
                 }
             };
             link.execute_batch("COMMIT").map_err(|error| match error {
-                // Nobody knows whether it was done, so it is not done again.
+                // Whether the commit took effect is unknown, so do not retry it.
                 MetadataError::ConnectionLost(source) => MetadataError::Database(source),
                 other => other,
             })?;
@@ -179,7 +174,7 @@ impl PostgresDatabase {
         })
     }
 
-    /// Tries again what met another transaction, or a connection that had died.
+    /// Retries conflicts and lost connections with exponential backoff.
     fn with_retries<T>(&self, work: impl Fn(&mut PostgresLease<'_>) -> Result<T>) -> Result<T> {
         let begun = Instant::now();
         let mut pause = 1;
@@ -235,7 +230,7 @@ impl PostgresDatabase {
     }
 }
 
-/// Certificates are those that the system trusts.
+/// Uses the certificates that the operating system trusts.
 fn tls_connector() -> Result<MakeRustlsConnect> {
     let provider = rustls::crypto::ring::default_provider().into();
     let config = rustls::ClientConfig::builder_with_provider(provider)
@@ -245,12 +240,13 @@ fn tls_connector() -> Result<MakeRustlsConnect> {
     Ok(MakeRustlsConnect::new(config.with_no_client_auth()))
 }
 
-/// Some number: those who met once do not meet again at the same moment.
+/// Avoids that conflicting transactions are retried at the same moment.
 fn random_jitter() -> u64 {
     RandomState::new().build_hasher().finish()
 }
 
-/// A connection that is lent. What is not given back, as after a panic, is closed.
+/// A connection that is in use. Dropping it without `release`, as in a panic, closes the
+/// connection.
 struct PostgresLease<'a> {
     database: &'a PostgresDatabase,
     connection: Option<PostgresConnection>,
@@ -267,7 +263,7 @@ impl PostgresLease<'_> {
         let Some(link) = self.connection.take_if(|link| !link.client.is_closed()) else { return };
         let mut pool = self.database.pool.lock().unwrap_or_else(PoisonError::into_inner);
         pool.idle.push(link);
-        // Dropping what is left of this lease must not count the connection as closed.
+        // Balances the decrement when this lease is dropped.
         pool.open_count += 1;
     }
 }
@@ -282,7 +278,7 @@ impl Drop for PostgresLease<'_> {
     }
 }
 
-/// A connection, and what is prepared on it.
+/// A connection and its prepared statements.
 struct PostgresConnection {
     client: Client,
     prepared: HashMap<&'static str, Statement>,
@@ -345,8 +341,7 @@ impl ToSql for SqlParam<'_> {
     to_sql_checked!();
 }
 
-/// PostgreSQL has no text with NUL in it. Nothing that is looked up by name has one; in prose it is shown as
-/// what could not be shown.
+/// PostgreSQL cannot store NUL in text. Names never contain it; in descriptions it is replaced.
 fn replace_nul(text: &str) -> Cow<'_, str> {
     if text.contains('\0') { text.replace('\0', "\u{fffd}").into() } else { text.into() }
 }
@@ -374,7 +369,7 @@ fn to_cell(row: &postgres::Row, index: usize, kind: &Type) -> Result<SqlCell, po
     Ok(found.unwrap_or(SqlCell::Null))
 }
 
-/// What an error means for whoever may try again.
+/// Classifies an error by whether a retry may help.
 fn classify_error(error: postgres::Error, is_closed: bool) -> MetadataError {
     let code = error.code().cloned();
     let is = |codes: &[SqlState]| code.as_ref().is_some_and(|code| codes.contains(code));
@@ -387,9 +382,10 @@ fn classify_error(error: postgres::Error, is_closed: bool) -> MetadataError {
     let is_ending =
         is(&[SqlState::ADMIN_SHUTDOWN, SqlState::CRASH_SHUTDOWN, SqlState::CANNOT_CONNECT_NOW]);
     let is_cut = error.source().is_some_and(<dyn std::error::Error>::is::<std::io::Error>);
-    match is_closed || is_ending || is_cut || error.is_closed() {
-        true => MetadataError::ConnectionLost(error.into()),
-        false => MetadataError::Database(error.into()),
+    if is_closed || is_ending || is_cut || error.is_closed() {
+        MetadataError::ConnectionLost(error.into())
+    } else {
+        MetadataError::Database(error.into())
     }
 }
 
@@ -398,7 +394,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_that_is_shown_has_no_password() {
+    fn display_and_debug_omit_the_password() {
         let address: PostgresAddress =
             "postgres://ann:s3cret@db.test:5433/registry?sslmode=require".parse().unwrap();
         assert_eq!(address.to_string(), "postgres://db.test:5433/registry");
@@ -406,7 +402,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_address_is_not_shown_either() {
+    fn parse_errors_do_not_contain_the_input() {
         for text in [
             "mysql://ann:s3cret@db/x",
             "postgres://ann:s3cret@db/x?s3cret=1",

@@ -1,8 +1,8 @@
-//! The tables, once for both databases.
+//! The tables, for both databases.
 
 use super::sql::SqlDialect;
 
-/// Every table. What is in braces is said in each database's own words.
+/// Placeholders in braces are replaced with the types of the dialect.
 const SCHEMA: &str = "
     CREATE TABLE IF NOT EXISTS tokens (
         id {id} PRIMARY KEY, username {name} NOT NULL, scope {name} NOT NULL, hash {bytes} NOT NULL UNIQUE,
@@ -31,11 +31,11 @@ const SCHEMA: &str = "
         subject TEXT NOT NULL);
 ";
 
-/// Everything that a new database is given; an old one has it already.
+/// Creates what is missing in a database.
 pub(super) fn schema(dialect: &SqlDialect) -> String {
-    let said = dialect
-        .placeholders
-        .iter()
-        .fold(SCHEMA.to_owned(), |schema, (word, said)| schema.replace(word, said));
-    said + dialect.search_schema
+    let tables =
+        dialect.placeholders.iter().fold(SCHEMA.to_owned(), |schema, (placeholder, sql_type)| {
+            schema.replace(placeholder, sql_type)
+        });
+    tables + dialect.search_schema
 }

@@ -1,10 +1,10 @@
-//! What the queries stand on: a connection to either database, the values that go in, the rows that come out.
+//! An interface to both databases: connections, parameters and rows.
 
 use sp_tree::Digest;
 
 use super::{MetadataError, Result};
 
-/// A value that a query is given.
+/// A parameter of a query.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum SqlParam<'a> {
     Null,
@@ -50,7 +50,7 @@ impl<'a> From<&'a Digest> for SqlParam<'a> {
     }
 }
 
-/// A value that a query gives. SQLite has no flags: one may come as a number.
+/// A value in a row. SQLite returns booleans as integers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum SqlCell {
     Null,
@@ -60,7 +60,7 @@ pub(super) enum SqlCell {
     Bytes(Vec<u8>),
 }
 
-/// A row. Its values are taken in the order in which the query names them.
+/// A row. Values are taken in the order of the columns.
 pub(super) struct SqlRow(std::vec::IntoIter<SqlCell>);
 
 impl SqlRow {
@@ -68,14 +68,12 @@ impl SqlRow {
         Self(cells.into_iter())
     }
 
-    /// The next value.
     pub(super) fn take<T: FromCell>(&mut self) -> Result<T> {
         let taken = self.0.next().and_then(T::from_cell);
         taken.ok_or_else(|| MetadataError::Database("a row is not what the query promised".into()))
     }
 }
 
-/// What a cell can be taken as.
 pub(super) trait FromCell: Sized {
     fn from_cell(cell: SqlCell) -> Option<Self>;
 }
@@ -127,22 +125,20 @@ impl<T: FromCell> FromCell for Option<T> {
     }
 }
 
-/// A connection to either database. A query is a text of the program, with `$1` and so on for values: nothing
-/// that came from outside can become part of one.
+/// A connection. Queries are `'static` with placeholders such as `$1`, so no input can become part
+/// of the SQL.
 pub(super) trait SqlConnection {
-    /// The rows that a query gives.
     fn query(&mut self, sql: &'static str, values: &[SqlParam<'_>]) -> Result<Vec<SqlRow>>;
 
-    /// How many rows were changed.
+    /// Returns the number of changed rows.
     fn execute(&mut self, sql: &'static str, values: &[SqlParam<'_>]) -> Result<u64>;
 
-    /// The first row, if there is one.
     fn first(&mut self, sql: &'static str, values: &[SqlParam<'_>]) -> Result<Option<SqlRow>> {
         Ok(self.query(sql, values)?.into_iter().next())
     }
 }
 
-/// The only value of the only row.
+/// Returns the only value of a query with one row and one column.
 pub(super) fn query_value<T: FromCell>(
     sql: &mut dyn SqlConnection,
     query: &'static str,
@@ -152,18 +148,18 @@ pub(super) fn query_value<T: FromCell>(
     row.ok_or_else(|| MetadataError::Database("a query gave no row".into()))?.take()
 }
 
-/// In what the two databases differ.
+/// Differences between the databases.
 pub(super) struct SqlDialect {
-    /// The words in [`SCHEMA`](super::schema::SCHEMA) that differ, and how they are said.
+    /// The placeholders of the schema, and the types that replace them.
     pub placeholders: &'static [(&'static str, &'static str)],
-    /// What the schema has besides, for searching.
+    /// Additional schema for searches.
     pub search_schema: &'static str,
-    /// The newest packages that somebody may see (`$1`, `$2`) and that have all of some words (`$3`), `$4` at the
-    /// most.
+    /// Selects the newest packages that a reader may see (`$1`, `$2`) and that contain all words
+    /// (`$3`), at most `$4`.
     pub match_all_query: &'static str,
-    /// The same for those that have one of some parts of words.
+    /// Selects packages that contain any of some pieces of words.
     pub match_any_query: &'static str,
-    /// How words and parts are said; they have letters, digits and `-` alone.
+    /// Build the parameter `$3` from words, which contain only letters, digits and `-`.
     pub match_all_expression: fn(&[String]) -> String,
     pub match_any_expression: fn(&[String]) -> String,
 }

@@ -12,9 +12,8 @@ use super::sql::{SqlCell, SqlConnection, SqlDialect, SqlParam, SqlRow};
 use super::{MetadataError, Result};
 
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
-/// So many connections read at once.
 const READER_COUNT: usize = 4;
-/// So many queries are kept prepared.
+/// Number of prepared statements per connection.
 const STATEMENT_CACHE_SIZE: usize = 128;
 
 pub(super) const DIALECT: SqlDialect = SqlDialect {
@@ -28,7 +27,7 @@ pub(super) const DIALECT: SqlDialect = SqlDialect {
             UPDATE found SET words = new.words WHERE rowid = new.id;
         END;
     ",
-    // What is matched says whether all of it or one of it must be there.
+    // The match expression decides between all and any.
     match_all_query: MATCH_QUERY,
     match_any_query: MATCH_QUERY,
     match_all_expression: |words| quote_words(words).join(" AND "),
@@ -43,12 +42,12 @@ const MATCH_QUERY: &str = concat!(
     " ORDER BY found.rowid DESC LIMIT $4"
 );
 
-/// Quoted, a word is found wherever it stands, also within another.
+/// A quoted word also matches within other words.
 fn quote_words(words: &[String]) -> Vec<String> {
     words.iter().map(|word| format!("\"{word}\"")).collect()
 }
 
-/// The file, with one connection that writes and some that read.
+/// A SQLite file with one connection for writing and several for reading.
 pub(crate) struct SqliteDatabase {
     writer: Mutex<Connection>,
     readers: Vec<Mutex<Connection>>,
@@ -63,18 +62,17 @@ impl SqliteDatabase {
         Ok(Self { writer: Mutex::new(writer), readers })
     }
 
-    /// Reads with a connection that nobody else uses just now.
+    /// Reads with an idle connection.
     pub(super) fn read<T>(&self, work: impl Fn(&mut dyn SqlConnection) -> Result<T>) -> Result<T> {
         let free = self.readers.iter().find_map(|reader| reader.try_lock().ok());
         let reader = match free {
             Some(reader) => reader,
-            // All are at work: one of them is waited for.
+            // All are busy: wait for the first one.
             None => self.readers[0].lock().unwrap_or_else(PoisonError::into_inner),
         };
         work(&mut SqliteSession(&reader))
     }
 
-    /// Changes something, all of it or nothing.
     pub(super) fn write<T>(&self, work: impl Fn(&mut dyn SqlConnection) -> Result<T>) -> Result<T> {
         let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
         let transaction = writer.transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -108,7 +106,7 @@ impl SqlConnection for SqliteSession<'_> {
     }
 }
 
-/// To SQLite `$1` is a name, not a number: a value goes where its name stands.
+/// In SQLite, `$1` is a name and not an index: bind each parameter by its name.
 fn bind(statement: &mut Statement<'_>, values: &[SqlParam<'_>]) -> Result<()> {
     for index in 1..=statement.parameter_count() {
         let number = statement
@@ -145,7 +143,7 @@ fn to_cell(value: ValueRef<'_>) -> Result<SqlCell> {
     })
 }
 
-/// Copies a database as it is at one moment, also while others change it.
+/// Copies a consistent snapshot of a database, which may be in use.
 pub(crate) fn snapshot(from: &Path, to: &Path) -> Result<()> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(from, flags)?;
@@ -168,7 +166,7 @@ fn connect(path: &Path) -> Result<Connection> {
     connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.set_prepared_statement_cache_capacity(STATEMENT_CACHE_SIZE);
     connection.pragma_update(None, "journal_mode", "WAL")?;
-    // What was answered with 201 survives a power cut.
+    // A version that was acknowledged with 201 survives a power failure.
     connection.pragma_update(None, "synchronous", "FULL")?;
     connection.pragma_update(None, "foreign_keys", true)?;
     connection.pragma_update(None, "trusted_schema", false)?;

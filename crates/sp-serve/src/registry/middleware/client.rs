@@ -1,4 +1,4 @@
-//! Who asks, where proxies stand between.
+//! The address of the client behind trusted proxies.
 
 use std::net::IpAddr;
 
@@ -6,8 +6,8 @@ use axum::http::HeaderMap;
 
 const FORWARDED_HEADER: &str = "x-forwarded-for";
 
-/// The client: the peer, or, if that is a proxy that is trusted, the last one whom no trusted proxy vouches for
-/// with its own address. What stands before that was written by a stranger.
+/// Returns the address of the client. If the peer is a trusted proxy, that is the last address in
+/// `X-Forwarded-For` that is not a trusted proxy; earlier entries can be forged.
 pub(super) fn client_address(peer: IpAddr, headers: &HeaderMap, trusted: &[IpAddr]) -> IpAddr {
     let is_trusted = |address: IpAddr| trusted.contains(&address.to_canonical());
     if !is_trusted(peer) {
@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_proxy_that_is_trusted_says_who_asks() {
+    fn forwarded_for_is_honored_only_from_trusted_proxies() {
         let trusted: Vec<IpAddr> = vec!["10.0.0.1".parse().unwrap(), "10.0.0.2".parse().unwrap()];
         for (peer, forwarded, client) in [
             ("10.0.0.9", "1.1.1.1", "10.0.0.9"),

@@ -1,4 +1,4 @@
-//! The line that tells of a request.
+//! Entries of the request log.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -8,28 +8,25 @@ use sp_formats::registry::{PUBLISH_TOKEN_PREFIX, READ_TOKEN_PREFIX};
 
 use crate::registry::redact;
 
-/// What is told of a request.
+/// What is logged about a request. Contains no secrets.
 #[derive(Debug, Clone, Serialize)]
 pub struct RequestLogEntry {
-    /// When it came.
+    /// When the request arrived.
     pub at: String,
-    /// Its id, which the answer has too.
+    /// The request ID, which the response also contains.
     pub id: String,
-    /// Who asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client: Option<IpAddr>,
-    /// The method.
     pub method: String,
-    /// The path, without the query and without what opens anything.
+    /// The path without its query, and without tokens and signatures.
     pub path: String,
-    /// The status; 0 if the client went away before there was one.
+    /// 0 if the client disconnected before the response.
     pub status: u16,
-    /// How long it took.
     pub milliseconds: u64,
-    /// Whose token it had.
+    /// The owner of the token.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub user: Option<String>,
-    /// Why the registry could not do it.
+    /// The internal cause of an error.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
@@ -44,20 +41,19 @@ impl fmt::Display for RequestLogEntry {
         if let Some(user) = &self.user {
             write!(out, " {user}")?;
         }
-        // One request is one line, whatever an error says.
+        // Escaped, so that every entry is one line.
         self.error.as_ref().map_or(Ok(()), |error| write!(out, " {error:?}"))
     }
 }
 
-/// Stands for what opens something.
+/// Replaces secrets.
 const REDACTED: &str = "…";
 
-/// Whether a part of a path looks like a token.
 pub(super) fn contains_token(text: &str) -> bool {
     [PUBLISH_TOKEN_PREFIX, READ_TOKEN_PREFIX].iter().any(|prefix| text.contains(prefix))
 }
 
-/// A path as it may be told.
+/// Removes tokens and signatures from a path.
 pub(super) fn redact_path(path: &str) -> String {
     let path = redact::path(path);
     path.split('/')
@@ -71,14 +67,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn se_07_what_opens_something_is_not_told() {
-        for (path, told) in [
+    fn se_07_secrets_are_removed_from_logged_paths() {
+        for (path, expected) in [
             ("/s/abc123/notes/pack.json", "/s/…/notes/pack.json"),
             ("/s/", "/s/"),
             ("/api/v1/ctxp_00ff/x", "/api/v1/…/x"),
             ("/api/v1/packages/s/notes/index.json", "/api/v1/packages/s/notes/index.json"),
         ] {
-            assert_eq!(redact_path(path), told);
+            assert_eq!(redact_path(path), expected);
         }
     }
 }

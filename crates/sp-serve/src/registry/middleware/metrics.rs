@@ -1,5 +1,5 @@
-//! What is counted, for Prometheus. Labels are routes as they are written in the router, never paths: there are
-//! only so many.
+//! Metrics for Prometheus. Labels contain route patterns and never paths, so their number is
+//! bounded.
 
 use std::time::Duration;
 
@@ -12,10 +12,10 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 
-/// The routes by which packages come and go.
+/// The routes whose bytes are counted.
 const VERSION_ROUTE: &str = "/api/v1/packages/{ns}/{name}/{version}";
 const DOWNLOAD_ROUTE: &str = "/api/v1/packages/{ns}/{name}/{version}/download";
-/// From a millisecond to half a minute.
+/// In seconds.
 const DURATION_BUCKETS: [f64; 10] = [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0];
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -30,7 +30,6 @@ struct RouteLabel {
     route: String,
 }
 
-/// Everything that is counted.
 pub(crate) struct RegistryMetrics {
     registry: Registry,
     requests: Family<RequestLabels, Counter>,
@@ -42,13 +41,12 @@ pub(crate) struct RegistryMetrics {
     downloaded_bytes: Counter,
 }
 
-/// A request that was answered.
 pub(super) struct FinishedRequest<'a> {
     pub route: &'a str,
     pub method: &'a str,
     pub status: u16,
     pub duration: Duration,
-    /// What came, and what went.
+    /// Sizes of the request body and of the response body.
     pub bytes_in_out: (u64, u64),
 }
 
@@ -119,16 +117,16 @@ impl RegistryMetrics {
         }
     }
 
-    /// All of it, as text.
+    /// Encodes the metrics in the OpenMetrics text format.
     pub(crate) fn encode_text(&self) -> String {
         let mut text = String::new();
-        // A text takes whatever is written into it.
+        // Writing to a string cannot fail.
         let _ = encode(&mut text, &self.registry);
         text
     }
 }
 
-/// A client that went away before it was answered has no status.
+/// `none` if the client disconnected before the response.
 fn status_class(status: u16) -> &'static str {
     match status / 100 {
         1 => "1xx",
@@ -140,7 +138,7 @@ fn status_class(status: u16) -> &'static str {
     }
 }
 
-/// A method by a name that is known; there are only so many.
+/// Maps unknown methods to one label, so that the number of labels is bounded.
 pub(super) fn method_label(method: &Method) -> &'static str {
     const KNOWN: [&str; 7] = ["GET", "HEAD", "PUT", "POST", "DELETE", "PATCH", "OPTIONS"];
     KNOWN.into_iter().find(|known| *known == method.as_str()).unwrap_or("OTHER")

@@ -1,6 +1,7 @@
-//! What is seen of every request: who asks too often, what is counted, and a line that tells of it.
+//! Middleware around every request: rate limit, metrics and request log.
 //!
-//! Nothing here knows what a request is about. Tokens, signatures, queries and bodies are never told.
+//! [`RequestMonitor`] knows nothing about what requests are for. Tokens, signatures, queries and
+//! bodies are never logged.
 
 mod client;
 mod log_entry;
@@ -20,52 +21,52 @@ use axum::response::{IntoResponse, Response};
 use sp_tree::{Digest, to_hex};
 
 use crate::connections::PeerAddr;
+use crate::registry::environment::RegistryEnvironment;
 use crate::registry::error::{InternalCause, ResponseError};
-use crate::registry::state::AppState;
 
 pub use log_entry::RequestLogEntry;
 pub(crate) use metrics::RegistryMetrics;
 pub(crate) use rate_limiter::RateLimiter;
 pub use rate_limiter::RequestRate;
 
-/// Who is told of requests.
+/// Receives an entry for each request.
 pub type RequestLogger = Arc<dyn Fn(&RequestLogEntry) + Send + Sync>;
 
 const REQUEST_ID_HEADER: HeaderName = HeaderName::from_static("x-request-id");
 const MAX_REQUEST_ID_LEN: usize = 64;
 
 tokio::task_local! {
-    /// Whose token the request had.
+    /// The owner of the request's token.
     static USER: OnceCell<String>;
 }
 
-/// Remembers whose token the request had, for the line that tells of it.
+/// Records the owner of the request's token for the log.
 pub(crate) fn record_user(user: &str) {
     let _ = USER.try_with(|known| known.set(user.to_owned()));
 }
 
-/// What watches.
+/// What the middleware needs.
 pub(crate) struct RequestMonitor {
     pub metrics: RegistryMetrics,
     pub limiter: Option<RateLimiter>,
     pub logger: Option<RequestLogger>,
-    /// Proxies whose word on the client is taken.
+    /// Proxies whose `X-Forwarded-For` header is trusted.
     pub trusted_proxies: Vec<IpAddr>,
+    pub environment: RegistryEnvironment,
 }
 
-/// Watches one request.
+/// Limits, counts and logs a request.
 pub(crate) async fn monitor_request(
-    Extracted(state): Extracted<AppState>,
+    Extracted(monitor): Extracted<Arc<RequestMonitor>>,
     request: Request,
     next: Next,
 ) -> Response {
     let peer = request.extensions().get::<PeerAddr>().map(|peer| peer.0.ip());
-    let client = peer.map(|peer| {
-        client::client_address(peer, request.headers(), &state.monitor.trusted_proxies)
-    });
-    let mut seen = MonitoredRequest::new(&state, &request, client);
+    let client =
+        peer.map(|peer| client::client_address(peer, request.headers(), &monitor.trusted_proxies));
+    let mut seen = MonitoredRequest::new(&monitor, &request, client);
     let id = seen.log_entry.id.clone();
-    let answered = match check_rate_limit(&state, &request, client) {
+    let answered = match check_rate_limit(&monitor, &request, client) {
         Some(refusal) => refusal.into_response(),
         None => {
             let run = async {
@@ -87,13 +88,13 @@ pub(crate) async fn monitor_request(
     response
 }
 
-/// The refusal of whoever asks too often, by address and by token.
+/// Returns an error if the client exceeds the rate limit, by address or by token.
 fn check_rate_limit(
-    state: &AppState,
+    monitor: &RequestMonitor,
     request: &Request,
     client: Option<IpAddr>,
 ) -> Option<ResponseError> {
-    let limiter = state.monitor.limiter.as_ref()?;
+    let limiter = monitor.limiter.as_ref()?;
     let now = Instant::now();
     let by_address = client.and_then(|client| {
         limiter.retry_after(rate_limiter::RateLimitKey::from_address(client), now)
@@ -108,9 +109,9 @@ fn check_rate_limit(
     by_address.or_else(by_token).map(ResponseError::too_many_requests)
 }
 
-/// A request that is being answered. However that ends, it is counted and told of.
+/// A request in progress. It is counted and logged when dropped, however the request ends.
 struct MonitoredRequest {
-    state: AppState,
+    monitor: Arc<RequestMonitor>,
     started_at: Instant,
     route: Option<MatchedPath>,
     bytes_in: u64,
@@ -119,11 +120,12 @@ struct MonitoredRequest {
 }
 
 impl MonitoredRequest {
-    fn new(state: &AppState, request: &Request, client: Option<IpAddr>) -> Self {
-        state.monitor.metrics.request_started();
+    fn new(monitor: &Arc<RequestMonitor>, request: &Request, client: Option<IpAddr>) -> Self {
+        monitor.metrics.request_started();
         let log_entry = RequestLogEntry {
-            at: state.timestamp(),
-            id: client_request_id(request.headers()).unwrap_or_else(|| new_request_id(state)),
+            at: monitor.environment.timestamp(),
+            id: client_request_id(request.headers())
+                .unwrap_or_else(|| new_request_id(&monitor.environment)),
             client,
             method: metrics::method_label(request.method()).into(),
             path: log_entry::redact_path(request.uri().path()),
@@ -135,7 +137,7 @@ impl MonitoredRequest {
         let route = request.extensions().get::<MatchedPath>().cloned();
         let bytes_in = request.body().size_hint().exact().unwrap_or_default();
         Self {
-            state: AppState::clone(state),
+            monitor: Arc::clone(monitor),
             started_at: Instant::now(),
             route,
             bytes_in,
@@ -149,20 +151,20 @@ impl Drop for MonitoredRequest {
     fn drop(&mut self) {
         let took = self.started_at.elapsed();
         self.log_entry.milliseconds = took.as_millis().try_into().unwrap_or(u64::MAX);
-        self.state.monitor.metrics.request_finished(&metrics::FinishedRequest {
+        self.monitor.metrics.request_finished(&metrics::FinishedRequest {
             route: self.route.as_ref().map_or("none", MatchedPath::as_str),
             method: &self.log_entry.method,
             status: self.log_entry.status,
             duration: took,
             bytes_in_out: (self.bytes_in, self.bytes_out),
         });
-        if let Some(log) = &self.state.monitor.logger {
+        if let Some(log) = &self.monitor.logger {
             log(&self.log_entry);
         }
     }
 }
 
-/// An id that the client or its proxy gave, if it is short and plain.
+/// The request ID that the client or a proxy sent, if it is short and safe to log.
 fn client_request_id(headers: &HeaderMap) -> Option<String> {
     let id = headers.get(REQUEST_ID_HEADER)?.to_str().ok()?;
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
@@ -172,9 +174,9 @@ fn client_request_id(headers: &HeaderMap) -> Option<String> {
     .then(|| id.to_owned())
 }
 
-fn new_request_id(state: &AppState) -> String {
+fn new_request_id(environment: &RegistryEnvironment) -> String {
     let mut bytes = [0; 8];
-    // Without randomness requests are told apart by their time alone.
-    let _ = (state.environment.random)(&mut bytes);
+    // If this fails, the ID is zero; the log still has the time.
+    let _ = environment.fill_random(&mut bytes);
     to_hex(&bytes)
 }

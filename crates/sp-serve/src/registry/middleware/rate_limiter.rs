@@ -1,7 +1,7 @@
-//! How often somebody may ask: a steady rate, and more than that for a moment.
+//! A rate limiter: a steady rate with bursts (the generic cell rate algorithm).
 //!
-//! For each key one moment is kept: when all that was asked for so far would be done at the steady rate. Who is
-//! further ahead of the clock than a burst allows, waits.
+//! It stores one instant per key: when all requests so far would have been sent at the steady rate.
+//! A request must wait if that instant is further in the future than the burst allows.
 
 use std::collections::HashMap;
 use std::hash::RandomState;
@@ -12,10 +12,10 @@ use std::time::{Duration, Instant};
 
 use sp_tree::Digest;
 
-/// So many keys are remembered. Past that, those who owe nothing are forgotten, or all.
+/// Maximum number of keys. Beyond it, keys without debt are dropped, or all keys.
 const MAX_KEYS: usize = 65_536;
 
-/// How many requests a second, and how many more for a moment.
+/// Requests per second, and the size of a burst.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RequestRate {
     per_second: u32,
@@ -31,7 +31,7 @@ impl Default for RequestRate {
 impl FromStr for RequestRate {
     type Err = String;
 
-    /// `100` or `100:400`.
+    /// Parses `100` or `100:400`.
     fn from_str(text: &str) -> Result<Self, String> {
         let (per_second, burst) =
             text.split_once(':').map_or((text, None), |(rate, burst)| (rate, Some(burst)));
@@ -49,7 +49,6 @@ impl FromStr for RequestRate {
     }
 }
 
-/// Whose requests are counted.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum RateLimitKey {
     Address(IpAddr),
@@ -57,7 +56,7 @@ pub(super) enum RateLimitKey {
 }
 
 impl RateLimitKey {
-    /// Who has one address of version 6 has its whole network.
+    /// An IPv6 client usually has a whole /64 network, so only the network counts.
     pub(super) fn from_address(address: IpAddr) -> Self {
         const NETWORK: u128 = !0 << 64;
         match address {
@@ -69,11 +68,10 @@ impl RateLimitKey {
     }
 }
 
-/// Who asked how often of late.
 pub(crate) struct RateLimiter {
     interval: Duration,
     burst_allowance: Duration,
-    /// Seeded anew in every process, so that nobody can choose keys that collide.
+    /// Randomly seeded, so that clients cannot choose keys that collide.
     next_free: Mutex<HashMap<RateLimitKey, Instant, RandomState>>,
 }
 
@@ -83,7 +81,7 @@ impl RateLimiter {
         Self { interval, burst_allowance: interval * (rate.burst - 1), next_free: Mutex::default() }
     }
 
-    /// How long somebody has to wait; none if the request is taken.
+    /// Returns how long the client must wait, or `None` if the request is allowed.
     pub(super) fn retry_after(&self, key: RateLimitKey, now: Instant) -> Option<Duration> {
         let mut known = self.next_free.lock().unwrap_or_else(PoisonError::into_inner);
         if known.len() >= MAX_KEYS && !known.contains_key(&key) {
@@ -110,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_burst_is_taken_and_then_a_steady_rate() {
+    fn allows_a_burst_and_then_a_steady_rate() {
         let limiter = RateLimiter::new("10:5".parse().unwrap());
         let (start, key) =
             (Instant::now(), RateLimitKey::from_address("127.0.0.1".parse().unwrap()));
@@ -126,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_take_no_more_memory_than_allowed() {
+    fn number_of_keys_is_bounded() {
         let limiter = RateLimiter::new(RequestRate::default());
         let now = Instant::now();
         for number in 0..200_000_u128 {
@@ -136,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_is_two_numbers() {
+    fn parses_rate_and_burst() {
         assert_eq!("7".parse(), Ok(RequestRate { per_second: 7, burst: 28 }));
         assert_eq!("7:9".parse(), Ok(RequestRate { per_second: 7, burst: 9 }));
         for wrong in ["", "0", "7:0", "x", "7:9:1", "-1", "99999999"] {

@@ -1,11 +1,12 @@
-//! The page about the API, made of its own document.
+//! The API reference, rendered from the OpenAPI document.
 
 use askama::Template;
+use axum::extract::State as Shared;
 use serde_json::Value;
 
 use super::visitor::{PageLayout, PageVisitor};
 use super::{PageResult, render_page};
-use crate::registry::api::openapi::DOCUMENT;
+use crate::registry::state::AppState;
 
 #[derive(Template)]
 #[template(path = "reference.html")]
@@ -33,7 +34,7 @@ struct ApiParameterView {
     needed: bool,
 }
 
-/// What is sent: its media types, and the name of its shape.
+/// The media types of a body, and the name of its schema.
 #[derive(Default)]
 struct ApiContentView {
     media: String,
@@ -55,15 +56,16 @@ struct ApiFieldView {
     needed: bool,
 }
 
-pub(super) async fn reference(visit: PageVisitor) -> PageResult {
-    let paths = DOCUMENT["paths"].as_object().into_iter().flatten();
+pub(super) async fn reference(Shared(state): Shared<AppState>, visit: PageVisitor) -> PageResult {
+    let document = &*state.openapi;
+    let paths = document["paths"].as_object().into_iter().flatten();
     let operations = paths
         .flat_map(|(path, methods)| {
             methods.as_object().into_iter().flatten().map(move |one| (path, one))
         })
         .map(|(path, (method, operation))| operation_view(path, method, operation))
         .collect();
-    let schemas = DOCUMENT["components"]["schemas"].as_object().into_iter().flatten();
+    let schemas = document["components"]["schemas"].as_object().into_iter().flatten();
     let schemas = schemas.map(|(name, schema)| schema_view(name, schema)).collect();
     render_page(&ApiReferencePage { frame: &visit.layout, operations, schemas })
 }
@@ -101,7 +103,7 @@ fn operation_view(path: &str, method: &str, operation: &Value) -> ApiOperationVi
 fn content_view(body: &Value) -> ApiContentView {
     let all: Vec<(&String, &Value)> = body["content"].as_object().into_iter().flatten().collect();
     let media = all.iter().map(|(media, _)| media.as_str()).collect::<Vec<_>>().join(", ");
-    // What has several media types has no shape that all of them share.
+    // Bodies with several media types have no common schema.
     let [(_, content)] = all[..] else {
         return ApiContentView { media, ..ApiContentView::default() };
     };
@@ -110,7 +112,7 @@ fn content_view(body: &Value) -> ApiContentView {
     ApiContentView { media, list, shape: schema_name(if list { &schema["items"] } else { schema }) }
 }
 
-/// The name of the shape to which a schema refers.
+/// The name of the schema that a schema refers to.
 fn schema_name(schema: &Value) -> Option<String> {
     let direct = schema["$ref"].as_str();
     let one_of =

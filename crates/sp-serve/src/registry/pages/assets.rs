@@ -1,4 +1,5 @@
-//! The style, the script and the picture of the pages. Their names have a digest, so that they may be kept for ever.
+//! The stylesheet, the script and the icon. Their names contain a digest, so browsers may cache
+//! them forever.
 
 use std::sync::LazyLock;
 
@@ -9,9 +10,8 @@ use sp_tree::Digest;
 
 use crate::registry::error::ResponseError;
 
-/// A file that is part of the program.
 pub(super) struct StaticAsset {
-    /// Its address.
+    /// The URL path.
     pub path: String,
     content_type: &'static str,
     text: &'static str,
@@ -38,9 +38,9 @@ pub(super) async fn serve_asset(Path(file): Path<String>) -> Result<Response, Re
         .into_iter()
         .find(|asset| asset.path.ends_with(&format!("/{file}")));
     let asset = known.ok_or_else(ResponseError::not_found)?;
-    let told = [
+    let response_headers = [
         (header::CONTENT_TYPE, asset.content_type),
         (header::CACHE_CONTROL, "public, max-age=31536000, immutable"),
     ];
-    Ok((told, asset.text).into_response())
+    Ok((response_headers, asset.text).into_response())
 }

@@ -1,4 +1,4 @@
-//! A context pack, for whoever opened its address in a browser.
+//! The page of a context pack that was opened by its signed URL.
 
 use askama::Template;
 use axum::http::HeaderMap;
@@ -7,26 +7,26 @@ use serde::de::IgnoredAny;
 use sp_formats::context_pack::MANIFEST_FILE;
 
 use super::visitor::{PageLayout, base_url};
-use super::{PageResult, display, markdown, render_page, set_page_headers};
+use super::{PageResult, display, render_page, set_page_headers};
+use crate::registry::markdown;
 use crate::registry::metadata::StoredContextPackFile;
 
-/// What agents read first, which is shown.
+/// The file that the page shows.
 const PREVIEW_FILE: &str = "AGENTS.md";
 
-/// A pack that was opened.
 pub(crate) struct OpenedContextPack<'a> {
     pub id: &'a str,
-    /// The address of its folder, as it was asked for: what opens it stands in the path or behind the `?`.
+    /// The requested path; the signature is in the path or in the query.
     pub path: &'a str,
     pub query: Option<&'a str>,
     pub manifest: ContextPackPageManifest,
     pub files: Vec<StoredContextPackFile>,
     pub bytes: u64,
-    /// What agents read first.
+    /// The contents of the preview file.
     pub text: String,
 }
 
-/// What a manifest says of a pack. It was judged when it came.
+/// The part of a manifest that the page shows. It was validated when the pack was pushed.
 #[derive(Deserialize)]
 pub(crate) struct ContextPackPageManifest {
     project: ContextPackPageProject,
@@ -48,7 +48,7 @@ struct ContextPackPageGenerator {
 }
 
 impl OpenedContextPack<'_> {
-    /// What is shown of it must be read.
+    /// Returns the file whose contents the page shows.
     pub(crate) fn preview_file(files: &[StoredContextPackFile]) -> Option<&StoredContextPackFile> {
         files.iter().find(|file| file.path == PREVIEW_FILE)
     }
@@ -79,7 +79,7 @@ struct ContextPackFileView {
     size: String,
 }
 
-/// The page. It tells nobody the address that opened it: a login would take it along.
+/// Renders the page. It has no login link, which would contain the signed URL.
 pub(crate) fn render_context_pack(pack: &OpenedContextPack<'_>, headers: &HeaderMap) -> PageResult {
     let frame = PageLayout { address: base_url(headers), ..PageLayout::default() };
     let line = |file: &StoredContextPackFile| ContextPackFileView {
@@ -109,7 +109,6 @@ pub(crate) fn render_context_pack(pack: &OpenedContextPack<'_>, headers: &Header
     Ok(answer)
 }
 
-/// A text without its frontmatter, which is for programs.
 fn strip_frontmatter(text: &str) -> &str {
     let rest = text.strip_prefix("---\n").and_then(|rest| rest.split_once("\n---\n"));
     rest.map_or(text, |(_, body)| body)

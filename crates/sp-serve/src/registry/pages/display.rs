@@ -1,6 +1,6 @@
-//! Figures and times as people read them.
+//! Formats numbers, sizes and dates.
 
-/// A count with its thousands apart.
+/// Adds thousands separators.
 pub(super) fn count(number: u64) -> String {
     let digits = number.to_string();
     let mut shown = String::with_capacity(digits.len() + digits.len() / 3);
@@ -13,12 +13,10 @@ pub(super) fn count(number: u64) -> String {
     shown
 }
 
-/// A count of things.
 pub(super) fn pluralize(number: u64, one: &str, many: &str) -> String {
     format!("{} {}", count(number), if number == 1 { one } else { many })
 }
 
-/// A size.
 pub(super) fn size(bytes: u64) -> String {
     let tenths = |unit: u64| format!("{}.{}", bytes / unit, bytes % unit * 10 / unit);
     match bytes {
@@ -28,7 +26,7 @@ pub(super) fn size(bytes: u64) -> String {
     }
 }
 
-/// The day of a time in RFC 3339.
+/// The date of an RFC 3339 timestamp.
 pub(super) fn date(time: &str) -> &str {
     time.get(..10).unwrap_or(time)
 }
@@ -38,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn figures_are_shown_as_people_read_them() {
+    fn formats_counts_sizes_and_dates() {
         assert_eq!(
             (count(0), count(999), count(1_234_567)),
             ("0".into(), "999".into(), "1,234,567".into())

@@ -1,4 +1,4 @@
-//! What did not work, in the same look; programs are told in JSON.
+//! Error pages for browsers; other clients get JSON.
 
 use askama::Template;
 use axum::extract::{Request, State as Shared};
@@ -22,33 +22,33 @@ struct ErrorPage<'a> {
     help: Option<&'a str>,
 }
 
-/// Gives every refusal its form: a page for people, JSON for programs.
+/// Converts error responses to a page for browsers and to JSON for other clients.
 pub(crate) async fn format_errors(
     Shared(state): Shared<AppState>,
     request: Request,
     next: Next,
 ) -> Response {
     let (parts, body) = request.into_parts();
-    let asked = parts.clone();
+    let request_parts = parts.clone();
     let response = next.run(Request::from_parts(parts, body)).await;
-    let is_refusal = response.status().is_client_error() || response.status().is_server_error();
-    if !is_refusal
+    let is_error = response.status().is_client_error() || response.status().is_server_error();
+    if !is_error
         || is_image(&response)
         || response.extensions().get::<PreformattedError>().is_some()
     {
         return response;
     }
-    match wants_html(&asked) {
-        true => render_error_page(&state, &asked, response).await,
-        false if response.extensions().get::<ResponseErrorBody>().is_some() => response,
-        // What is refused by its status alone is told as everything else is.
-        false => {
-            copy_headers(&response, ResponseError::from_status(response.status()).into_response())
-        }
+    if wants_html(&request_parts) {
+        return render_error_page(&state, &request_parts, response).await;
     }
+    if response.extensions().get::<ResponseErrorBody>().is_some() {
+        return response;
+    }
+    // A status without a body, as from the framework.
+    copy_headers(&response, ResponseError::from_status(response.status()).into_response())
 }
 
-/// The same refusal in another form: what its head says besides, as `Allow` or `Content-Range`, still holds.
+/// Copies the other headers of a response, such as `Allow` or `Content-Range`.
 fn copy_headers(first: &Response, mut other: Response) -> Response {
     let is_beside =
         |name: &HeaderName| *name != header::CONTENT_TYPE && *name != header::CONTENT_LENGTH;
@@ -58,7 +58,7 @@ fn copy_headers(first: &Response, mut other: Response) -> Response {
     other
 }
 
-/// A badge that says so is one all the same.
+/// Badges report errors as an image.
 fn is_image(response: &Response) -> bool {
     response
         .headers()
@@ -74,13 +74,13 @@ fn wants_html(parts: &Parts) -> bool {
 
 async fn render_error_page(state: &AppState, parts: &Parts, response: Response) -> Response {
     let status = response.status();
-    let told = response
+    let error = response
         .extensions()
         .get::<ResponseErrorBody>()
         .cloned()
         .unwrap_or_else(|| ResponseError::from_status(status).error_body());
     let mut visit = PageVisitor::load(state, parts).await.unwrap_or_default();
-    // What was asked for is not said again: what is hidden and what never was look the same.
+    // Hidden and missing pages must look the same, so the page does not repeat the path.
     visit.layout.here = String::new();
     let title = match status {
         StatusCode::NOT_FOUND => "There is nothing here",
@@ -89,7 +89,7 @@ async fn render_error_page(state: &AppState, parts: &Parts, response: Response) 
         status if status.is_server_error() => "The registry could not do this",
         _ => "That cannot be",
     };
-    let (message, help) = (&told.0.message, told.0.help.as_deref());
+    let (message, help) = (&error.0.message, error.0.help.as_deref());
     let problem = ErrorPage { frame: &visit.layout, status: status.as_u16(), title, message, help };
     let Ok(html) = problem.render() else { return response };
     let mut page = copy_headers(&response, (status, Html(html)).into_response());

@@ -1,4 +1,4 @@
-//! What a form must have before anything is done for it.
+//! Protection of forms against cross-site requests, and of redirects.
 
 use axum::http::{HeaderMap, header};
 use sp_tree::Digest;
@@ -6,7 +6,7 @@ use sp_tree::Digest;
 use super::visitor::PageVisitor;
 use crate::registry::error::ResponseError;
 
-/// Whether a form was sent from a page of ours. Every browser says so for a form; what does not is refused.
+/// Checks that a form was sent by a page of this host. All browsers send `Origin` with forms.
 pub(super) fn check_same_origin(headers: &HeaderMap) -> Result<(), ResponseError> {
     let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
     let from =
@@ -17,7 +17,7 @@ pub(super) fn check_same_origin(headers: &HeaderMap) -> Result<(), ResponseError
     }
 }
 
-/// Whether a form was made for this session, and sent from here.
+/// Checks that a form was sent by a page of this session.
 pub(super) fn check_form_token(
     visit: &PageVisitor,
     headers: &HeaderMap,
@@ -25,15 +25,12 @@ pub(super) fn check_form_token(
 ) -> Result<(), ResponseError> {
     check_same_origin(headers)?;
     let expected = &visit.layout.form_token;
-    // Hashes are compared, so that the time tells nothing of what was expected.
-    let fits = Digest::of(token.as_bytes()) == Digest::of(expected.as_bytes());
-    match fits && visit.session.is_some() {
-        true => Ok(()),
-        false => Err(ResponseError::invalid_form()),
-    }
+    // Compares hashes, so that timing reveals nothing.
+    let matches = Digest::of(token.as_bytes()) == Digest::of(expected.as_bytes());
+    if matches && visit.session.is_some() { Ok(()) } else { Err(ResponseError::invalid_form()) }
 }
 
-/// Where one goes after a login: a path of this registry, whatever was asked for.
+/// Returns `next` if it is a path on this host, otherwise `/`.
 pub(super) fn safe_redirect_path(next: Option<&str>) -> &str {
     let is_plain = |byte: u8| byte.is_ascii_graphic() && byte != b'\\';
     match next {
@@ -54,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn after_a_login_one_stays_here() {
+    fn redirects_stay_on_this_host() {
         for next in ["/", "/packages/acme/notes?x=1#y", "/search?q=a%0d%0ab"] {
             assert_eq!(safe_redirect_path(Some(next)), next);
         }

@@ -1,4 +1,4 @@
-//! The first page, what is found, and what is in a namespace: lists of packages.
+//! Lists of packages: the home page, search results, namespaces.
 
 use askama::Template;
 use axum::extract::rejection::QueryRejection;
@@ -10,12 +10,10 @@ use super::{PageResult, display, render_page};
 use crate::registry::error::ResponseError;
 use crate::registry::state::AppState;
 
-/// So many are on the first page, and so many are found.
 const HOME_LIST_LEN: usize = 6;
 const MAX_RESULTS: usize = 50;
 const MAX_QUERY_BYTES: usize = 200;
 
-/// A package in a list.
 struct PackageListView {
     item: RegistryIndexItem,
     downloads: String,
@@ -70,11 +68,11 @@ struct SearchPage<'a> {
 
 pub(super) async fn search(
     Shared(state): Shared<AppState>,
-    sought: Result<Query<SearchPageParams>, QueryRejection>,
+    query: Result<Query<SearchPageParams>, QueryRejection>,
     mut visit: PageVisitor,
 ) -> PageResult {
     let Query(SearchPageParams { q }) =
-        sought.map_err(|_| ResponseError::invalid("these words cannot be read"))?;
+        query.map_err(|_| ResponseError::invalid("these words cannot be read"))?;
     if q.len() > MAX_QUERY_BYTES {
         return Err(ResponseError::invalid(format!(
             "a query has {MAX_QUERY_BYTES} bytes at the most"
@@ -101,15 +99,17 @@ struct NamespacePage<'a> {
     counted: String,
 }
 
-/// A namespace of which one may see nothing is as one that never was.
+/// A namespace without visible packages is not found.
 pub(super) async fn namespace(
     Shared(state): Shared<AppState>,
     Path(namespace): Path<String>,
     visit: PageVisitor,
 ) -> PageResult {
-    let (reader, wanted) = (visit.reader(), namespace.clone());
-    let found =
-        state.metadata.with(move |database| database.namespace_packages(&wanted, &reader)).await?;
+    let (reader, requested) = (visit.reader(), namespace.clone());
+    let found = state
+        .metadata
+        .with(move |database| database.namespace_packages(&requested, &reader))
+        .await?;
     if found.is_empty() {
         return Err(ResponseError::not_found());
     }

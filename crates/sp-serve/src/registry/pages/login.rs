@@ -1,4 +1,4 @@
-//! Logging in and out. A token is shown once, and what stays with the browser is no token.
+//! Login and logout. The browser gets a session cookie and never stores a token.
 
 use askama::Template;
 use axum::Form;
@@ -29,12 +29,12 @@ pub(super) struct LoginPageParams {
 }
 
 pub(super) async fn login_page(
-    asked: Result<Query<LoginPageParams>, QueryRejection>,
+    query: Result<Query<LoginPageParams>, QueryRejection>,
     mut visit: PageVisitor,
 ) -> PageResult {
-    // Nobody comes back to the login.
+    // Logging in must not lead back to this page.
     visit.layout.here = String::new();
-    let next = asked.ok().and_then(|Query(asked)| asked.next);
+    let next = query.ok().and_then(|Query(query)| query.next);
     render_page(&LoginPage {
         frame: &visit.layout,
         next: safe_redirect_path(next.as_deref()),
@@ -57,22 +57,22 @@ pub(super) async fn login(
     check_same_origin(&headers)?;
     let Form(shown) = form.map_err(|wrong| ResponseError::from_status(wrong.status()))?;
     let next = safe_redirect_path(shown.next.as_deref());
-    let Some((token, _)) = find_token_owner(&state, shown.token.trim()).await? else {
+    let Some(token) = find_token_owner(&state.metadata, shown.token.trim()).await? else {
         let again = render_page(&LoginPage { frame: &visit.layout, next, is_wrong: true })?;
         return Ok((StatusCode::UNAUTHORIZED, again).into_response());
     };
-    // Whoever was logged in before is not any more.
+    // End the previous session.
     if let Some(id) = &visit.session {
         state.sessions.remove(id);
     }
-    let id = state.sessions.create(&state, token).map_err(|_| ResponseError::internal())?;
-    let secure = match headers
+    let id = state
+        .sessions
+        .create(&state.environment, token.hash)
+        .map_err(|_| ResponseError::internal())?;
+    let is_https = headers
         .get(header::ORIGIN)
-        .is_some_and(|origin| origin.as_bytes().starts_with(b"https://"))
-    {
-        true => "; Secure",
-        false => "",
-    };
+        .is_some_and(|origin| origin.as_bytes().starts_with(b"https://"));
+    let secure = if is_https { "; Secure" } else { "" };
     let cookie = format!(
         "{SESSION_COOKIE}={id}; Path=/; HttpOnly; SameSite=Strict; Max-Age={SESSION_LIFETIME_SECS}{secure}"
     );
@@ -104,6 +104,6 @@ pub(super) async fn logout(
 
 fn redirect_with_cookie(to: &str, cookie: &str) -> PageResult {
     let value = |text: &str| HeaderValue::from_str(text).map_err(|_| ResponseError::internal());
-    let told = [(header::LOCATION, value(to)?), (header::SET_COOKIE, value(cookie)?)];
-    Ok((StatusCode::SEE_OTHER, told).into_response())
+    let response_headers = [(header::LOCATION, value(to)?), (header::SET_COOKIE, value(cookie)?)];
+    Ok((StatusCode::SEE_OTHER, response_headers).into_response())
 }

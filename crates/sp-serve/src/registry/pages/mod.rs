@@ -1,8 +1,9 @@
-//! The pages: what the registry has, for people with a browser.
+//! The web pages of the registry.
 //!
-//! Everything is rendered here, with one style and one small script of our own; no page asks anybody else for
-//! anything, and all of them work without the script. A new page extends `templates/layout.html`, takes a
-//! [`visit::Visit`], and gives back a [`page`]; text that somebody wrote in Markdown goes through [`markdown::render`].
+//! Pages are rendered on the server, with one stylesheet and one small script. No page loads
+//! anything from elsewhere, and all of them work without the script. A new page extends
+//! `templates/layout.html`, takes a [`visitor::PageVisitor`], and returns [`render_page`].
+//! Untrusted Markdown must go through [`markdown::render`](crate::registry::markdown::render).
 
 mod api_reference;
 mod assets;
@@ -12,9 +13,7 @@ mod error_page;
 mod forms;
 mod home;
 mod login;
-mod markdown;
 mod package;
-mod package_view;
 mod tokens;
 mod visitor;
 
@@ -28,15 +27,12 @@ use axum::routing::{get, post};
 
 pub(crate) use context_pack::{OpenedContextPack, render_context_pack};
 pub(crate) use error_page::format_errors;
-pub(crate) use package_view::{PackageContentView, PackageViewCache};
 
-use crate::registry::error::ResponseError;
+use crate::registry::error::{ApiResult, ResponseError};
 use crate::registry::state::AppState;
 
-/// What a page gives back.
-type PageResult = Result<Response, ResponseError>;
+type PageResult = ApiResult<Response>;
 
-/// More than this is no form of ours.
 const MAX_FORM_BYTES: usize = 16 * 1024;
 
 const PAGE_SECURITY_POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; \
@@ -59,12 +55,11 @@ pub(crate) fn router() -> Router<AppState> {
         .layer(map_response(add_page_headers))
 }
 
-/// A page of a template.
 fn render_page(template: &impl Template) -> PageResult {
     template.render().map(|html| Html(html).into_response()).map_err(|_| ResponseError::internal())
 }
 
-/// What holds for every page: nothing runs, shows or asks but what is ours.
+/// Sets the headers of every page: only resources of this host may load.
 async fn add_page_headers(mut response: Response) -> Response {
     set_page_headers(&mut response);
     response
@@ -74,12 +69,12 @@ fn set_page_headers(response: &mut Response) {
     let headers = response.headers_mut();
     for (name, value) in [
         (header::CONTENT_SECURITY_POLICY, PAGE_SECURITY_POLICY),
-        // Not `no-referrer`: then a browser would not say where a form comes from.
+        // With `no-referrer`, browsers would send `Origin: null` with forms.
         (header::REFERRER_POLICY, "same-origin"),
         (header::X_FRAME_OPTIONS, "DENY"),
     ] {
         headers.insert(name, HeaderValue::from_static(value));
     }
-    // What one reader may see is not kept for the next.
+    // Pages depend on the user, so they are not cached.
     headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("private, no-store"));
 }

@@ -1,4 +1,4 @@
-//! A package: what it is, what was verified, what it needs, how one gets it.
+//! The page of a package: description, trust report, dependencies, versions, installation.
 
 use std::sync::Arc;
 
@@ -9,11 +9,11 @@ use sp_formats::printable::printable;
 use sp_formats::registry::{PackageIndex, PackageVersionItem, RegistryPackageName, TrustReport};
 
 use super::visitor::{PageLayout, PageVisitor};
-use super::{PackageContentView, PageResult, display, render_page};
+use super::{PageResult, display, render_page};
 use crate::registry::error::ResponseError;
+use crate::registry::package_view::PackageContentView;
 use crate::registry::state::AppState;
 
-/// A version in the list.
 struct VersionView<'a> {
     item: &'a PackageVersionItem,
     day: &'a str,
@@ -21,7 +21,7 @@ struct VersionView<'a> {
     is_shown: bool,
 }
 
-/// A package that is needed, and where it is, if it is here.
+/// A dependency, with a link if it can be in this registry.
 struct DependencyView {
     name: String,
     range: String,
@@ -73,24 +73,24 @@ async fn render_package(
 ) -> PageResult {
     let place =
         RegistryPackageName::new(&namespace, &name).map_err(|_| ResponseError::not_found())?;
-    let (reader, wanted) = (visit.reader(), place.clone());
-    let found = state.metadata.with(move |database| database.versions(&wanted, &reader)).await?;
+    let (reader, requested) = (visit.reader(), place.clone());
+    let found = state.metadata.with(move |database| database.versions(&requested, &reader)).await?;
     let index = found.ok_or_else(ResponseError::not_found)?;
-    // Where everything was yanked, the newest is shown, and says so.
-    let wanted = version.or_else(|| index.latest.clone());
-    let found = match &wanted {
+    // If all versions are yanked, show the newest one.
+    let requested = version.or_else(|| index.latest.clone());
+    let found = match &requested {
         Some(version) => index.versions.iter().find(|item| item.version == *version),
         None => index.versions.first(),
     };
     let item = found.ok_or_else(ResponseError::not_found)?;
-    let (reader, wanted) = (visit.reader(), (place.clone(), item.version.clone()));
+    let (reader, requested) = (visit.reader(), (place.clone(), item.version.clone()));
     let stored = state.metadata.with(move |database| {
-        let stored = database.find_version(&wanted.0, &wanted.1, &reader)?;
-        let said = database.manifest(&wanted.0, &wanted.1, &reader)?;
-        Ok(stored.zip(said))
+        let stored = database.find_version(&requested.0, &requested.1, &reader)?;
+        let manifest = database.manifest(&requested.0, &requested.1, &reader)?;
+        Ok(stored.zip(manifest))
     });
     let (stored, (manifest, report)) = stored.await?.ok_or_else(ResponseError::not_found)?;
-    let about = PackageContentView::load(&state, stored.digest).await?;
+    let about = state.package_views.load(stored.digest).await?;
     let report: TrustReport =
         serde_json::from_str(&report).map_err(|_| ResponseError::internal())?;
     let (kind, description) = manifest_summary(&manifest);
@@ -141,7 +141,7 @@ fn dependency_views(item: &PackageVersionItem) -> Vec<DependencyView> {
     item.dependencies.iter().map(one).collect()
 }
 
-/// What a package is for, and what it is about, as its manifest says.
+/// The kind and the description in a manifest.
 fn manifest_summary(manifest: &str) -> (String, String) {
     let manifest: serde_json::Value = serde_json::from_str(manifest).unwrap_or_default();
     let text = |key: &str, otherwise: &str| {
@@ -151,7 +151,7 @@ fn manifest_summary(manifest: &str) -> (String, String) {
     (text("kind", "context"), text("description", ""))
 }
 
-/// Which versions somebody wants who wants this one: its line, or exactly it if it is no release.
+/// The suggested version range: compatible versions, or exactly this one if it is a pre-release.
 fn suggested_range(version: &str) -> String {
     let is_release = PackageVersion::new(version).is_ok_and(|version| !version.is_pre_release());
     let mut parts = version.split('.');
@@ -166,7 +166,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_asks_for_the_line_of_a_release() {
+    fn suggests_compatible_versions_of_a_release() {
         assert_eq!(
             (suggested_range("1.2.3"), suggested_range("0.4.0"), suggested_range("2.0.0-beta.1")),
             ("^1.2".into(), "^0.4".into(), "2.0.0-beta.1".into())

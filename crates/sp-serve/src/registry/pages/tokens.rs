@@ -1,4 +1,4 @@
-//! The tokens of a registry, for its admin; everybody else learns whose session it is.
+//! The tokens page: admins manage tokens, other users see who they are.
 
 use askama::Template;
 use axum::Form;
@@ -23,7 +23,7 @@ struct TokensPage<'a> {
     tokens: Vec<TokenView>,
     minted: Option<IssuedToken>,
     revoked: Option<i64>,
-    /// Why no token was made.
+    /// Why no token was issued.
     wrong: Option<String>,
 }
 
@@ -39,7 +39,7 @@ pub(super) async fn list(Shared(state): Shared<AppState>, visit: PageVisitor) ->
     render_tokens(&state, &visit, TokenAction::Nothing).await
 }
 
-/// What was done before the list is shown.
+/// What was done before the page is shown.
 enum TokenAction {
     Nothing,
     Minted(IssuedToken),
@@ -71,7 +71,7 @@ async fn render_tokens(state: &AppState, visit: &PageVisitor, done: TokenAction)
     render_page(&view)
 }
 
-/// Who may do this: the admin, with a form of this session.
+/// Requires an admin and a form of this session.
 fn require_admin_form<'a>(
     visit: &'a PageVisitor,
     headers: &HeaderMap,
@@ -95,9 +95,11 @@ pub(super) async fn mint(
     headers: HeaderMap,
     form: Result<Form<IssueTokenForm>, FormRejection>,
 ) -> PageResult {
-    let Form(wanted) = form.map_err(|_| ResponseError::invalid_form())?;
-    let who = require_admin_form(&visit, &headers, &wanted.form_token)?;
-    match issue_token(&state, who, wanted.user.trim(), &wanted.scope).await {
+    let Form(request) = form.map_err(|_| ResponseError::invalid_form())?;
+    let who = require_admin_form(&visit, &headers, &request.form_token)?;
+    let issued =
+        issue_token(&state.metadata, &state.environment, who, request.user.trim(), &request.scope);
+    match issued.await {
         Ok(minted) => render_tokens(&state, &visit, TokenAction::Minted(minted)).await,
         Err(refusal) => {
             render_tokens(&state, &visit, TokenAction::Refused(refusal.error_body().0.message))
@@ -121,9 +123,10 @@ pub(super) async fn revoke(
 ) -> PageResult {
     let Form(ended) = form.map_err(|_| ResponseError::invalid_form())?;
     let who = require_admin_form(&visit, &headers, &ended.form_token)?.clone();
-    let (id, at) = (ended.id, state.timestamp());
-    match state.metadata.with(move |database| database.revoke_token(id, &who, &at)).await? {
-        true => render_tokens(&state, &visit, TokenAction::Revoked(id)).await,
-        false => Err(ResponseError::not_found()),
+    let (id, at) = (ended.id, state.environment.timestamp());
+    let found = state.metadata.with(move |database| database.revoke_token(id, &who, &at)).await?;
+    if !found {
+        return Err(ResponseError::not_found());
     }
+    render_tokens(&state, &visit, TokenAction::Revoked(id)).await
 }

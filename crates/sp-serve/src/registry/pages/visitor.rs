@@ -1,4 +1,4 @@
-//! Who looks at a page, and from where.
+//! The user who views a page, and what the layout shows of them.
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
@@ -10,33 +10,29 @@ use crate::registry::metadata::{RegistryReader, TokenOwner, TokenScope};
 use crate::registry::sessions::form_token;
 use crate::registry::state::AppState;
 
-/// The name of the cookie that has a session.
 pub(super) const SESSION_COOKIE: &str = "sp-session";
 
-/// Somebody who looks at a page.
 #[derive(Default)]
 pub(crate) struct PageVisitor {
-    /// The session, if one is logged in.
+    /// The session ID, if the user is logged in.
     pub session: Option<String>,
-    /// Whose session it is.
     pub bearer: Option<TokenOwner>,
-    /// What the layout shows.
     pub layout: PageLayout,
 }
 
-/// What is round every page.
+/// What the layout of every page shows.
 #[derive(Default)]
 pub(crate) struct PageLayout {
-    /// Who is logged in; empty for a stranger.
+    /// Empty if not logged in.
     pub user: String,
     pub is_admin: bool,
-    /// What a form must bring along.
+    /// The CSRF token of forms.
     pub form_token: String,
-    /// Where one comes back to after a login.
+    /// Where to return to after a login.
     pub here: String,
-    /// What stands in the search field.
+    /// The contents of the search field.
     pub query: String,
-    /// Under which address the reader knows this registry.
+    /// The base URL of this registry, as the user sees it.
     pub address: String,
 }
 
@@ -55,14 +51,16 @@ impl PageLayout {
 }
 
 impl PageVisitor {
-    /// Who is behind a request.
+    /// Identifies the user by the session cookie.
     pub(super) async fn load(state: &AppState, parts: &Parts) -> Result<Self, ResponseError> {
         let here = parts.uri.path_and_query().map(ToString::to_string).unwrap_or_default();
         let frame = PageLayout { here, address: base_url(&parts.headers), ..PageLayout::default() };
         let stranger = Self { session: None, bearer: None, layout: frame };
         let Some(id) = session_id(&parts.headers) else { return Ok(stranger) };
-        let Some(token) = state.sessions.token_hash(state, id) else { return Ok(stranger) };
-        // The token may have been revoked since.
+        let Some(token) = state.sessions.token_hash(&state.environment, id) else {
+            return Ok(stranger);
+        };
+        // The token may have been revoked in the meantime.
         let Some(bearer) =
             state.metadata.with(move |database| database.token_owner(&token)).await?
         else {
@@ -77,7 +75,6 @@ impl PageVisitor {
         Ok(Self { session: Some(id.into()), bearer: Some(bearer), layout: frame })
     }
 
-    /// What one may see.
     pub(super) fn reader(&self) -> RegistryReader {
         RegistryReader::from_owner(self.bearer.as_ref())
     }
@@ -94,7 +91,7 @@ impl FromRequestParts<AppState> for PageVisitor {
     }
 }
 
-/// The session that a browser brings along.
+/// The session ID in the cookies.
 fn session_id(headers: &HeaderMap) -> Option<&str> {
     let cookies = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
     let mut pairs =
@@ -103,7 +100,7 @@ fn session_id(headers: &HeaderMap) -> Option<&str> {
     pairs.find(|(name, id)| *name == SESSION_COOKIE && is_id(id)).map(|(_, id)| id)
 }
 
-/// The address that the reader has before them. It is only shown.
+/// The base URL, from headers that are not trusted. Only for display.
 pub(super) fn base_url(headers: &HeaderMap) -> String {
     let text =
         |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();

@@ -6,7 +6,8 @@ use sp_engine::{AuditRequest, CheckRequest, CheckStrictness, ImportPolicy, Resul
 use sp_formats::output::{AuditReport, CheckReport};
 
 use super::LocalBackend;
-use crate::mcp::tools::{McpTool, ToolCall, ToolSpec};
+use crate::mcp::tool::{McpTool, ToolSpec};
+use crate::mcp::tool_call::ToolCall;
 
 const CHECK: ToolSpec = ToolSpec::read_only(
     "check",

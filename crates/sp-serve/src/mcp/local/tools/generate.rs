@@ -1,4 +1,4 @@
-//! `generate_pack`: what `sp context build` would write, to the letter.
+//! `generate_pack`: returns the files that `sp context build` would write.
 
 use std::path::PathBuf;
 
@@ -13,10 +13,10 @@ use sp_tree::Digest;
 
 use super::LocalBackend;
 use crate::mcp::response::base64_encode;
+use crate::mcp::tool::{McpTool, ToolSpec};
+use crate::mcp::tool_call::ToolCall;
 use crate::mcp::tools::knowledge::MAX_BUDGET;
-use crate::mcp::tools::{McpTool, ToolCall, ToolSpec};
 
-/// So many tokens each file has if nothing is said.
 const DEFAULT_FILE_BUDGET: usize = 6_000;
 
 const GENERATE_PACK: ToolSpec = ToolSpec::read_only(
@@ -47,7 +47,7 @@ struct GeneratePackInput {
     /// Only what was captured since: `90d`, `12w`, `6m`, `1y` or a day.
     since: Option<String>,
     /// How many tokens each file has at the most; 6,000 if nothing is said.
-    #[serde(default = "usual_budget")]
+    #[serde(default = "default_budget")]
     budget: usize,
     /// When it is made, as `2026-04-24T14:22:03Z`; now if nothing is said.
     generated_at: Option<String>,
@@ -55,7 +55,7 @@ struct GeneratePackInput {
     pack_id: Option<String>,
 }
 
-fn usual_budget() -> usize {
+fn default_budget() -> usize {
     DEFAULT_FILE_BUDGET
 }
 
@@ -93,46 +93,46 @@ struct GeneratedFile {
 
 fn generate_pack(
     local: &LocalBackend,
-    wanted: GeneratePackInput,
+    input: GeneratePackInput,
     call: &ToolCall,
 ) -> Result<GeneratePackOutput> {
-    if wanted.budget > MAX_BUDGET {
-        let message = format!("{} tokens are more than {MAX_BUDGET}", wanted.budget);
+    if input.budget > MAX_BUDGET {
+        let message = format!("{} tokens are more than {MAX_BUDGET}", input.budget);
         return Err(Error::new(FailureKind::Usage, message).hint("ask for fewer"));
     }
     let request = ContextPackBuildRequest {
-        kb: local.knowledge_bases(&wanted.kb)?,
+        kb: local.knowledge_bases(&input.kb)?,
         brief: Brief {
-            name: wanted.name,
-            description: wanted.description,
-            prompt: wanted.prompt,
-            stack: wanted.stack,
+            name: input.name,
+            description: input.description,
+            prompt: input.prompt,
+            stack: input.stack,
         },
-        since: wanted.since,
+        since: input.since,
         out: None,
         zip: ZipOutput::No,
-        budget: wanted.budget,
+        budget: input.budget,
         explain: ExplainOmitted::No,
-        generated_at: wanted.generated_at,
-        pack_id: wanted.pack_id,
+        generated_at: input.generated_at,
+        pack_id: input.pack_id,
         overwrite: Overwrite::Refuse,
-        // A client must not choose where what the user collected is sent.
+        // A client must not choose which model receives the user's documents.
         model: None,
     };
-    let made = local.with_context(Some(call), |context| generate(context, &request))?;
+    let pack = local.with_context(Some(call), |context| generate(context, &request))?;
     Ok(GeneratePackOutput {
-        pack_id: made.pack_id,
-        generated_at: made.generated_at,
-        files: made.files.into_iter().map(generated_file).collect(),
-        sources: made.sources,
-        documents: made.documents.0,
-        relevant: made.documents.2,
+        pack_id: pack.pack_id,
+        generated_at: pack.generated_at,
+        files: pack.files.into_iter().map(generated_file).collect(),
+        sources: pack.sources,
+        documents: pack.documents.0,
+        relevant: pack.documents.2,
     })
 }
 
 fn generated_file((path, bytes): (String, Vec<u8>)) -> GeneratedFile {
     let (digest, size) = (format!("sha256:{}", Digest::of(&bytes).hex()), bytes.len());
-    // Whatever would be marked on its way is not to the letter any more.
+    // Text that `hidden::mark` would change is sent as base64, to stay byte-identical.
     let is_plain = |text: &String| matches!(hidden::mark(text), std::borrow::Cow::Borrowed(_));
     let (text, blob) = match String::from_utf8(bytes) {
         Ok(text) if is_plain(&text) => (Some(text), None),
@@ -143,9 +143,9 @@ fn generated_file((path, bytes): (String, Vec<u8>)) -> GeneratedFile {
 }
 
 impl LocalBackend {
-    /// Knowledge bases that the user added, or that lie where this server looks.
-    fn knowledge_bases(&self, wanted: &[String]) -> Result<Vec<PathBuf>> {
-        if wanted.is_empty() {
+    /// Resolves knowledge bases: those that the user added, and directories that clients may read.
+    fn knowledge_bases(&self, paths: &[String]) -> Result<Vec<PathBuf>> {
+        if paths.is_empty() {
             return Ok(Vec::new());
         }
         let known = self
@@ -153,13 +153,14 @@ impl LocalBackend {
             .map(|list| list.bases)
             .unwrap_or_default();
         let base = |path: &String| {
-            let named = self.settings.context.current_dir.join(path);
-            let real = named.canonicalize().unwrap_or(named);
-            match known.iter().any(|base| base.dir == real) {
-                true => Ok(real),
-                false => self.allowed_path(path),
+            let path_from_here = self.absolute_path(path);
+            let real = path_from_here.canonicalize().unwrap_or(path_from_here);
+            if known.iter().any(|base| base.dir == real) {
+                Ok(real)
+            } else {
+                self.allowed_path(path)
             }
         };
-        wanted.iter().map(base).collect()
+        paths.iter().map(base).collect()
     }
 }

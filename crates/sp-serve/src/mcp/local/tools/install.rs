@@ -1,4 +1,5 @@
-//! `plan_install`, `install`, `plan_uninstall`, `uninstall`: what was shown is what is done.
+//! `plan_install`, `install`, `plan_uninstall`, `uninstall`: changes are applied only by the ID of
+//! a plan that was shown.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -11,7 +12,8 @@ use sp_formats::printable::printable;
 
 use super::{LocalBackend, ScopeInput};
 use crate::mcp::local::WriteAccess;
-use crate::mcp::tools::{McpTool, ToolCall, ToolEffect, ToolSpec};
+use crate::mcp::tool::{McpTool, ToolEffect, ToolSpec};
+use crate::mcp::tool_call::ToolCall;
 
 const PLAN_INSTALL: ToolSpec = ToolSpec::read_only(
     "plan_install",
@@ -50,8 +52,8 @@ pub(super) fn tools() -> Vec<McpTool<LocalBackend>> {
         ),
         McpTool::new(
             INSTALL,
-            |local: &LocalBackend, wanted: PlannedChangeInput, call: &ToolCall| {
-                local.install(&wanted.what, Some(local.authorize_plan(&wanted.plan)?), call)
+            |local: &LocalBackend, input: PlannedChangeInput, call: &ToolCall| {
+                local.install(&input.what, Some(local.authorize_plan(&input.plan)?), call)
             },
         ),
         McpTool::new(
@@ -62,8 +64,8 @@ pub(super) fn tools() -> Vec<McpTool<LocalBackend>> {
         ),
         McpTool::new(
             UNINSTALL,
-            |local: &LocalBackend, wanted: PlannedChangeInput, call: &ToolCall| {
-                local.uninstall(&wanted.what, Some(local.authorize_plan(&wanted.plan)?), call)
+            |local: &LocalBackend, input: PlannedChangeInput, call: &ToolCall| {
+                local.uninstall(&input.what, Some(local.authorize_plan(&input.plan)?), call)
             },
         ),
     ]
@@ -99,7 +101,7 @@ impl PackChangeInput {
         self.agents.iter().map(sink).collect()
     }
 
-    /// A pack by its path could be one that lies anywhere.
+    /// Returns the names of the packs. Paths are rejected: they could point to any file.
     fn pack_names(&self) -> Result<Vec<String>> {
         let is_path = |name: &&String| {
             name.contains(['/', '\\']) || name.ends_with(".yaml") || name.ends_with(".yml")
@@ -108,17 +110,18 @@ impl PackChangeInput {
             return Err(Error::new(FailureKind::Usage, format!("`{}` is a path", printable(path)))
                 .hint("name packs of the repository by their names"));
         }
-        match self.packs.is_empty() || self.agents.is_empty() {
-            true => {
-                Err(Error::new(FailureKind::Usage, "`packs` and `agents` each name at least one"))
-            }
-            false => Ok(self.packs.clone()),
+        if self.packs.is_empty() || self.agents.is_empty() {
+            return Err(Error::new(
+                FailureKind::Usage,
+                "`packs` and `agents` each name at least one",
+            ));
         }
+        Ok(self.packs.clone())
     }
 }
 
 impl LocalBackend {
-    /// The plan that is to be done, if anything may be changed here.
+    /// Parses a plan ID, if clients may change anything.
     fn authorize_plan(&self, plan: &str) -> Result<PlanId> {
         if self.settings.write_access == WriteAccess::Denied {
             return Err(Error::new(

@@ -1,4 +1,4 @@
-//! What packages of this machine know, for `load_context` and `graph_neighbors`.
+//! Graph queries on the packages of this machine, for `load_context` and `graph_neighbors`.
 
 use sp_engine::Result;
 use sp_engine::graph::ContextFormat;
@@ -6,20 +6,20 @@ use sp_engine::pkg::{GraphQuery, LoadRequest, QueryRequest, load, parse_versione
 use sp_formats::output::{GraphView, PackageLoadReport};
 
 use super::LocalBackend;
-use crate::mcp::tools::ToolCall;
+use crate::mcp::tool_call::ToolCall;
 use crate::mcp::tools::knowledge::{KnowledgeBackend, KnowledgeLoadRequest};
 
 impl KnowledgeBackend for LocalBackend {
     fn load(
         &self,
         packages: &[String],
-        wanted: KnowledgeLoadRequest,
+        load_request: KnowledgeLoadRequest,
         call: &ToolCall,
     ) -> Result<PackageLoadReport> {
         let request = LoadRequest {
             packages: self.allowed_packages(packages)?,
-            budget: wanted.budget,
-            focus: wanted.focus,
+            budget: load_request.budget,
+            focus: load_request.focus,
             at: None,
             shape: ContextFormat::Markdown,
             root: self.settings.library_filter.root.clone(),
@@ -27,10 +27,15 @@ impl KnowledgeBackend for LocalBackend {
         self.with_context(Some(call), |context| load(context, &request))
     }
 
-    fn query(&self, packages: &[String], asked: GraphQuery, call: &ToolCall) -> Result<GraphView> {
+    fn query(
+        &self,
+        packages: &[String],
+        graph_query: GraphQuery,
+        call: &ToolCall,
+    ) -> Result<GraphView> {
         let request = QueryRequest {
             packages: self.allowed_packages(packages)?,
-            query: asked,
+            query: graph_query,
             root: self.settings.library_filter.root.clone(),
         };
         self.with_context(Some(call), |context| query(context, &request))
@@ -38,17 +43,20 @@ impl KnowledgeBackend for LocalBackend {
 }
 
 impl LocalBackend {
-    /// Packages by name, or files of packages that lie where this server looks.
+    /// Resolves packages by name, and package files that clients may read.
     fn allowed_packages(&self, names: &[String]) -> Result<Vec<String>> {
-        // What could be a file is one: the engine would take it for that.
+        // The engine prefers an existing file to a package name, so a name that is also a file is a
+        // path.
         let is_name = |name: &str| {
             parse_versioned_name(name).is_ok()
                 && self.absolute_path(name).symlink_metadata().is_err()
         };
-        let named = |name: &String| match is_name(name) {
-            true => Ok(name.clone()),
-            false => self.allowed_path(name).map(|path| path.to_string_lossy().into_owned()),
+        let allowed = |name: &String| {
+            if is_name(name) {
+                return Ok(name.clone());
+            }
+            self.allowed_path(name).map(|path| path.to_string_lossy().into_owned())
         };
-        names.iter().map(named).collect()
+        names.iter().map(allowed).collect()
     }
 }

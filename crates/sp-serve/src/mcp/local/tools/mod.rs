@@ -1,4 +1,4 @@
-//! Tools of this machine: each is a verb of the engine.
+//! The tools of this machine. Each calls one operation of the engine.
 
 mod check;
 mod generate;
@@ -14,9 +14,8 @@ use sp_engine::{Error, FailureKind, Result, SinkScope};
 use sp_formats::printable::printable;
 
 use super::LocalBackend;
-use crate::mcp::tools::McpTool;
+use crate::mcp::tool::McpTool;
 
-/// The tools.
 pub(super) fn tools() -> Vec<McpTool<LocalBackend>> {
     [check::tools(), install::tools(), generate::tools(), workspace::tools()]
         .into_iter()
@@ -36,8 +35,8 @@ pub(super) enum ScopeInput {
 }
 
 impl From<ScopeInput> for SinkScope {
-    fn from(place: ScopeInput) -> Self {
-        match place {
+    fn from(scope: ScopeInput) -> Self {
+        match scope {
             ScopeInput::Global => Self::Global,
             ScopeInput::Project => Self::Project,
         }
@@ -45,18 +44,18 @@ impl From<ScopeInput> for SinkScope {
 }
 
 impl LocalBackend {
-    /// A path that a client gave, if it lies where this server was told to look: whoever may ask is not for that
-    /// reason allowed to see everything that its user may.
+    /// Resolves a path from a client. It must be below the current directory or the root: a client
+    /// may not read everything that the user may.
     fn allowed_path(&self, path: &str) -> Result<PathBuf> {
         let current = &self.settings.context.current_dir;
         let root = self.settings.library_filter.root.iter().map(|root| current.join(root));
-        let mut places = std::iter::once(current.clone()).chain(root);
-        // Whether there is something elsewhere is nobody's business either.
+        let mut roots = std::iter::once(current.clone()).chain(root);
+        // The error is the same for missing files and for files outside.
         let real = self.absolute_path(path).canonicalize().ok();
-        let is_below = |real: &PathBuf, place: &Path| {
-            place.canonicalize().is_ok_and(|place| real.starts_with(place))
+        let is_below = |real: &PathBuf, root: &Path| {
+            root.canonicalize().is_ok_and(|root| real.starts_with(root))
         };
-        real.filter(|real| places.any(|place| is_below(real, &place))).ok_or_else(|| {
+        real.filter(|real| roots.any(|root| is_below(real, &root))).ok_or_else(|| {
             Error::new(
                 FailureKind::Request,
                 format!("`{}` is not there, or lies outside of what is served", printable(path)),
@@ -65,7 +64,6 @@ impl LocalBackend {
         })
     }
 
-    /// A path from the current directory.
     fn absolute_path(&self, path: &str) -> PathBuf {
         self.settings.context.current_dir.join(path)
     }

@@ -9,7 +9,8 @@ use sp_engine::workspace::{RunSkillRequest, SaveParameters, enter, run};
 use sp_formats::output::{WorkspaceOverview, WorkspaceRunReport};
 
 use super::LocalBackend;
-use crate::mcp::tools::{McpTool, ToolCall, ToolSpec};
+use crate::mcp::tool::{McpTool, ToolSpec};
+use crate::mcp::tool_call::ToolCall;
 
 const BAG_ENTER: ToolSpec = ToolSpec::read_only(
     "bag_enter",
@@ -50,13 +51,13 @@ struct WorkspaceRunInput {
 
 fn bag_run(
     local: &LocalBackend,
-    wanted: WorkspaceRunInput,
+    input: WorkspaceRunInput,
     call: &ToolCall,
 ) -> Result<WorkspaceRunReport> {
     let request = RunSkillRequest {
-        // `bag_enter` tells both, and either will do.
-        identifier: wanted.skill.replace('-', "_"),
-        set: wanted.set.into_iter().collect(),
+        // `bag_enter` shows both spellings.
+        identifier: input.skill.replace('-', "_"),
+        set: input.set.into_iter().collect(),
         save: SaveParameters::No,
         root: local.settings.library_filter.root.clone(),
     };

@@ -1,8 +1,8 @@
-//! Context packs, and the keys that sign their addresses.
+//! Context packs, and the keys that sign their URLs.
 //!
-//! A key is for all packs, or for one. What a key signed opens a pack as long as the key is not revoked, and,
-//! if the pack has a key of its own, only if it is that: so every address of one pack can be taken back, and
-//! new ones given, though what is signed never says more than the pack, the time and the key.
+//! A key signs URLs of all packs, or of one. A signature opens a pack if its key is not revoked
+//! and, if the pack has a key of its own, is that key. So all URLs of one pack can be revoked and
+//! new ones created, although a signature contains only the pack, the expiry time and the key ID.
 
 use std::collections::BTreeSet;
 
@@ -17,7 +17,7 @@ use super::super::{
 use super::{AuditActor, record_audit};
 
 impl Database {
-    /// Keeps a pack whose bytes are stored already.
+    /// Adds a pack. Its objects must be stored already.
     pub(crate) fn push_context_pack(
         &self,
         new: &NewContextPack,
@@ -61,7 +61,7 @@ impl Database {
         })
     }
 
-    /// The packs of somebody, the newest first; all of them for whoever runs the registry.
+    /// Returns the packs of a user, newest first; all packs for an admin.
     pub(crate) fn context_packs(&self, who: &TokenOwner) -> Result<Vec<HostedContextPack>> {
         const LIST: &str = "SELECT id, name, owner, digest, bytes, pushed_at FROM context_packs
              WHERE NOT removed AND ($1 OR owner = $2) ORDER BY pushed_at DESC, id DESC";
@@ -69,7 +69,7 @@ impl Database {
         rows.into_iter().map(pack_item).collect()
     }
 
-    /// The same with what is served of them, so many at the most.
+    /// Returns at most `most` packs of a user, with what is needed to serve them.
     pub(crate) fn stored_context_packs(
         &self,
         who: &TokenOwner,
@@ -84,7 +84,7 @@ impl Database {
         rows.into_iter().map(|mut row| Ok((row.take()?, kept_pack(row)?))).collect()
     }
 
-    /// A pack of somebody with what is served of it.
+    /// Returns a pack of a user, with what is needed to serve it.
     pub(crate) fn stored_context_pack(
         &self,
         id: &str,
@@ -97,7 +97,7 @@ impl Database {
         found.map(kept_pack).transpose()
     }
 
-    /// A pack and the key that is said to have signed an address of it, if such a key opens the pack.
+    /// Returns a pack and the secret of a key, if that key opens the pack.
     pub(crate) fn pack_with_signing_secret(
         &self,
         id: &str,
@@ -115,7 +115,7 @@ impl Database {
         found.map(opened).transpose()
     }
 
-    /// The key that signs addresses of somebody's pack; a fresh one where there is none.
+    /// Returns the key that signs URLs of a pack. Adds `fresh` if there is none.
     pub(crate) fn signing_key(
         &self,
         id: &str,
@@ -145,7 +145,7 @@ impl Database {
         })
     }
 
-    /// Closes every address of somebody's pack that was given so far; false if there is no such pack.
+    /// Revokes all URLs of a pack. Returns false if there is no such pack.
     pub(crate) fn revoke_pack_urls(
         &self,
         id: &str,
@@ -163,7 +163,7 @@ impl Database {
         })
     }
 
-    /// Takes somebody's pack away; its id stays bound to it. False if there is no such pack.
+    /// Removes a pack. Its ID stays bound to it. Returns false if there is no such pack.
     pub(crate) fn remove_context_pack(
         &self,
         id: &str,
@@ -175,7 +175,7 @@ impl Database {
         self.write(|sql| {
             let found = owns_pack(sql, id, who)?;
             if found {
-                // If it comes back, its old addresses do not.
+                // Old URLs stay revoked if the pack is pushed again.
                 revoke_urls(sql, id, fresh, at)?;
                 sql.execute(REMOVE, &[id.into()])?;
                 record_audit(sql, AuditActor { who, at }, "remove-pack", id)?;
@@ -184,7 +184,7 @@ impl Database {
         })
     }
 
-    /// The keys, without what they are.
+    /// Returns all keys without their secrets.
     pub(crate) fn url_keys(&self) -> Result<Vec<UrlSigningKeyInfo>> {
         const LIST: &str = "SELECT kid, pack, created_at, revoked FROM url_keys ORDER BY id";
         let item = |mut row: SqlRow| {
@@ -194,7 +194,7 @@ impl Database {
         self.read(|sql| sql.query(LIST, &[]))?.into_iter().map(item).collect()
     }
 
-    /// A key for all packs that have none of their own; it signs from now on.
+    /// Adds a key for all packs without a key of their own. It signs from now on.
     pub(crate) fn add_url_key(&self, fresh: &NewUrlKey, who: &TokenOwner, at: &str) -> Result<()> {
         self.write(|sql| {
             insert_url_key(sql, fresh, None, at)?;
@@ -202,7 +202,7 @@ impl Database {
         })
     }
 
-    /// Whether there was such a key. Nothing is opened by it any more.
+    /// Revokes a key. Returns false if there is none with this ID.
     pub(crate) fn revoke_url_key(&self, kid: &str, who: &TokenOwner, at: &str) -> Result<bool> {
         const REVOKE: &str = "UPDATE url_keys SET revoked = TRUE WHERE kid = $1";
         self.write(|sql| {
@@ -214,7 +214,7 @@ impl Database {
         })
     }
 
-    /// Every object that anything speaks of: packages, and context packs with their files.
+    /// Returns the digests of all packages, context packs and their files.
     pub(crate) fn referenced_digests(&self) -> Result<Vec<Digest>> {
         const PACKAGES: &str = "SELECT DISTINCT digest FROM versions";
         const PACKS: &str = "SELECT digest, files FROM context_packs";
@@ -243,14 +243,14 @@ fn is_owner(owner: &str, who: &TokenOwner) -> bool {
     is_admin(who) || owner == who.user
 }
 
-/// Whether there is a pack that somebody may do something with.
+/// Whether the pack exists and `who` may change it.
 fn owns_pack(sql: &mut dyn SqlConnection, id: &str, who: &TokenOwner) -> Result<bool> {
     const OWNER: &str = "SELECT owner FROM context_packs WHERE id = $1 AND NOT removed";
     let Some(mut row) = sql.first(OWNER, &[id.into()])? else { return Ok(false) };
     Ok(is_owner(&row.take::<String>()?, who))
 }
 
-/// From now on a pack is opened by a fresh key of its own, and by no other.
+/// Replaces the keys of a pack with a new one of its own.
 fn revoke_urls(sql: &mut dyn SqlConnection, id: &str, fresh: &NewUrlKey, at: &str) -> Result<()> {
     const REVOKE: &str = "UPDATE url_keys SET revoked = TRUE WHERE pack = $1";
     sql.execute(REVOKE, &[id.into()])?;

@@ -1,4 +1,4 @@
-//! Every query, once. Both databases run them.
+//! All queries. They run on both databases.
 
 mod context_packs;
 mod namespaces;
@@ -10,7 +10,6 @@ use super::sql::{SqlConnection, SqlRow};
 use super::{RegistryReader, Result, TokenOwner, TokenScope};
 use sp_formats::registry::RegistryPackageName;
 
-/// A package as the database knows it.
 struct PackageRow {
     id: i64,
     latest: Option<String>,
@@ -18,7 +17,7 @@ struct PackageRow {
     downloads: u64,
 }
 
-/// Whether somebody may see everything, and who it is: the first two values of whatever asks what may be seen.
+/// The first two parameters of queries that use `may_see!`.
 fn visibility_params(reader: &RegistryReader) -> (bool, &str) {
     match reader {
         RegistryReader::Anonymous => (false, ""),
@@ -27,10 +26,10 @@ fn visibility_params(reader: &RegistryReader) -> (bool, &str) {
     }
 }
 
-/// A package, if somebody may see it. To others it is not there.
+/// Finds a package that `reader` may see.
 fn find_package(
     sql: &mut dyn SqlConnection,
-    place: &RegistryPackageName,
+    name: &RegistryPackageName,
     reader: &RegistryReader,
 ) -> Result<Option<PackageRow>> {
     const FIND: &str = concat!(
@@ -39,7 +38,7 @@ fn find_package(
     );
     let (all, user) = visibility_params(reader);
     let found =
-        sql.first(FIND, &[all.into(), user.into(), place.namespace().into(), place.name().into()])?;
+        sql.first(FIND, &[all.into(), user.into(), name.namespace().into(), name.name().into()])?;
     let package = |mut row: SqlRow| {
         Ok(PackageRow {
             id: row.take()?,
@@ -51,39 +50,37 @@ fn find_package(
     found.map(package).transpose()
 }
 
-/// The members of a namespace; none if it is free.
+/// Returns the members of a namespace; empty if nobody owns it.
 fn members_of(sql: &mut dyn SqlConnection, namespace: &str) -> Result<Vec<String>> {
     const LIST: &str = "SELECT username FROM members WHERE namespace = $1 ORDER BY username";
     sql.query(LIST, &[namespace.into()])?.into_iter().map(|mut row| row.take()).collect()
 }
 
-/// Whether somebody may change what is in a namespace that has these members.
+/// Whether `who` may publish into a namespace with these members.
 fn can_manage(members: &[String], who: &TokenOwner) -> bool {
     who.scope == TokenScope::Admin || members.contains(&who.user)
 }
 
-/// Makes a member of a namespace out of somebody who may be one.
 fn add_member(sql: &mut dyn SqlConnection, namespace: &str, user: &str) -> Result<()> {
     const ADD: &str =
         "INSERT INTO members (namespace, username) VALUES ($1, $2) ON CONFLICT DO NOTHING";
     sql.execute(ADD, &[namespace.into(), user.into()]).map(drop)
 }
 
-/// Who did something, and when.
 #[derive(Clone, Copy)]
 struct AuditActor<'a> {
     who: &'a TokenOwner,
     at: &'a str,
 }
 
-/// Notes in the audit log what was done.
+/// Adds an entry to the audit log.
 fn record_audit(
     sql: &mut dyn SqlConnection,
-    deed: AuditActor<'_>,
+    actor: AuditActor<'_>,
     action: &str,
     subject: &str,
 ) -> Result<()> {
     const NOTE: &str = "INSERT INTO audit (at, username, action, subject) VALUES ($1, $2, $3, $4)";
-    let AuditActor { who, at } = deed;
+    let AuditActor { who, at } = actor;
     sql.execute(NOTE, &[at.into(), (&who.user).into(), action.into(), subject.into()]).map(drop)
 }

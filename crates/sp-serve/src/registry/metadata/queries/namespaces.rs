@@ -1,17 +1,17 @@
-//! Who publishes into a namespace, and which packages of it strangers see.
+//! Members of namespaces, and the visibility of packages.
 
 use super::super::sql::SqlConnection;
 use super::super::{Database, NamespaceChange, Result, TokenOwner};
 use super::{AuditActor, add_member, can_manage, members_of, record_audit};
 
 impl Database {
-    /// The members of a namespace, if somebody is one.
+    /// Returns the members of a namespace if `who` is one of them.
     pub(crate) fn members(&self, namespace: &str, who: &TokenOwner) -> Result<Option<Vec<String>>> {
         let members = self.read(|sql| members_of(sql, namespace))?;
         Ok((!members.is_empty() && can_manage(&members, who)).then_some(members))
     }
 
-    /// Changes a namespace of which somebody is a member; false if there is none, or nothing to change.
+    /// Changes a namespace. Returns false if `who` is not a member, or there is nothing to change.
     pub(crate) fn change_namespace(
         &self,
         namespace: &str,
@@ -32,8 +32,8 @@ impl Database {
                 NamespaceChange::RemoveMember(user) => {
                     ("remove-member", format!("{namespace} {user}"))
                 }
-                NamespaceChange::SetPrivate(place, private) => {
-                    (if *private { "hide" } else { "show" }, place.to_string())
+                NamespaceChange::SetPrivate(package, private) => {
+                    (if *private { "hide" } else { "show" }, package.to_string())
                 }
             };
             record_audit(sql, AuditActor { who, at }, action, &subject)?;
@@ -42,7 +42,7 @@ impl Database {
     }
 }
 
-/// Whether there was something to change.
+/// Returns whether something changed.
 fn apply(
     sql: &mut dyn SqlConnection,
     namespace: &str,
@@ -53,13 +53,13 @@ fn apply(
     const HIDE: &str = "UPDATE packages SET private = $3 WHERE namespace = $1 AND name = $2";
     match what {
         NamespaceChange::AddMember(user) => add_member(sql, namespace, user).map(|()| true),
-        // The last one stays: a namespace is never free again.
+        // A namespace keeps its last member, so that nobody else can take it over.
         NamespaceChange::RemoveMember(_) if members.len() < 2 => Ok(false),
         NamespaceChange::RemoveMember(user) => {
             Ok(sql.execute(REMOVE, &[namespace.into(), user.into()])? > 0)
         }
-        NamespaceChange::SetPrivate(place, private) => {
-            Ok(sql.execute(HIDE, &[namespace.into(), place.name().into(), (*private).into()])? > 0)
-        }
+        NamespaceChange::SetPrivate(package, private) => Ok(sql
+            .execute(HIDE, &[namespace.into(), package.name().into(), (*private).into()])?
+            > 0),
     }
 }

@@ -1,4 +1,4 @@
-//! What is there: the index, what is looked for in it, a package, a version.
+//! Packages and versions: index, search, details.
 
 use std::collections::BTreeMap;
 
@@ -14,14 +14,14 @@ use super::super::{
 };
 use super::{find_package, visibility_params};
 
-/// So many packages are looked at more closely, in each way.
+/// Maximum number of packages that each candidate query returns.
 const MAX_CANDIDATES: usize = 200;
-/// More words than this are not looked for.
+/// Further words are ignored.
 const MAX_QUERY_WORDS: usize = 16;
-/// One in so many of the parts of what is looked for must be there.
+/// A package matches if it contains at least one in this many trigrams of the query.
 const TRIGRAM_MATCH_DIVISOR: usize = 3;
 
-/// The newest versions of packages that somebody may see, and what else is said of them.
+/// The latest versions of packages that a reader may see, with further conditions.
 macro_rules! latest_versions_sql {
     ($more:literal) => {
         concat!(
@@ -35,7 +35,6 @@ macro_rules! latest_versions_sql {
 }
 
 impl Database {
-    /// Every package that somebody may see.
     pub(crate) fn index(&self, reader: &RegistryReader) -> Result<IndexItems> {
         const LIST: &str = concat!(
             "SELECT namespace, name, kind, latest, description, downloads FROM packages WHERE ",
@@ -47,7 +46,7 @@ impl Database {
         rows.into_iter().map(index_item).collect()
     }
 
-    /// What stands on the first page: how much somebody may see, and the first few of it.
+    /// Returns the number of packages, the newest and the most downloaded ones.
     pub(crate) fn home_page_data(
         &self,
         most: usize,
@@ -78,7 +77,6 @@ impl Database {
         })
     }
 
-    /// The packages of a namespace that somebody may see.
     pub(crate) fn namespace_packages(
         &self,
         namespace: &str,
@@ -95,36 +93,37 @@ impl Database {
         rows.into_iter().map(index_item).collect()
     }
 
-    /// The packages that somebody may see and that fit, the best first. Words may be written a little wrong.
+    /// Searches packages, tolerating typos. Best matches first.
     ///
-    /// However many fit, a bounded number is looked at: the newest, and the most downloaded where there are more.
+    /// Ranks a bounded number of candidates: the newest matches, and the most downloaded ones if
+    /// there are more.
     pub(crate) fn search(
         &self,
         text: &str,
         most: usize,
         reader: &RegistryReader,
     ) -> Result<IndexItems> {
-        let sought = PackageSearchQuery::new(text);
-        if sought.words.is_empty() {
+        let query = PackageSearchQuery::new(text);
+        if query.words.is_empty() {
             return Ok(IndexItems::new());
         }
         let dialect = self.dialect();
         let mut found = self.candidates(
             dialect.match_all_query,
-            &(dialect.match_all_expression)(&sought.words),
+            &(dialect.match_all_expression)(&query.words),
             reader,
         )?;
         if found.len() == MAX_CANDIDATES {
-            found.extend(self.popular_candidates(&sought, reader)?);
+            found.extend(self.popular_candidates(&query, reader)?);
         }
         if found.len() < most {
             found.extend(self.candidates(
                 dialect.match_any_query,
-                &(dialect.match_any_expression)(&sought.pieces),
+                &(dialect.match_any_expression)(&query.pieces),
                 reader,
             )?);
         }
-        Ok(sought.rank(found, most))
+        Ok(query.rank(found, most))
     }
 
     fn candidates(
@@ -138,10 +137,9 @@ impl Database {
         self.read(|sql| sql.query(query, &values))?.into_iter().map(index_item).collect()
     }
 
-    /// The most downloaded packages that have the longest of the words.
     fn popular_candidates(
         &self,
-        sought: &PackageSearchQuery,
+        query: &PackageSearchQuery,
         reader: &RegistryReader,
     ) -> Result<IndexItems> {
         const POPULAR: &str = concat!(
@@ -149,7 +147,7 @@ impl Database {
             may_see!(),
             " ORDER BY downloads DESC, id LIMIT $4"
         );
-        let longest = sought
+        let longest = query
             .words
             .iter()
             .max_by_key(|word| word.len())
@@ -158,7 +156,6 @@ impl Database {
         self.candidates(POPULAR, &format!("%{longest}%"), reader)
     }
 
-    /// The newest version of every package that somebody may see.
     pub(crate) fn latest_versions(&self, reader: &RegistryReader) -> Result<Vec<LatestVersion>> {
         const LIST: &str = latest_versions_sql!(" ORDER BY namespace, name");
         let (all, user) = visibility_params(reader);
@@ -166,7 +163,6 @@ impl Database {
         rows.into_iter().map(latest_version_item).collect()
     }
 
-    /// The newest version of every package of skills that somebody may see.
     pub(crate) fn latest_skill_packages(
         &self,
         reader: &RegistryReader,
@@ -177,27 +173,26 @@ impl Database {
         rows.into_iter().map(latest_version_item).collect()
     }
 
-    /// The newest version of a package, if somebody may see it.
     pub(crate) fn latest_version(
         &self,
-        place: &RegistryPackageName,
+        name: &RegistryPackageName,
         reader: &RegistryReader,
     ) -> Result<Option<LatestVersion>> {
         const FIND: &str = latest_versions_sql!(" AND namespace = $3 AND name = $4");
         let (all, user) = visibility_params(reader);
-        let values = [all.into(), user.into(), place.namespace().into(), place.name().into()];
+        let values = [all.into(), user.into(), name.namespace().into(), name.name().into()];
         self.read(|sql| sql.first(FIND, &values))?.map(latest_version_item).transpose()
     }
 
-    /// The versions of a package, if somebody may see it.
+    /// Returns the versions of a package, newest first.
     pub(crate) fn versions(
         &self,
-        place: &RegistryPackageName,
+        name: &RegistryPackageName,
         reader: &RegistryReader,
     ) -> Result<Option<PackageVersions>> {
         const LIST: &str = "SELECT item, yanked FROM versions WHERE package = $1";
         let found = self.read(|sql| {
-            let Some(package) = find_package(sql, place, reader)? else { return Ok(None) };
+            let Some(package) = find_package(sql, name, reader)? else { return Ok(None) };
             let rows = sql.query(LIST, &[package.id.into()])?;
             Ok(Some((package, rows)))
         })?;
@@ -207,8 +202,8 @@ impl Database {
         let order = |item: &PackageVersionItem| PackageVersion::new(&item.version).ok();
         versions.sort_by_key(|item| std::cmp::Reverse(order(item)));
         Ok(Some(PackageIndex {
-            namespace: place.namespace().into(),
-            name: place.name().into(),
+            namespace: name.namespace().into(),
+            name: name.name().into(),
             latest: package.latest,
             private: package.private,
             downloads: package.downloads,
@@ -216,66 +211,61 @@ impl Database {
         }))
     }
 
-    /// A version, if it is there and somebody may see it.
     pub(crate) fn find_version(
         &self,
-        place: &RegistryPackageName,
+        name: &RegistryPackageName,
         version: &str,
         reader: &RegistryReader,
     ) -> Result<Option<StoredVersion>> {
         const FIND: &str =
             "SELECT digest, bytes, yanked FROM versions WHERE package = $1 AND version = $2";
-        let found = self.version_row(FIND, place, version, reader)?;
+        let found = self.version_row(FIND, name, version, reader)?;
         let download = |mut row: SqlRow| {
             Ok(StoredVersion { digest: row.take()?, bytes: row.take()?, yanked: row.take()? })
         };
         found.map(download).transpose()
     }
 
-    /// The manifest of a version, and what was said of it, as JSON.
+    /// Returns the manifest and the trust report of a version, as JSON.
     pub(crate) fn manifest(
         &self,
-        place: &RegistryPackageName,
+        name: &RegistryPackageName,
         version: &str,
         reader: &RegistryReader,
     ) -> Result<Option<(String, String)>> {
         const FIND: &str =
             "SELECT manifest, report FROM versions WHERE package = $1 AND version = $2";
-        let found = self.version_row(FIND, place, version, reader)?;
+        let found = self.version_row(FIND, name, version, reader)?;
         found.map(|mut row| Ok((row.take()?, row.take()?))).transpose()
     }
 
-    /// What a query says of a version that somebody may see.
+    /// Runs a query for a version of a package that `reader` may see.
     fn version_row(
         &self,
         find: &'static str,
-        place: &RegistryPackageName,
+        name: &RegistryPackageName,
         version: &str,
         reader: &RegistryReader,
     ) -> Result<Option<SqlRow>> {
         self.read(|sql| {
-            let Some(package) = find_package(sql, place, reader)? else { return Ok(None) };
+            let Some(package) = find_package(sql, name, reader)? else { return Ok(None) };
             sql.first(find, &[package.id.into(), version.into()])
         })
     }
 
-    /// Adds to how often packages were downloaded.
     pub(crate) fn add_downloads(&self, counted: &BTreeMap<RegistryPackageName, u64>) -> Result<()> {
         const COUNT: &str =
             "UPDATE packages SET downloads = downloads + $3 WHERE namespace = $1 AND name = $2";
         self.write(|sql| {
-            counted.iter().try_for_each(|(place, downloads)| {
+            counted.iter().try_for_each(|(name, downloads)| {
                 let downloads = i64::try_from(*downloads).unwrap_or(i64::MAX);
-                sql.execute(
-                    COUNT,
-                    &[place.namespace().into(), place.name().into(), downloads.into()],
-                )
-                .map(drop)
+                sql.execute(COUNT, &[name.namespace().into(), name.name().into(), downloads.into()])
+                    .map(drop)
             })
         })
     }
 
-    /// The number of the last thing that was done.
+    /// Returns the ID of the last change: of the last entry in the audit log.
     pub(crate) fn last_change_id(&self) -> Result<i64> {
         const LAST: &str = "SELECT COALESCE(MAX(id), 0) FROM audit";
         self.read(|sql| query_value(sql, LAST, &[]))
@@ -312,18 +302,17 @@ fn version_item(mut row: SqlRow) -> Result<PackageVersionItem> {
     Ok(PackageVersionItem { yanked, ..item })
 }
 
-/// What is searched of a package.
+/// The text that searches match.
 pub(super) fn search_text((namespace, name): (&str, &str), description: Option<&str>) -> String {
     format!("{namespace}/{name} {}", description.unwrap_or_default()).to_lowercase()
 }
 
-/// What is looked for.
 struct PackageSearchQuery {
-    /// The words that are long enough to be looked for.
+    /// Words of at least three characters.
     words: Vec<String>,
-    /// Pieces of them: a word with one mistake still has one of its pieces.
+    /// Pieces of the words: one typo leaves at least one piece intact.
     pieces: Vec<String>,
-    /// Every three characters in a row: by how many of them there are, what fits is told from what does not.
+    /// All trigrams of the words. Their number in a text decides whether it matches.
     trigrams: Vec<String>,
 }
 
@@ -338,17 +327,17 @@ impl PackageSearchQuery {
         Self { words, pieces, trigrams }
     }
 
-    /// The best of what was found, each once.
+    /// Sorts candidates by score and removes duplicates.
     fn rank(&self, found: IndexItems, most: usize) -> IndexItems {
         let mut scored: Vec<(PackageSearchScore, RegistryIndexItem)> =
             found.into_iter().filter_map(|item| Some((self.score(&item)?, item))).collect();
-        let place = |item: &RegistryIndexItem| (item.namespace.clone(), item.name.clone());
-        scored.sort_by(|(a, one), (b, other)| b.cmp(a).then_with(|| place(one).cmp(&place(other))));
-        scored.dedup_by(|(_, one), (_, other)| place(one) == place(other));
+        let name = |item: &RegistryIndexItem| (item.namespace.clone(), item.name.clone());
+        scored.sort_by(|(a, one), (b, other)| b.cmp(a).then_with(|| name(one).cmp(&name(other))));
+        scored.dedup_by(|(_, one), (_, other)| name(one) == name(other));
         scored.into_iter().take(most).map(|(_, item)| item).collect()
     }
 
-    /// How well a package fits; none if it does not.
+    /// Scores a package; `None` if it does not match.
     fn score(&self, item: &RegistryIndexItem) -> Option<PackageSearchScore> {
         let text = search_text((&item.namespace, &item.name), item.description.as_deref());
         let name = search_text((&item.namespace, &item.name), None);
@@ -356,7 +345,7 @@ impl PackageSearchQuery {
             |text: &str| self.trigrams.iter().filter(|part| text.contains(part.as_str())).count();
         let has_all = |text: &str| self.words.iter().all(|word| text.contains(word.as_str()));
         let (in_text, in_name) = (count(&text), count(&name));
-        // One part of a word alone says nothing.
+        // A single shared trigram is not a match.
         let fits = in_text * TRIGRAM_MATCH_DIVISOR >= self.trigrams.len();
         let is_name = self.words.contains(&item.name);
         fits.then(|| PackageSearchScore {
@@ -367,7 +356,7 @@ impl PackageSearchQuery {
     }
 }
 
-/// How well a package fits: what counts most stands first.
+/// The most important criterion first.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct PackageSearchScore {
     full_matches: [bool; 3],
@@ -375,7 +364,7 @@ struct PackageSearchScore {
     downloads: u64,
 }
 
-/// A word in up to three pieces of three characters or more; a short one in all that it has of three.
+/// Splits a word into two or three pieces, or into trigrams if it is short.
 fn word_pieces(word: &str) -> Vec<String> {
     let chars: Vec<char> = word.chars().collect();
     match (chars.len() / 3).min(3) {
@@ -398,7 +387,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pk_22_a_word_with_one_mistake_still_has_one_of_its_pieces() {
+    fn pk_22_a_typo_leaves_one_piece_of_the_word_intact() {
         for (right, wrong) in [
             ("kubernetes", "kuberntes"),
             ("kubernetes", "kubenretes"),
@@ -412,9 +401,9 @@ mod tests {
                 word_pieces(wrong).iter().any(|piece| right.contains(piece.as_str())),
                 "{wrong}"
             );
-            let sought = PackageSearchQuery::new(wrong);
-            let count = sought.trigrams.iter().filter(|part| right.contains(part.as_str())).count();
-            assert!(count * TRIGRAM_MATCH_DIVISOR >= sought.trigrams.len(), "{wrong}");
+            let query = PackageSearchQuery::new(wrong);
+            let count = query.trigrams.iter().filter(|part| right.contains(part.as_str())).count();
+            assert!(count * TRIGRAM_MATCH_DIVISOR >= query.trigrams.len(), "{wrong}");
         }
         for text in ["", "xy", "a b", "\" OR \"", "*"] {
             assert!(PackageSearchQuery::new(text).words.is_empty(), "{text}");

@@ -1,4 +1,4 @@
-//! Publishing, yanking, and taking that back.
+//! Publish, yank and unyank versions.
 
 use sp_formats::package::PackageVersion;
 use sp_formats::registry::{RegistryPackageName, latest_version};
@@ -11,7 +11,7 @@ use super::packages::search_text;
 use super::{AuditActor, add_member, can_manage, find_package, members_of, record_audit};
 
 impl Database {
-    /// Publishes a version whose bytes are stored already. Nothing is changed unless it is published.
+    /// Publishes a version. Its object must be stored already.
     pub(crate) fn publish(
         &self,
         new: &NewPackageVersion,
@@ -29,7 +29,7 @@ impl Database {
                 return Ok(PublishOutcome::AlreadyExists);
             }
             if is_free {
-                // The first who publishes into a namespace owns it.
+                // Whoever publishes into a namespace first owns it.
                 add_member(sql, namespace, &who.user)?;
             }
             let id = upsert_package(sql, new)?;
@@ -45,21 +45,22 @@ impl Database {
         })
     }
 
-    /// Yanks a version, or takes that back; false if there is none, none if one may not.
+    /// Yanks or unyanks a version. Returns `Some(false)` if there is no such version, and `None` if
+    /// `who` may not do that.
     pub(crate) fn yank(
         &self,
-        (place, version): (&RegistryPackageName, &str),
+        (name, version): (&RegistryPackageName, &str),
         yanked: bool,
         who: &TokenOwner,
         at: &str,
     ) -> Result<Option<bool>> {
         const YANK: &str = "UPDATE versions SET yanked = $3 WHERE package = $1 AND version = $2";
         self.write(|sql| {
-            let Some(package) = find_package(sql, place, &RegistryReader::from_owner(Some(who)))?
+            let Some(package) = find_package(sql, name, &RegistryReader::from_owner(Some(who)))?
             else {
                 return Ok(Some(false));
             };
-            if !can_manage(&members_of(sql, place.namespace())?, who) {
+            if !can_manage(&members_of(sql, name.namespace())?, who) {
                 return Ok(None);
             }
             if sql.execute(YANK, &[package.id.into(), version.into(), yanked.into()])? == 0 {
@@ -67,7 +68,7 @@ impl Database {
             }
             update_latest(sql, package.id)?;
             let action = if yanked { "yank" } else { "unyank" };
-            record_audit(sql, AuditActor { who, at }, action, &format!("{place} {version}"))?;
+            record_audit(sql, AuditActor { who, at }, action, &format!("{name} {version}"))?;
             Ok(Some(true))
         })
     }
@@ -75,13 +76,13 @@ impl Database {
 
 fn version_exists(
     sql: &mut dyn SqlConnection,
-    place: &RegistryPackageName,
+    name: &RegistryPackageName,
     version: &str,
 ) -> Result<bool> {
     const ASK: &str =
         "SELECT EXISTS (SELECT 1 FROM versions JOIN packages ON packages.id = versions.package
         WHERE namespace = $1 AND name = $2 AND version = $3)";
-    query_value(sql, ASK, &[place.namespace().into(), place.name().into(), version.into()])
+    query_value(sql, ASK, &[name.namespace().into(), name.name().into(), version.into()])
 }
 
 fn upsert_package(sql: &mut dyn SqlConnection, new: &NewPackageVersion) -> Result<i64> {
@@ -104,7 +105,7 @@ fn add_version(
     sql: &mut dyn SqlConnection,
     package: i64,
     new: &NewPackageVersion,
-    deed: AuditActor<'_>,
+    actor: AuditActor<'_>,
 ) -> Result<()> {
     const ADD: &str = "INSERT INTO versions
         (package, version, digest, bytes, published_at, published_by, signer, item, manifest, report)
@@ -116,8 +117,8 @@ fn add_version(
         (&new.item.version).into(),
         (&new.digest).into(),
         bytes.into(),
-        deed.at.into(),
-        (&deed.who.user).into(),
+        actor.at.into(),
+        (&actor.who.user).into(),
         new.item.signer.as_deref().into(),
         (&item).into(),
         (&new.manifest).into(),
@@ -126,7 +127,7 @@ fn add_version(
     sql.execute(ADD, &values).map(drop)
 }
 
-/// The newest version that was not yanked.
+/// Updates the latest version of a package: the newest one that is not yanked.
 fn update_latest(sql: &mut dyn SqlConnection, package: i64) -> Result<()> {
     const LIST: &str = "SELECT version FROM versions WHERE package = $1 AND NOT yanked";
     const RENEW: &str = "UPDATE packages SET latest = $2 WHERE id = $1";

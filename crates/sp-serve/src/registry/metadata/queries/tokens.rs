@@ -1,4 +1,4 @@
-//! Tokens, and what was done with them.
+//! Tokens and the audit log.
 
 use sp_tree::Digest;
 
@@ -7,12 +7,11 @@ use super::super::{AuditLogItem, Database, Result, TokenItem, TokenOwner, TokenS
 use super::{AuditActor, record_audit};
 
 impl Database {
-    /// Whether it answers.
+    /// Checks that the database responds.
     pub(crate) fn ping(&self) -> Result<()> {
         self.read(|sql| sql.query("SELECT 1", &[]).map(drop))
     }
 
-    /// Whether there is a token at all.
     pub(crate) fn has_tokens(&self) -> Result<bool> {
         self.read(has_tokens)
     }
@@ -32,7 +31,8 @@ impl Database {
         })
     }
 
-    /// The first token there is; false if there is one already. Of several who start at once one wins.
+    /// Adds a token if there is none. Returns false otherwise; of several registries that start at
+    /// once, one succeeds.
     pub(crate) fn add_first_token(
         &self,
         bearer: &TokenOwner,
@@ -48,7 +48,7 @@ impl Database {
         })
     }
 
-    /// Whose token has this hash, if it was not revoked.
+    /// Returns the owner of the token with this hash, unless it was revoked.
     pub(crate) fn token_owner(&self, hash: &Digest) -> Result<Option<TokenOwner>> {
         const FIND: &str = "SELECT username, scope FROM tokens WHERE hash = $1 AND NOT revoked";
         let Some(mut row) = self.read(|sql| sql.first(FIND, &[hash.into()]))? else {
@@ -74,7 +74,7 @@ impl Database {
         rows.into_iter().map(item).collect()
     }
 
-    /// Whether there was such a token.
+    /// Revokes a token. Returns false if there is none with this ID.
     pub(crate) fn revoke_token(&self, id: i64, who: &TokenOwner, at: &str) -> Result<bool> {
         self.write(|sql| {
             let found =
@@ -86,7 +86,7 @@ impl Database {
         })
     }
 
-    /// What was done last, the latest first.
+    /// Returns the latest entries, newest first.
     pub(crate) fn audit_log(&self) -> Result<Vec<AuditLogItem>> {
         const LIST: &str =
             "SELECT at, username, action, subject FROM audit ORDER BY id DESC LIMIT 1000";

@@ -1,4 +1,7 @@
-//! What a version holds, as a page tells it. Bytes never change, so what was read of them lately is kept.
+//! The contents of a package version, as the web pages show them.
+//!
+//! Published bytes never change, so views are cached by digest. [`PackageViewCache`] also limits
+//! how many packages are read at the same time.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,25 +13,22 @@ use sp_formats::skill::{self, SKILL_FILE};
 use sp_tree::{Digest, Limits, LoadedTree, RelPath};
 use tokio::sync::Semaphore;
 
-use super::markdown;
-use crate::registry::error::ResponseError;
-use crate::registry::state::AppState;
+use crate::registry::error::{ApiResult, ResponseError};
+use crate::registry::markdown;
+use crate::registry::object_store::ObjectStore;
 
-/// So many packages are remembered.
 const MAX_CACHED_VIEWS: usize = 32;
-/// So many are read at once.
+/// A package may be large, and takes memory while it is read.
 const MAX_CONCURRENT_READS: usize = 4;
-/// So many nodes are drawn, and so many statements and skills are told.
 const MAX_DRAWN_NODES: usize = 60;
 const MAX_STATEMENTS: usize = 12;
 const MAX_SKILLS: usize = 200;
-/// Longer statements are cut.
+/// Longer statements are truncated.
 const MAX_STATEMENT_CHARS: usize = 400;
 
-/// What a version holds.
 #[derive(Debug, Default)]
 pub(crate) struct PackageContentView {
-    /// The README as it is written, if there is one.
+    /// The Markdown source.
     pub readme: Option<String>,
     pub readme_html: String,
     pub readme_is_cut: bool,
@@ -38,79 +38,83 @@ pub(crate) struct PackageContentView {
     pub nodes: usize,
     pub edges: usize,
     pub picture: Option<GraphSvg>,
-    /// The most active statements: what they are, and what they say.
+    /// The most active nodes of the graph: kind and content.
     pub statements: Vec<(String, String)>,
     pub layers: Vec<String>,
     pub tags: Vec<String>,
     pub author: Option<String>,
 }
 
-/// A skill in a package.
 #[derive(Debug)]
 pub(crate) struct PackageSkillView {
     pub name: String,
     pub description: String,
 }
 
-/// What was read lately, the latest last.
+/// Reads packages, and keeps the views that were read last.
 pub(crate) struct PackageViewCache {
+    objects: ObjectStore,
+    limits: Limits,
+    /// Oldest first.
     views: Mutex<VecDeque<(Digest, Arc<PackageContentView>)>>,
-    /// A package may be large, and whoever asks costs memory while it is read.
     read_permits: Semaphore,
 }
 
-impl Default for PackageViewCache {
-    fn default() -> Self {
-        Self { views: Mutex::default(), read_permits: Semaphore::new(MAX_CONCURRENT_READS) }
-    }
-}
-
 impl PackageViewCache {
-    fn get(&self, digest: &Digest) -> Option<Arc<PackageContentView>> {
-        let read = self.views.lock().unwrap_or_else(PoisonError::into_inner);
-        read.iter().find(|(known, _)| known == digest).map(|(_, about)| Arc::clone(about))
+    pub(crate) fn new(objects: ObjectStore, limits: Limits) -> Self {
+        Self {
+            objects,
+            limits,
+            views: Mutex::default(),
+            read_permits: Semaphore::new(MAX_CONCURRENT_READS),
+        }
     }
 
-    fn insert(&self, digest: Digest, about: &Arc<PackageContentView>) {
-        let mut read = self.views.lock().unwrap_or_else(PoisonError::into_inner);
-        read.push_back((digest, Arc::clone(about)));
-        if read.len() > MAX_CACHED_VIEWS {
-            read.pop_front();
+    /// Returns the view of the package with this digest.
+    pub(crate) async fn load(
+        self: &Arc<Self>,
+        digest: Digest,
+    ) -> ApiResult<Arc<PackageContentView>> {
+        if let Some(view) = self.get(&digest) {
+            return Ok(view);
+        }
+        let _permit = self.read_permits.acquire().await.map_err(|_| ResponseError::internal())?;
+        // Another request may have read it in the meantime.
+        if let Some(view) = self.get(&digest) {
+            return Ok(view);
+        }
+        let cache = Arc::clone(self);
+        let view = tokio::task::spawn_blocking(move || cache.read(digest));
+        view.await.unwrap_or_else(|_| Err(ResponseError::internal()))
+    }
+
+    /// Reads the package from the object store. Blocks.
+    fn read(&self, digest: Digest) -> ApiResult<Arc<PackageContentView>> {
+        let bytes = self.objects.get(&digest)?.ok_or_else(ResponseError::not_found)?;
+        let package = package::read("package", bytes, &self.limits).package;
+        let view = package
+            .map(|package| PackageContentView::from_package(&package, &self.limits))
+            .unwrap_or_default();
+        let view = Arc::new(view);
+        self.insert(digest, &view);
+        Ok(view)
+    }
+
+    fn get(&self, digest: &Digest) -> Option<Arc<PackageContentView>> {
+        let views = self.views.lock().unwrap_or_else(PoisonError::into_inner);
+        views.iter().find(|(cached, _)| cached == digest).map(|(_, view)| Arc::clone(view))
+    }
+
+    fn insert(&self, digest: Digest, view: &Arc<PackageContentView>) {
+        let mut views = self.views.lock().unwrap_or_else(PoisonError::into_inner);
+        views.push_back((digest, Arc::clone(view)));
+        if views.len() > MAX_CACHED_VIEWS {
+            views.pop_front();
         }
     }
 }
 
 impl PackageContentView {
-    /// What is in the bytes with a digest.
-    pub(crate) async fn load(state: &AppState, digest: Digest) -> Result<Arc<Self>, ResponseError> {
-        if let Some(about) = state.package_views.get(&digest) {
-            return Ok(about);
-        }
-        let _turn = state
-            .package_views
-            .read_permits
-            .acquire()
-            .await
-            .map_err(|_| ResponseError::internal())?;
-        // Somebody else may have read it while this one waited.
-        if let Some(about) = state.package_views.get(&digest) {
-            return Ok(about);
-        }
-        let shared = Arc::clone(state);
-        let read = tokio::task::spawn_blocking(move || {
-            let bytes = shared.objects.get(&digest)?.ok_or_else(ResponseError::not_found)?;
-            let read = package::read("package", bytes, &shared.limits);
-            let about = Arc::new(
-                read.package
-                    .map(|package| Self::from_package(&package, &shared.limits))
-                    .unwrap_or_default(),
-            );
-            shared.package_views.insert(digest, &about);
-            Ok(about)
-        });
-        read.await.unwrap_or_else(|_| Err(ResponseError::internal()))
-    }
-
     fn from_package(package: &Package, limits: &Limits) -> Self {
         let manifest = &package.manifest;
         let graph = package.graph();
@@ -140,7 +144,7 @@ impl PackageContentView {
     }
 }
 
-/// What a package says of itself: its README, or what its only skill says.
+/// The README of a package, or the body of its only skill.
 fn readme(files: &LoadedTree, limits: &Limits) -> Option<String> {
     let is_readme = |path: &RelPath| path.as_str().eq_ignore_ascii_case("readme.md");
     if let Some((_, _, bytes)) = files.files().find(|(path, ..)| is_readme(path)) {
@@ -161,17 +165,17 @@ fn skills(files: &LoadedTree, limits: &Limits) -> Vec<PackageSkillView> {
     found
         .map(|(path, _, bytes)| {
             let folder = path.parent().unwrap_or_default();
-            let said = skill::read(SKILL_FILE, folder, bytes, limits).0.unwrap_or_default();
-            let name = said.name.filter(|name| !name.is_empty()).unwrap_or_else(|| folder.into());
+            let skill = skill::read(SKILL_FILE, folder, bytes, limits).0.unwrap_or_default();
+            let name = skill.name.filter(|name| !name.is_empty()).unwrap_or_else(|| folder.into());
             PackageSkillView {
                 name: printable(&name).into_owned(),
-                description: printable(&said.description.unwrap_or_default()).into_owned(),
+                description: printable(&skill.description.unwrap_or_default()).into_owned(),
             }
         })
         .collect()
 }
 
-/// The statements that are worth the most, each on a line.
+/// The nodes with the highest activation, each as one line.
 fn statements(graph: &Graph<'_>) -> Vec<(String, String)> {
     let activation = |at: usize| {
         graph.nodes[at]
@@ -182,12 +186,13 @@ fn statements(graph: &Graph<'_>) -> Vec<(String, String)> {
     };
     let mut order: Vec<usize> = (0..graph.nodes.len()).collect();
     order.sort_by(|a, b| activation(*b).total_cmp(&activation(*a)));
-    let told = order.into_iter().take(MAX_STATEMENTS).map(|at| &graph.nodes[at]);
-    told.map(|node| {
-        let said: String = node.content.chars().take(MAX_STATEMENT_CHARS).collect();
-        let more = if said.len() < node.content.len() { "…" } else { "" };
-        let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
-        (printable(&node.kind).into_owned(), format!("{}{more}", printable(&said)))
-    })
-    .collect()
+    let nodes = order.into_iter().take(MAX_STATEMENTS).map(|index| &graph.nodes[index]);
+    nodes
+        .map(|node| {
+            let text: String = node.content.chars().take(MAX_STATEMENT_CHARS).collect();
+            let more = if text.len() < node.content.len() { "…" } else { "" };
+            let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+            (printable(&node.kind).into_owned(), format!("{}{more}", printable(&text)))
+        })
+        .collect()
 }

@@ -1,26 +1,26 @@
-//! Markdown that somebody wrote, as HTML that can do nothing: no markup of its own, no addresses that run, no
-//! pictures from elsewhere.
+//! Renders untrusted Markdown to safe HTML: no raw HTML, no script URLs, no external images.
 
 use pulldown_cmark::{Alignment, CowStr, Event, HeadingLevel, Options, Parser, Tag, TagEnd, html};
 use sp_formats::printable::printable_text;
 
-/// Longer texts are cut.
+/// Longer text is truncated.
 pub(super) const MAX_MARKDOWN_BYTES: usize = 256 * 1024;
 
-/// A text as HTML, with its headings below the page's own. It is `true` if it was cut.
+/// Renders Markdown, with headings demoted below those of the page. Also returns whether the text
+/// was truncated.
 pub(super) fn render(text: &str) -> (String, bool) {
-    let kept = &text[..text.floor_char_boundary(MAX_MARKDOWN_BYTES)];
-    // What cannot be seen is shown: a text that hides something is not to be trusted.
-    let shown = printable_text(kept);
+    let truncated = &text[..text.floor_char_boundary(MAX_MARKDOWN_BYTES)];
+    // Make invisible characters visible, since they could hide something.
+    let shown = printable_text(truncated);
     let options =
         Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
     let events = Parser::new_ext(&shown, options).flat_map(sanitize_event);
     let mut page = String::with_capacity(shown.len() * 3 / 2);
     html::push_html(&mut page, events);
-    (page, kept.len() < text.len())
+    (page, truncated.len() < text.len())
 }
 
-/// What becomes of a piece of Markdown.
+/// Replaces what is not safe.
 fn sanitize_event(event: Event<'_>) -> Vec<Event<'_>> {
     match event {
         Event::Html(text) | Event::InlineHtml(text) => vec![Event::Text(text)],
@@ -37,7 +37,7 @@ fn sanitize_event(event: Event<'_>) -> Vec<Event<'_>> {
         Event::End(TagEnd::Heading(level)) => {
             vec![Event::End(TagEnd::Heading(demote_heading(level)))]
         }
-        // How columns are aligned would be said in a style of its own, which the policy forbids.
+        // Alignment needs inline styles, which the content security policy forbids.
         Event::Start(Tag::Table(columns)) => {
             let plain = vec![Alignment::None; columns.len()];
             vec![
@@ -60,20 +60,19 @@ fn trusted_html(markup: &'static str) -> Event<'static> {
     Event::InlineHtml(CowStr::Borrowed(markup))
 }
 
-/// A link, if it leads somewhere harmless; else it is only marked as one.
+/// A link, without a target if its URL is not safe.
 fn link_start<'a>(address: &str) -> Event<'a> {
-    let markup = match is_safe_url(address) {
-        true => {
-            format!(r#"<a href="{}" rel="nofollow noopener noreferrer">"#, escape_html(address))
-        }
-        false => "<a>".into(),
+    let markup = if is_safe_url(address) {
+        format!(r#"<a href="{}" rel="nofollow noopener noreferrer">"#, escape_html(address))
+    } else {
+        "<a>".into()
     };
     Event::InlineHtml(markup.into())
 }
 
-/// Whether an address is on the web, of somebody's mail, or within the page.
+/// Whether a URL is HTTP, mail or relative.
 fn is_safe_url(address: &str) -> bool {
-    // A browser passes over these, so that they could hide what an address begins with.
+    // Browsers ignore these characters, so they could hide the scheme.
     if address.bytes().any(|byte| byte.is_ascii_control() || byte == b'\\')
         || address.starts_with(' ')
     {
@@ -95,7 +94,7 @@ fn escape_html(text: &str) -> String {
         .replace('\'', "&#39;")
 }
 
-/// Two below: the page has the first heading, and its parts have the second.
+/// The page uses the first two levels itself.
 fn demote_heading(level: HeadingLevel) -> HeadingLevel {
     match level {
         HeadingLevel::H1 => HeadingLevel::H3,
@@ -110,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn markup_in_markdown_stays_text() {
+    fn raw_html_is_escaped() {
         let hostile = "<script>alert(1)</script>\n\ntext <img src=x onerror=alert(1)> more </main>\n\n\
                        <!-- --><iframe src=\"//evil\">\n\n```<b>\n</code></pre><script>\n```\n";
         let (html, _) = render(hostile);
@@ -121,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn links_lead_to_the_web_or_nowhere() {
+    fn unsafe_links_have_no_target() {
         for address in [
             "https://example.com/a?b=1&c",
             "mailto:a@b.c",
@@ -163,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn pictures_become_links_and_tables_bring_no_style() {
+    fn images_become_links_and_tables_have_no_inline_style() {
         let (html, _) = render("![map](https://example.com/m.png)\n\n| a |\n|--:|\n| b |\n");
         assert!(!html.contains("<img") && !html.contains("style="), "{html}");
         assert!(
@@ -175,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn headings_go_below_those_of_the_page_and_what_is_too_long_is_cut() {
+    fn headings_are_demoted_and_long_text_is_truncated() {
         let (html, cut) = render("# One\n\n#### Four\n");
         assert!(html.contains("<h3>One</h3>") && html.contains("<h6>Four</h6>") && !cut, "{html}");
         let (html, cut) = render(&"é ".repeat(MAX_MARKDOWN_BYTES));
@@ -183,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_made_to_take_long_takes_a_moment() {
+    fn pathological_input_renders_quickly() {
         for text in [
             ">".repeat(MAX_MARKDOWN_BYTES),
             "[".repeat(MAX_MARKDOWN_BYTES),
