@@ -7,9 +7,8 @@ use sp_engine::{AuditRequest, CheckResults, Context, Result};
 use sp_formats::output::{AuditedPackage, AuditedSkill, FactList};
 use sp_formats::printable::printable;
 
-use super::check::{
-    checked_summary, exit_code_for, finding_summary, print_findings, write_snippets,
-};
+use super::check::exit_code_for;
+use super::findings::{checked_summary, finding_summary, print_findings, write_snippets};
 use crate::cli::OutputFormat;
 use crate::terminal::{DIM, STRONG, Terminal};
 

@@ -124,7 +124,8 @@ fn check_workspace(
         context,
         options,
         &crate::cli::CheckArgs { paths, ..given.clone() },
-        (mended, terminal),
+        mended,
+        terminal,
     )
 }
 

@@ -9,6 +9,7 @@ mod context;
 mod cost;
 mod differences;
 mod explain;
+mod findings;
 mod init;
 mod install;
 mod installed;
