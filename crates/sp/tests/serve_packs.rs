@@ -7,6 +7,11 @@
     reason = "a test arranges its world with the plain calls"
 )]
 
+#[path = "serve_packs/access.rs"]
+mod access;
+#[path = "serve_packs/access.rs"]
+#[expect(clippy::duplicate_mod, reason = "what holds must hold on each database")]
+mod access_on_postgres;
 #[path = "serve_packs/discovery.rs"]
 mod discovery;
 #[path = "serve_packs/discovery.rs"]
@@ -19,6 +24,8 @@ mod packs;
 #[path = "serve_packs/packs.rs"]
 #[expect(clippy::duplicate_mod, reason = "what holds must hold on each database")]
 mod packs_on_postgres;
+#[path = "serve_packs/uploads.rs"]
+mod uploads;
 
 use serde_json::json;
 use sp_testkit::{HttpAnswer, Postgres, Registry, World, world};
