@@ -1,4 +1,4 @@
-//! Commands that messages suggest exist, with every flag that they are suggested with.
+//! Tests that every command line and flag that a message suggests exists.
 
 use std::path::{Path, PathBuf};
 
@@ -34,7 +34,7 @@ fn quoted(text: &str) -> Vec<String> {
     let code = text.split("#[cfg(test)]").next().unwrap_or_default();
     let code: Vec<&str> =
         code.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
-    // A string that goes on in the next line.
+    // Join string literals that continue on the next line.
     let code = code.join("\n").replace("\\\n", "");
     let line =
         |line: &str| line.split('`').skip(1).step_by(2).map(str::to_owned).collect::<Vec<_>>();
@@ -68,7 +68,7 @@ fn problem(top: &Command, line: &str) -> Option<String> {
         command = next;
         named.extend(words.next());
     }
-    // `sp …` and `sp {verb} …` name no command that could be looked up.
+    // `sp …` and `sp {verb} …` are placeholders, not commands.
     let is_word = |word: &str| {
         word.chars().all(|c| c.is_ascii_lowercase() || c == '-') && !word.starts_with('-')
     };
@@ -99,7 +99,7 @@ fn every_command_line_that_a_message_suggests_exists() {
         for line in quoted(&text) {
             let found = match line.starts_with("sp ") {
                 true => problem(&top, &line),
-                // A flag alone is one that some command has.
+                // A flag without a command must exist in some command.
                 false if line.starts_with("--") => flags(line.split_whitespace())
                     .find(|flag| !all_commands(&top).iter().any(|command| has_flag(command, flag)))
                     .map(|flag| format!("no command has `--{flag}`")),

@@ -1,4 +1,4 @@
-//! `sp audit`
+//! `sp audit`.
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -12,7 +12,7 @@ use super::findings::{checked_summary, finding_summary, print_findings, write_sn
 use crate::cli::OutputFormat;
 use crate::terminal::{DIM, STRONG, Terminal};
 
-/// More of a list is not shown to people.
+/// Longer lists of facts are truncated in the human format.
 const MAX_SHOWN_FACTS: usize = 8;
 
 pub(super) fn run(
@@ -33,11 +33,11 @@ pub(super) fn run(
         OutputFormat::Sarif | OutputFormat::Github => print_findings(context, &audited, terminal)?,
     }
     audited.unreadable.iter().for_each(|error| terminal.print_error(error));
-    // What is not safe is bad data.
+    // Security findings are bad data, which exits with 3.
     Ok(exit_code_for(&audited, 3))
 }
 
-/// The facts of a skill, each with what it is called.
+/// Returns the lists of facts of a skill, each with its label.
 fn facts(skill: &AuditedSkill) -> [(&'static str, &FactList); 4] {
     [
         ("tools", &skill.allowed_tools),
@@ -47,7 +47,7 @@ fn facts(skill: &AuditedSkill) -> [(&'static str, &FactList); 4] {
     ]
 }
 
-/// A fact a line: where, what, which.
+/// Writes path, label and fact, separated by tabs.
 fn write_plain(
     context: &Context<'_>,
     audited: &CheckResults,
@@ -98,7 +98,7 @@ fn write_human(
     Ok(())
 }
 
-/// A skill and its facts; nothing of one that is only text.
+/// Writes a skill and its facts, or nothing if it has none.
 fn write_skill(
     context: &Context<'_>,
     skill: &AuditedSkill,

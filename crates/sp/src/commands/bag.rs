@@ -1,4 +1,4 @@
-//! `sp bag`
+//! `sp bag`.
 
 use std::io::Write;
 use std::path::Path;
@@ -93,7 +93,7 @@ fn steps(done: bool) -> ExtraSteps {
     if done { ExtraSteps::Done } else { ExtraSteps::Unconfirmed }
 }
 
-/// The workspace, where no path is given.
+/// Checks the given paths, or the workspace if there are none.
 fn check_workspace(
     context: &Context<'_>,
     options: &GlobalOptions,
@@ -106,7 +106,7 @@ fn check_workspace(
     };
     let mut mended = 0;
     if given.fix && !given.dry_run {
-        // What is missing is made; what is wrong in a file is mended after it.
+        // Create missing files first; the check below then fixes the existing ones.
         let root = paths.first().map(std::path::PathBuf::as_path);
         let request = check::check_request(
             options,
@@ -114,7 +114,7 @@ fn check_workspace(
         );
         let before = sp_engine::check(context, &request)?.finding_count();
         match workspace::repair(context, root) {
-            // What stands in the way is what the check tells.
+            // The check reports what prevented the repair.
             Err(error) if error.kind == FailureKind::Data => {}
             repaired => repaired?,
         }
@@ -228,7 +228,7 @@ fn print_list(list: &WorkspaceSkillList, terminal: &Terminal) -> Result<()> {
     })
 }
 
-/// A tree from those that nobody needs: context files first, then skills.
+/// Prints the dependency trees. Roots are context files, then skills that nothing depends on.
 fn print_dependencies(deps: &WorkspaceDependencyReport, terminal: &Terminal) -> Result<()> {
     terminal.print(deps, |out| {
         let is_skill = |name: &str| deps.skills.iter().any(|skill| skill == name);
@@ -241,7 +241,7 @@ fn print_dependencies(deps: &WorkspaceDependencyReport, terminal: &Terminal) -> 
             .collect();
         roots.dedup();
         roots.extend(deps.skills.iter().map(String::as_str).filter(|name| !needed(name)));
-        // Skills that need each other in a circle have no root of their own.
+        // If every skill is part of a cycle, there is no natural root: use all of them.
         let lost = deps.conflicts.is_empty() && roots.is_empty();
         roots.extend(deps.skills.iter().map(String::as_str).filter(|_| lost));
         for root in roots {

@@ -24,7 +24,7 @@ pub(super) struct CheckOutcome {
 
 pub(super) struct FixOutcome {
     pub(super) files: Vec<FixedFileItem>,
-    /// Includes problems that are fixed without editing a file, so it can exceed what `files` shows.
+    /// Includes problems that are fixed without editing a file, so `files` can be empty.
     pub(super) problems: usize,
     pub(super) applied: bool,
 }

@@ -1,4 +1,4 @@
-//! `sp installed`
+//! `sp installed`.
 
 use std::path::Path;
 

@@ -1,4 +1,8 @@
-//! A module a command: arguments to a request, a result to text.
+//! The commands, one module each.
+//!
+//! A command turns its arguments into a request, calls the engine once, and prints the report as
+//! text or JSON. [`run`] dispatches. Modules that are not commands hold what several commands print
+//! in the same way: [`findings`] and [`differences`]. Nothing here decides anything about packages.
 
 mod audit;
 mod bag;
@@ -35,7 +39,6 @@ use crate::cli::{self, Cli, CliCommand, OutputFormat};
 use crate::environment;
 use crate::terminal::Terminal;
 
-/// Runs the command that was asked for.
 pub(crate) fn run(cli: &Cli, terminal: &Terminal) -> Result<ExitCode> {
     check_format(cli)?;
     let context = environment::context(&cli.options, terminal)?;
@@ -113,7 +116,7 @@ pub(crate) fn run(cli: &Cli, terminal: &Terminal) -> Result<ExitCode> {
     done.map(|()| ExitCode::SUCCESS)
 }
 
-/// Some forms are only for what one command has to tell.
+/// Rejects formats that only one command supports.
 fn check_format(cli: &Cli) -> Result<()> {
     let (format, wanted) = match cli.options.format {
         OutputFormat::Sarif => ("sarif", "sp check"),
@@ -151,7 +154,7 @@ fn to_sink_scope(scope: cli::ScopeArg) -> SinkScope {
     }
 }
 
-/// The sinks that `--agent`, `--path` and `--scope` name.
+/// Returns one request per `--agent`, each with the given `--path` and `--scope`.
 fn sink_requests(sinks: &cli::SinkArgs) -> Vec<SinkRequest> {
     let request = |name: &String| SinkRequest {
         name: name.clone(),
@@ -161,7 +164,7 @@ fn sink_requests(sinks: &cli::SinkArgs) -> Vec<SinkRequest> {
     sinks.agent.iter().map(request).collect()
 }
 
-/// A path, or another word, as a shell reads it; a `~` at its start stays outside the quotes.
+/// Quotes a path or another word for a shell. A leading `~/` stays outside the quotes.
 fn shell_quote(path: &str) -> String {
     let (home, rest) = path.strip_prefix("~/").map_or(("", path), |rest| ("~/", rest));
     let plain =
@@ -169,12 +172,12 @@ fn shell_quote(path: &str) -> String {
     if plain { path.into() } else { format!("{home}'{}'", rest.replace('\'', "'\\''")) }
 }
 
-/// `1 skill`, `2 skills`.
+/// Formats a count with its noun: `1 skill`, `2 skills`.
 fn pluralize(number: usize, what: &str) -> String {
     if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
 }
 
-/// `1,234,567`.
+/// Formats a number with thousands separators: `1,234,567`.
 fn format_thousands(number: usize) -> String {
     let digits = number.to_string();
     let mut text = String::new();
@@ -187,7 +190,6 @@ fn format_thousands(number: usize) -> String {
     text
 }
 
-/// Bytes as people read them.
 fn format_size(bytes: u64) -> String {
     const KB: f64 = 1024.0;
     #[expect(clippy::cast_precision_loss, reason = "shown with one digit")]

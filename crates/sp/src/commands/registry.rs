@@ -1,4 +1,4 @@
-//! `sp login`, `logout`, `publish`, `search`, `info` and `yank`
+//! `sp login`, `logout`, `publish`, `search`, `info` and `yank`.
 
 use sp_engine::pkg::{
     self, LoginRequest, PublishRequest, RegistryHistoryPolicy, SecretSource, YankAction,

@@ -1,4 +1,4 @@
-//! `sp serve`
+//! `sp serve`.
 
 use std::io::Write as _;
 use std::net::IpAddr;
@@ -18,7 +18,7 @@ use sp_serve::registry::{
 use crate::cli::{LogFormatArg, ServeArgs, ServeCopyCommand};
 use crate::terminal::{DIM, STRONG, Terminal, WARNING};
 
-/// The address of a database has a password in it, and a command line is seen by others.
+/// A database URL contains a password, and other users can see a command line.
 const DATABASE_ENV: &str = "SP_DATABASE_URL";
 const POSTGRES_BACKUP_HINT: &str =
     "with PostgreSQL run `pg_dump` first, and then copy `objects` from the folder";
@@ -30,7 +30,7 @@ pub(super) fn run(context: &Context<'_>, wanted: &ServeArgs, terminal: &Terminal
     let data = data_dir(context, wanted.data.as_deref());
     let mut limits = Limits::default();
     for (name, value) in &context.limits {
-        // The names were checked when the flags were read.
+        // The names were validated when the flags were parsed.
         let _ = limits.set(name, *value);
     }
     let surroundings =
@@ -106,7 +106,7 @@ fn copy_error(error: RegistryCopyError) -> Error {
     }
 }
 
-/// Where lines about requests go. Whoever closed stderr does not stop the registry.
+/// Logs requests to stderr. A closed stderr does not stop the registry.
 fn request_logger(form: LogFormatArg) -> Option<RequestLogger> {
     let write = |text: String| drop(writeln!(std::io::stderr().lock(), "{text}"));
     match form {
@@ -143,7 +143,7 @@ fn print_started(
         data: data.into(),
         admin_token: started.admin_token,
     };
-    // Whoever closed the output does not stop the registry.
+    // A closed stdout does not stop the registry.
     let _ = terminal.print(&view, |out| {
         writeln!(
             out,

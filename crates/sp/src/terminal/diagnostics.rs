@@ -1,4 +1,4 @@
-//! Errors and findings as text and as JSON.
+//! Rendering of errors and findings, as text and as JSON.
 
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use sp_engine::Error;
@@ -42,12 +42,12 @@ fn finding_items(report: &Report) -> Vec<FindingItem> {
     report.located_findings().iter().map(|placed| FindingItem::new(&report.file, placed)).collect()
 }
 
-/// Every finding of a report with the line it is about.
+/// Renders every finding of a report with its source line.
 pub(super) fn render_findings(report: &Report) -> String {
     report.located_findings().iter().map(|placed| render_snippet(&report.file, placed)).collect()
 }
 
-/// A finding with the line it is about.
+/// Renders a finding with its source line.
 pub(crate) fn render_snippet(file: &str, placed: &LocatedFinding) -> String {
     let LocatedFinding { finding, location: place } = placed;
     let level = match finding.severity {
@@ -69,7 +69,7 @@ pub(crate) fn render_snippet(file: &str, placed: &LocatedFinding) -> String {
             "{style}{word}[{rule}]{style:#}{STRONG}: {message}{STRONG:#}\n {MARK}-->{MARK:#} {file}\n{help}\n"
         );
     };
-    // What is hidden is shown by what it says.
+    // Hidden text is decoded, so that the reader sees what it says.
     let visible = |part: &str| match finding.check.id == SE_09.id {
         true => printable_tabs(&mark(part)),
         false => printable_tabs(part),
@@ -86,7 +86,8 @@ pub(crate) fn render_snippet(file: &str, placed: &LocatedFinding) -> String {
         group = group.element(Level::HELP.message(printable(help).into_owned()));
     }
     let rendered = Renderer::styled().render(&[group]);
-    // The renderer would count the column in the line as it is shown, which may be cut and have tabs expanded.
+    // The renderer counts the column in the line as it is shown, which may be truncated and have
+    // tabs expanded. Replace its location with the one in the file.
     let (title, source) = rendered.split_once('\n').unwrap_or((&rendered, ""));
     let LineColumn { line, column } = place.start;
     let indent = " ".repeat(line.to_string().len());
@@ -98,7 +99,7 @@ mod tests {
     use super::*;
     use sp_formats::checks::PK_01;
 
-    /// Where a problem at these bytes is said to be.
+    /// Renders a finding at `start`, and returns the line with its location.
     fn place(text: &str, start: usize) -> String {
         let mut report = Report::new("file", text);
         report.error(&PK_01, start..start + 1, "it is wrong").help("change it");
@@ -109,15 +110,15 @@ mod tests {
 
     #[test]
     fn a_position_is_that_in_the_file_however_the_line_is_shown() {
-        // Far to the right on a line of which only a part is shown.
+        // On a long line, of which only a part is shown.
         assert_eq!(place(&"x".repeat(5000), 0), "--> file:1:1");
         assert_eq!(place(&"x".repeat(5000), 161), "--> file:1:162");
         assert_eq!(place(&"x".repeat(5000), 4321), "--> file:1:4322");
         assert_eq!(place(&format!("a\n{}", "é".repeat(2000)), 2 + 3000), "--> file:2:1501");
-        // Behind characters that are shown as several.
+        // After characters that are shown as several.
         assert_eq!(place("\t\tx", 2), "--> file:1:3");
         assert_eq!(place("\u{202e}\u{7}x", 4), "--> file:1:3");
-        // On a line whose number has several digits.
+        // On a line whose number has several digits, which widens the margin.
         assert_eq!(place(&format!("{}x", "\n".repeat(99)), 99), "--> file:100:1");
     }
 

@@ -1,4 +1,4 @@
-//! `sp context kb`
+//! `sp context kb`.
 
 use std::io::Write;
 
@@ -14,7 +14,7 @@ use crate::cli::{KbCommand, OutputFormat};
 use crate::commands::{format_thousands, pluralize};
 use crate::terminal::{DIM, STRONG, Terminal, WARNING, table, wrap};
 
-/// So many files that were skipped are named.
+/// Longer lists of skipped documents are truncated.
 const MAX_SHOWN_SKIPPED: usize = 10;
 
 pub(super) fn run(context: &Context<'_>, command: &KbCommand, terminal: &Terminal) -> Result<()> {
@@ -64,7 +64,7 @@ fn print_added(context: &Context<'_>, added: &KbAddReport, terminal: &Terminal) 
     Ok(())
 }
 
-/// Names what was skipped, and the way out.
+/// Prints the skipped documents, and how to fix the most common causes.
 pub(super) fn print_skipped(skipped: &[KbSkippedItem], terminal: &Terminal) {
     if skipped.is_empty() {
         return;

@@ -1,4 +1,4 @@
-//! `sp context`
+//! `sp context`.
 
 mod build;
 mod diff;

@@ -1,4 +1,4 @@
-//! `sp mcp`
+//! `sp mcp`.
 
 mod install;
 mod serve;

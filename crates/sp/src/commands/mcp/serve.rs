@@ -1,4 +1,4 @@
-//! `sp mcp`: this machine, over stdin and stdout or over HTTP.
+//! `sp mcp`: serves the skills and packages of this machine over stdio or HTTP.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -16,14 +16,14 @@ use crate::commands::serve::serve_error;
 use crate::environment;
 use crate::terminal::{STRONG, Terminal};
 
-/// A command line is seen by others, so the token stands here.
+/// The token is not a flag, because other users can see a command line.
 const TOKEN_ENV: &str = "SP_MCP_TOKEN";
-/// A shorter one can be guessed.
+/// Shorter tokens could be guessed.
 const MIN_TOKEN_LEN: usize = 16;
 
 pub(super) fn run(options: &GlobalOptions, wanted: &McpArgs, terminal: &Terminal) -> Result<()> {
     let context = environment::context(options, &SilentListener)?;
-    // A pack that was named and is none is said now, and not passed over later.
+    // Fail now if a named pack is invalid; the server would silently skip it.
     for pack in &wanted.packs {
         read_context_pack(&context, pack)?;
     }
@@ -63,7 +63,7 @@ fn source_name(origin: SkillSourceArg) -> &'static str {
     }
 }
 
-/// The token that is asked for: beyond this machine, and where something may be changed, there must be one.
+/// Validates the token. It is required for a non-loopback address and with `--allow-write`.
 fn required_token(
     listen: SocketAddr,
     wanted: &McpArgs,
@@ -99,7 +99,7 @@ fn required_token(
 
 fn print_started(address: SocketAddr, terminal: &Terminal) {
     let view = McpStartReport { address: format!("http://{address}/mcp") };
-    // Whoever closed the output does not stop the server.
+    // A closed stdout does not stop the server.
     let _ = terminal.print(&view, |out| {
         writeln!(out, "{STRONG}{}{STRONG:#}", view.address)?;
         out.flush()

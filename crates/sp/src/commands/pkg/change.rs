@@ -1,4 +1,4 @@
-//! What happens to the packages of a project.
+//! Printing of changes to the packages of a project.
 
 use anstyle::Style;
 use sp_engine::{Context, Result};
@@ -87,7 +87,7 @@ pub(super) fn print_change(
     })
 }
 
-/// What changes in what the project knows.
+/// Writes the changes to the project's merged graph.
 fn write_context_change(
     change: &GraphChangeReport,
     out: &mut dyn std::io::Write,

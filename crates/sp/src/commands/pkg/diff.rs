@@ -1,4 +1,4 @@
-//! What differs between two packages.
+//! `sp pkg diff`.
 
 use std::io::{self, Write};
 

@@ -1,4 +1,4 @@
-//! What is known: put together, and chosen for an agent.
+//! `sp pkg merge`, `touch`, `reinforce`, `prune`, `query`, `graph` and `load`.
 
 use sp_engine::graph::{ContextFormat, GraphEvolution, NodeFilter};
 use sp_engine::pkg::{self, GraphFormat, GraphQuery, LoadRequest, MergeRequest, QueryRequest};
@@ -13,7 +13,7 @@ use super::{overwrite, show, signing_key};
 use crate::cli::{self, GlobalOptions, OutputFormat, PackageCommand};
 use crate::terminal::{DIM, STRONG, Terminal, WARNING, table, to_json};
 
-/// More contradictions than this are counted, and not shown.
+/// Longer lists of contradictions are truncated.
 const MAX_SHOWN_CONTRADICTIONS: usize = 20;
 
 pub(super) fn merge(
@@ -62,7 +62,7 @@ fn write_merge_summary(
     write_contradictions(&merged.contradictions, out)
 }
 
-/// Contradictions, each with both sides.
+/// Writes each contradiction with the content of both nodes.
 pub(super) fn write_contradictions(
     all: &[ContradictionItem],
     out: &mut dyn std::io::Write,
@@ -240,7 +240,6 @@ pub(super) fn draw(
     }
 }
 
-/// All that is known.
 fn query_all(
     context: &Context<'_>,
     options: &GlobalOptions,
@@ -253,7 +252,7 @@ fn query_all(
     )
 }
 
-/// What was left out goes to stderr: it is not for the agent.
+/// Formats what was loaded and left out. It goes to stderr, because it is not for the agent.
 fn load_summary(loaded: &PackageLoadReport) -> String {
     let tokens = |number| format_thousands(number);
     let mut text = format!(

@@ -1,4 +1,4 @@
-//! `sp pkg`
+//! `sp pkg`.
 
 mod change;
 mod diff;
@@ -241,7 +241,7 @@ fn create_request(
     })
 }
 
-/// `--sign` is the default key, `--sign=name` another.
+/// `--sign` selects the default key, `--sign=<name>` another one.
 fn signing_key(sign: &cli::SignArgs) -> Option<Option<String>> {
     sign.sign.as_ref().map(|key| Some(key.clone()).filter(|key| !key.is_empty()))
 }

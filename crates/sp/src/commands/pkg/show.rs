@@ -1,4 +1,5 @@
-//! What is in the store, and what came into it or went.
+//! Printing of stored packages: `sp pkg create`, `import`, `list`, `info`, `remove`, `log` and
+//! `export`.
 
 use std::io::{self, Write};
 

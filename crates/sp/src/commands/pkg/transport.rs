@@ -1,4 +1,4 @@
-//! Packages on their way between machines.
+//! `sp pkg send`, `receive` and `inbox`.
 
 use sp_engine::pkg::{
     self, EnvelopeSignature, ReceiveAction, ReceiveRequest, ReviewDecision, SecretSource,
@@ -88,7 +88,7 @@ pub(super) fn receive(
     let until = if *once { ListenMode::Once } else { ListenMode::Forever };
     let request = ListenRequest { listen: listen.clone(), mode: until, package };
     receiver::receive(context, &request, &|incoming| {
-        // A line that cannot be printed is nobody's loss but the reader's.
+        // A closed stdout does not stop the receiver.
         let _ = print_event(&incoming, terminal);
     })
 }
@@ -129,7 +129,7 @@ fn print_event(incoming: &ReceiverEvent, terminal: &Terminal) -> Result<()> {
         }
     };
     match terminal.format {
-        // One line each, so that a program can read them as they come.
+        // One JSON object per line, so that a program can read them as they arrive.
         OutputFormat::Json => terminal.print_text(|out| {
             writeln!(out, "{}", serde_json::to_string(&line).unwrap_or_default())
         }),

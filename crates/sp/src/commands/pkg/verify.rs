@@ -1,4 +1,4 @@
-//! The verification of a package, step by step.
+//! `sp pkg verify`: every verification step with its outcome.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
