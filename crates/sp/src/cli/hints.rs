@@ -6,7 +6,7 @@ use clap::{Command, CommandFactory};
 
 use super::Cli;
 
-/// Every source file of the workspace that ships.
+/// Returns the source files of the crates that ship.
 fn sources() -> Vec<PathBuf> {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let mut folders: Vec<PathBuf> =
@@ -18,10 +18,8 @@ fn sources() -> Vec<PathBuf> {
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
-            match path.is_dir() {
-                true => folders.push(path),
-                false => files.push(path),
-            }
+            let list = if path.is_dir() { &mut folders } else { &mut files };
+            list.push(path);
         }
     }
     files.retain(|path| path.extension().is_some_and(|extension| extension == "rs"));
@@ -29,7 +27,7 @@ fn sources() -> Vec<PathBuf> {
     files
 }
 
-/// What stands between backticks in the code of a file, without comments and tests.
+/// Returns the text between backticks in the code of a file, without comments and tests.
 fn quoted(text: &str) -> Vec<String> {
     let code = text.split("#[cfg(test)]").next().unwrap_or_default();
     let code: Vec<&str> =
@@ -49,7 +47,7 @@ fn has_flag(command: &Command, flag: &str) -> bool {
         })
 }
 
-/// The long flags among some words, without their values.
+/// Returns the long flags among some words, without their values.
 fn flags<'a>(words: impl Iterator<Item = &'a str>) -> impl Iterator<Item = &'a str> {
     let name = |word: &'a str| {
         word.split(|c: char| !c.is_ascii_alphanumeric() && c != '-').next().unwrap_or_default()
@@ -60,7 +58,7 @@ fn flags<'a>(words: impl Iterator<Item = &'a str>) -> impl Iterator<Item = &'a s
         .filter(|name| name.starts_with(|c: char| c.is_ascii_alphabetic()))
 }
 
-/// Why a suggested command line is not one of ours, if it is not.
+/// Returns why a suggested command line is invalid, if it is.
 fn problem(top: &Command, line: &str) -> Option<String> {
     let mut words = line.split_whitespace().skip(1).peekable();
     let (mut command, mut named) = (top, Vec::new());
@@ -97,13 +95,15 @@ fn every_command_line_that_a_message_suggests_exists() {
     for path in sources() {
         let text = std::fs::read_to_string(&path).unwrap();
         for line in quoted(&text) {
-            let found = match line.starts_with("sp ") {
-                true => problem(&top, &line),
+            let found = if line.starts_with("sp ") {
+                problem(&top, &line)
+            } else if line.starts_with("--") {
                 // A flag without a command must exist in some command.
-                false if line.starts_with("--") => flags(line.split_whitespace())
+                flags(line.split_whitespace())
                     .find(|flag| !all_commands(&top).iter().any(|command| has_flag(command, flag)))
-                    .map(|flag| format!("no command has `--{flag}`")),
-                false => continue,
+                    .map(|flag| format!("no command has `--{flag}`"))
+            } else {
+                continue;
             };
             checked += 1;
             problems.extend(found.map(|found| format!("{}: `{line}`: {found}", path.display())));

@@ -55,12 +55,12 @@ fn write_plain(
 ) -> std::io::Result<()> {
     for skill in &audited.facts.skills {
         for (what, list) in facts(skill) {
-            for one in &list.listed {
+            for fact in &list.listed {
                 writeln!(
                     out,
                     "{}\t{what}\t{}",
                     context.display_relative_path(&skill.path),
-                    printable(one)
+                    printable(fact)
                 )?;
             }
         }
@@ -87,11 +87,11 @@ fn write_human(
     if audited.files.is_empty() && !audited.unreadable.is_empty() {
         return Ok(());
     }
-    let looked = checked_summary(audited);
-    if looked.is_empty() && audited.files.is_empty() {
+    let checked = checked_summary(audited);
+    if checked.is_empty() && audited.files.is_empty() {
         return writeln!(out, "there is nothing to audit");
     }
-    writeln!(out, "{looked}{}", finding_summary(audited, "nothing against the rules of safety"))?;
+    writeln!(out, "{checked}{}", finding_summary(audited, "nothing against the rules of safety"))?;
     if !audited.files.is_empty() {
         writeln!(out, "{DIM}`sp explain <RULE>` tells more of a rule{DIM:#}")?;
     }
@@ -113,7 +113,7 @@ fn write_skill(
         words.into_iter().zip(facts(skill)).filter(|(_, (_, list))| list.count > 0)
     {
         let first: Vec<_> =
-            list.listed.iter().take(MAX_SHOWN_FACTS).map(|one| printable(one)).collect();
+            list.listed.iter().take(MAX_SHOWN_FACTS).map(|fact| printable(fact)).collect();
         let more = match list.count.saturating_sub(first.len()) {
             0 => String::new(),
             more => format!(" and {more} more"),

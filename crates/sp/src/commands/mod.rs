@@ -43,17 +43,14 @@ pub(crate) fn run(cli: &Cli, terminal: &Terminal) -> Result<ExitCode> {
     check_format(cli)?;
     let context = environment::context(&cli.options, terminal)?;
     let root = cli.options.root.as_deref();
-    let done = match &cli.command {
+    let result = match &cli.command {
         CliCommand::Check(check) => return check::run(&context, &cli.options, check, terminal),
         CliCommand::Audit { paths, agent, scope } => {
-            let sink = |name: &String| SinkRequest {
-                name: name.clone(),
-                path: None,
-                scope: to_sink_scope(*scope),
+            let request = AuditRequest {
+                paths: paths.clone(),
+                root: cli.options.root.clone(),
+                sinks: agent_sinks(agent, *scope),
             };
-            let sinks = agent.iter().map(sink).collect();
-            let request =
-                AuditRequest { paths: paths.clone(), root: cli.options.root.clone(), sinks };
             return audit::run(&context, &request, terminal);
         }
         CliCommand::Pkg(command) => return pkg::run(context, &cli.options, command, terminal),
@@ -63,7 +60,7 @@ pub(crate) fn run(cli: &Cli, terminal: &Terminal) -> Result<ExitCode> {
             return context::run(&context, &cli.options, command, terminal);
         }
         CliCommand::Serve(serve) => serve::run(&context, serve, terminal),
-        CliCommand::Mcp(wanted) => mcp::run(&context, &cli.options, wanted, terminal),
+        CliCommand::Mcp(mcp) => mcp::run(&context, &cli.options, mcp, terminal),
         CliCommand::Login { .. }
         | CliCommand::Logout { .. }
         | CliCommand::Publish { .. }
@@ -72,14 +69,11 @@ pub(crate) fn run(cli: &Cli, terminal: &Terminal) -> Result<ExitCode> {
         | CliCommand::Yank { .. } => registry::run(&context, &cli.command, terminal),
         CliCommand::Explain { rule } => explain::run(rule.as_deref(), terminal),
         CliCommand::Cost { paths, agent, scope } => {
-            let sink = |name: &String| SinkRequest {
-                name: name.clone(),
-                path: None,
-                scope: to_sink_scope(*scope),
+            let request = CostRequest {
+                paths: paths.clone(),
+                root: cli.options.root.clone(),
+                sinks: agent_sinks(agent, *scope),
             };
-            let sinks = agent.iter().map(sink).collect();
-            let request =
-                CostRequest { paths: paths.clone(), root: cli.options.root.clone(), sinks };
             cost::run(&context, &request, terminal)
         }
         CliCommand::Schema { file } => schema::run(file, terminal),
@@ -94,38 +88,36 @@ pub(crate) fn run(cli: &Cli, terminal: &Terminal) -> Result<ExitCode> {
         }
         CliCommand::Uninstall(uninstall) => install::uninstall(&context, uninstall, terminal),
         CliCommand::Installed { agent, path, scope } => {
-            let request = match (agent, path) {
-                (None, None) => None,
-                (agent, path) => Some(SinkRequest {
-                    name: agent.clone().unwrap_or_else(|| "custom".into()),
-                    path: path.clone(),
-                    scope: to_sink_scope(*scope),
-                }),
-            };
+            let is_given = agent.is_some() || path.is_some();
+            let request = is_given.then(|| SinkRequest {
+                name: agent.clone().unwrap_or_else(|| "custom".into()),
+                path: path.clone(),
+                scope: to_sink_scope(*scope),
+            });
             installed::run(&context, request.as_ref(), terminal)
         }
         CliCommand::Config => config::run(&context, terminal),
         CliCommand::Init { dir } => init::run(&context, dir.as_deref(), terminal),
         CliCommand::Clean { cache, dry_run } => {
-            let what = if *cache { CleanScope::TrashAndCache } else { CleanScope::Trash };
-            clean::run(&context, what, mode(*dry_run), terminal)
+            let scope = if *cache { CleanScope::TrashAndCache } else { CleanScope::Trash };
+            clean::run(&context, scope, mode(*dry_run), terminal)
         }
         CliCommand::Completions { shell } => manual::completions(*shell),
         CliCommand::Man { dir } => manual::man(&context, dir.as_deref()),
     };
-    done.map(|()| ExitCode::SUCCESS)
+    result.map(|()| ExitCode::SUCCESS)
 }
 
 /// Rejects formats that only one command supports.
 fn check_format(cli: &Cli) -> Result<()> {
-    let (format, wanted) = match cli.options.format {
+    let (format, supported_by) = match cli.options.format {
         OutputFormat::Sarif => ("sarif", "sp check"),
         OutputFormat::Github => ("github", "sp check"),
         OutputFormat::Md => ("md", "sp pkg load"),
         OutputFormat::Xml => ("xml", "sp pkg load"),
         _ => return Ok(()),
     };
-    let is = match cli.command {
+    let command = match cli.command {
         CliCommand::Check(_)
         | CliCommand::Audit { .. }
         | CliCommand::Bag(cli::WorkspaceCommand::Check(_))
@@ -133,14 +125,11 @@ fn check_format(cli: &Cli) -> Result<()> {
         CliCommand::Pkg(cli::PackageCommand::Load { .. }) => "sp pkg load",
         _ => "",
     };
-    match is == wanted {
-        true => Ok(()),
-        false => Err(Error::new(
-            FailureKind::Usage,
-            format!("`--format {format}` is for `{wanted}` only"),
-        )
-        .hint("use `human`, `plain` or `json`")),
+    if command == supported_by {
+        return Ok(());
     }
+    let message = format!("`--format {format}` is for `{supported_by}` only");
+    Err(Error::new(FailureKind::Usage, message).hint("use `human`, `plain` or `json`"))
 }
 
 fn mode(dry_run: bool) -> ApplyMode {
@@ -152,6 +141,13 @@ fn to_sink_scope(scope: cli::ScopeArg) -> SinkScope {
         cli::ScopeArg::Global => SinkScope::Global,
         cli::ScopeArg::Project => SinkScope::Project,
     }
+}
+
+/// Returns one request per `--agent` of a command that has no `--path`.
+fn agent_sinks(agents: &[String], scope: cli::ScopeArg) -> Vec<SinkRequest> {
+    let request =
+        |name: &String| SinkRequest { name: name.clone(), path: None, scope: to_sink_scope(scope) };
+    agents.iter().map(request).collect()
 }
 
 /// Returns one request per `--agent`, each with the given `--path` and `--scope`.
@@ -181,8 +177,8 @@ fn pluralize(number: usize, what: &str) -> String {
 fn format_thousands(number: usize) -> String {
     let digits = number.to_string();
     let mut text = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
             text.push(',');
         }
         text.push(digit);

@@ -187,25 +187,11 @@ impl EventListener for Terminal {
         match event {
             Event::Waiting => self.print_labelled(HINT, "waiting", "another `sp` is at work"),
             Event::Recovered(recovery) => {
-                let what = match recovery.outcome {
-                    RecoveryOutcome::RolledBack => {
-                        "an earlier run was interrupted: what it had begun was taken back"
-                    }
-                    RecoveryOutcome::Finished => {
-                        "an earlier run was interrupted at its very end: it was completed"
-                    }
-                };
-                self.print_labelled(HINT, "recovered", what);
+                self.print_labelled(HINT, "recovered", recovery_message(&recovery.outcome));
                 for kept in &recovery.trashed {
-                    self.print_labelled(
-                        HINT,
-                        "kept",
-                        &format!(
-                            "the edited `{}` is in `{}`",
-                            kept.from.display(),
-                            kept.to.display()
-                        ),
-                    );
+                    let (from, to) = (kept.from.display(), kept.to.display());
+                    let text = format!("the edited `{from}` is in `{to}`");
+                    self.print_labelled(HINT, "kept", &text);
                 }
             }
             Event::Fetching { repo, progress } => {
@@ -257,6 +243,17 @@ impl EventListener for Terminal {
                 self.print_labelled(DIM, "note", &text)
             }
             Event::Detail(_) => {}
+        }
+    }
+}
+
+fn recovery_message(outcome: &RecoveryOutcome) -> &'static str {
+    match outcome {
+        RecoveryOutcome::RolledBack => {
+            "an earlier run was interrupted: what it had begun was taken back"
+        }
+        RecoveryOutcome::Finished => {
+            "an earlier run was interrupted at its very end: it was completed"
         }
     }
 }

@@ -12,10 +12,11 @@ use crate::cli::Cli;
 /// Parses the command line. Prints usage errors, help and the version; `Err` is the exit code.
 pub(crate) fn parse_cli(arguments: &[OsString]) -> Result<Cli, u8> {
     Cli::try_parse_from(arguments).map_err(|error| {
-        match error.use_stderr() {
-            true => write_stderr(&render_error(&error, arguments)),
+        if error.use_stderr() {
+            write_stderr(&render_error(&error, arguments));
+        } else {
             // Help and the version quote no arguments. A closed stdout is not an error.
-            false => drop(error.print()),
+            drop(error.print());
         }
         u8::try_from(error.exit_code()).unwrap_or(u8::MAX)
     })
