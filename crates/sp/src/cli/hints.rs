@@ -88,7 +88,7 @@ fn all_commands(command: &Command) -> Vec<&Command> {
 }
 
 #[test]
-fn every_command_line_that_a_message_suggests_exists() {
+fn every_suggested_command_line_exists() {
     let mut top = Cli::command();
     top.build();
     let (mut problems, mut checked) = (Vec::new(), 0);
@@ -114,7 +114,7 @@ fn every_command_line_that_a_message_suggests_exists() {
 }
 
 #[test]
-fn a_command_line_that_does_not_exist_is_found() {
+fn invalid_command_lines_are_reported() {
     let mut top = Cli::command();
     top.build();
     for (line, is_right) in [

@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn a_position_is_that_in_the_file_however_the_line_is_shown() {
+    fn locations_refer_to_the_file_even_if_the_line_is_truncated() {
         // On a long line, of which only a part is shown.
         assert_eq!(location(&"x".repeat(5000), 0), "--> file:1:1");
         assert_eq!(location(&"x".repeat(5000), 161), "--> file:1:162");
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_snippet_shows_title_place_line_and_help() {
+    fn a_snippet_shows_title_location_line_and_help() {
         let mut report = Report::new("file", "one\ntwo three\n");
         report.error(&PK_01, 8..13, "it is wrong").help("change it");
         let shown = anstream::adapter::strip_str(&render_findings(&report)).to_string();

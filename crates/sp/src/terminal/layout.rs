@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_fit_and_no_word_is_lost() {
+    fn text_is_wrapped_and_padded() {
         let text = wrap("one two three four five six seven", Some(20));
         assert_eq!(text, "one two three four\nfive six seven");
         assert_eq!(pad("é", 3), "é  ");

@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn se_08_a_usage_error_shows_hidden_characters_of_its_arguments_escaped() {
+    fn se_08_usage_errors_escape_hidden_characters_in_arguments() {
         for hidden in [
             "\u{1b}[35mx",
             "\u{9b}31m",
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn a_usage_error_about_plain_arguments_is_what_clap_renders() {
+    fn usage_errors_with_printable_arguments_are_rendered_by_clap() {
         let arguments: Vec<OsString> = ["sp", "--no-such"].iter().map(OsString::from).collect();
         let error = Cli::try_parse_from(&arguments).unwrap_err();
         assert_eq!(render_error(&error, &arguments), error.render().ansi().to_string());
