@@ -1,9 +1,10 @@
-//! Small broken skills, packs, repositories, configs, bags, packages and context packs, each with exactly what
-//! `sp check` says of it.
+//! Small broken skills, packs, repositories, configs, bags, packages and context packs, each with
+//! exactly what `sp check` says of it.
 //!
-//! A case is a folder of `corpus/`: its input below `tree/`, the expected findings in `expected.snap`.
-//! Each finding is shown with the text that its bytes cut from the file, so a snapshot proves the
-//! place. What must hold for every case, whatever its findings, is asserted here.
+//! A case is a folder of `corpus/`: its input below `tree/`, the expected findings in
+//! `expected.snap`. Each finding is shown with the text that its bytes cut from the file, so a
+//! snapshot proves the place. What must hold for every case, whatever its findings, is asserted
+//! here.
 #![expect(
     clippy::disallowed_methods,
     clippy::unwrap_used,

@@ -1,5 +1,5 @@
-//! `sp serve`: context packs behind signed addresses, and skills where other installers look for them,
-//! on both databases.
+//! `sp serve`: context packs behind signed addresses, and skills where other installers look for
+//! them, on both databases.
 #![allow(
     clippy::disallowed_methods,
     clippy::unwrap_used,
@@ -43,8 +43,8 @@ fn start(world: &World) -> Registry {
     ]))
 }
 
-/// A world with a registry on the database that a module is named for, and the tokens of its admin and of somebody
-/// who may publish.
+/// A world with a registry on the database that a module is named for, and the tokens of its admin
+/// and of somebody who may publish.
 fn running(module: &str) -> (World, Registry, String, String) {
     let mut world = world!();
     if module.ends_with("postgres") {

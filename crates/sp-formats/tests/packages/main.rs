@@ -1,5 +1,5 @@
-//! What we write as a package: it is read again, it holds, it is canonical, and nothing that we do not
-//! know is lost. And what the layers of schema 1 become.
+//! What we write as a package: it is read again, it holds, it is canonical, and nothing that we do
+//! not know is lost. And what the layers of schema 1 become.
 #![expect(clippy::unwrap_used, reason = "a test ends at the first surprise")]
 
 mod layers;

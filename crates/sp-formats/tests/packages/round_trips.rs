@@ -55,7 +55,8 @@ prop_compose! {
 }
 
 prop_compose! {
-    /// A content with a graph in which every edge has its ends, a layer, and members that nobody knows.
+    /// A content with a graph in which every edge has its ends, a layer, and members that nobody
+    /// knows.
     fn any_content()(
         mut nodes in prop::collection::vec(any_node(), 1..5),
         ends in prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>(), unknown()), 0..4),
@@ -81,7 +82,8 @@ prop_compose! {
     }
 }
 
-/// Writes a value as somebody else might: members in another order, white space, escapes, long numbers.
+/// Writes a value as somebody else might: members in another order, white space, escapes, long
+/// numbers.
 struct Scribe(u64);
 
 impl Scribe {

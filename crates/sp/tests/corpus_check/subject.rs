@@ -94,7 +94,8 @@ impl Subject {
         }
     }
 
-    /// The text that a finding is about, from the file's own bytes; its lines and columns must agree with it.
+    /// The text that a finding is about, from the file's own bytes; its lines and columns must
+    /// agree with it.
     fn cut(&self, finding: &Value) -> Option<String> {
         let byte = |name: &str| finding[name].as_u64().map(|byte| usize::try_from(byte).unwrap());
         let (start, end) = (byte("start_byte")?, byte("end_byte")?);

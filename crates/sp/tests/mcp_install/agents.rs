@@ -2,7 +2,8 @@
 
 use super::*;
 
-/// Agent, its file for the user, its file in a project, the table, and what a server says that is started or reached.
+/// Agent, its file for the user, its file in a project, the table, and what a server says that is
+/// started or reached.
 type Row =
     (&'static str, &'static str, &'static str, &'static str, Vec<&'static str>, Vec<&'static str>);
 

@@ -1,4 +1,5 @@
-//! `sp mcp install` and `sp mcp uninstall` on real files: what an agent's settings are before and after, by the byte.
+//! `sp mcp install` and `sp mcp uninstall` on real files: what an agent's settings are before and
+//! after, by the byte.
 #![expect(
     clippy::disallowed_methods,
     clippy::unwrap_used,

@@ -47,7 +47,8 @@ fn the_document_of_the_api_tells_what_the_registry_answers() {
         let address = address.replace("{file}", file).replace("{user}", "you").replace("{id}", "1");
         for method in ["get", "put", "post", "delete", "patch"] {
             let is_told = methods.get(method).is_some();
-            // Nothing is changed here: whoever has no token is refused, but not as one who is at no address.
+            // Nothing is changed here: whoever has no token is refused, but not as one who is at no
+            // address.
             let token = (method == "get").then_some(place.admin.as_str());
             let address = if path.ends_with("/search") {
                 format!("{address}?q=notes")

@@ -20,7 +20,8 @@ fn a_reader_finds_a_package_from_the_keyboard() {
     tab.follow(|tab| tab.press("Enter"));
     assert_eq!(tab.eval("location.pathname + location.search"), "/search?q=postgers");
     assert_eq!(tab.eval("document.querySelectorAll('.list > li').length"), 1);
-    // From the beginning of the page the keyboard reaches everything that can be followed, first of all the content.
+    // From the beginning of the page the keyboard reaches everything that can be followed, first of
+    // all the content.
     tab.eval("document.activeElement.blur()");
     tab.press("Tab");
     assert_eq!(tab.eval("document.activeElement.className"), "skip");

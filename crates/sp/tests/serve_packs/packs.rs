@@ -103,7 +103,8 @@ fn cp_16_the_gate_is_the_reader_of_packs() {
     let (good, manifest) = (zipped(&golden_files()), manifest.as_slice());
     let mut link =
         zip(&[("context-pack/pack.json", manifest), ("context-pack/x.md", b"/etc/passwd")]);
-    // The mode of the second member, which stands in the directory at the end, says that it is a link.
+    // The mode of the second member, which stands in the directory at the end, says that it is a
+    // link.
     let file = (0o100_644_u32 << 16).to_le_bytes();
     let at = link.windows(4).rposition(|bytes| bytes == file).unwrap();
     link[at..at + 4].copy_from_slice(&(0o120_777_u32 << 16).to_le_bytes());

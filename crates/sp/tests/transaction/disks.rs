@@ -87,7 +87,8 @@ fn se_01_a_disk_that_fills_up_half_way_changes_nothing() {
     (0..40).for_each(|number| world.write(&format!("skills/a/big{number}"), vec![b'x'; 20_000]));
     let (sink, sp) = (world.path("sink").display().to_string(), env!("CARGO_BIN_EXE_sp"));
     std::fs::create_dir(world.path("sink")).unwrap();
-    // The number of inodes runs out where the number of bytes does not, so no check beforehand can tell.
+    // The number of inodes runs out where the number of bytes does not, so no check beforehand can
+    // tell.
     let script = format!(
         "mount -t tmpfs -o size=9m,nr_inodes=30,mode=700 tmpfs {sink} && mkdir {sink}/canary && \
          {{ {sp} install team --agent custom --path {sink}; echo exit $?; find {sink} -mindepth 1 | sort; }}"

@@ -57,7 +57,8 @@ impl View {
 }
 
 impl Scenario {
-    /// Plays `command` once to learn what the world looks like after it and how many calls it makes.
+    /// Plays `command` once to learn what the world looks like after it and how many calls it
+    /// makes.
     fn new(prepare: impl Fn(&World, &str), command: &[&str]) -> Self {
         let world = world!();
         let sink = world.path("sink").display().to_string();
@@ -103,7 +104,8 @@ impl Scenario {
         }
     }
 
-    /// After a broken run: recovery makes it old or new, a rerun makes it new, and nothing is left over.
+    /// After a broken run: recovery makes it old or new, a rerun makes it new, and nothing is left
+    /// over.
     fn check(&self, what: &str, edited: Option<&str>) -> View {
         let recovery = self.world.sp(&["installed"]);
         assert_eq!(recovery.code, Some(0), "{what}: {recovery}");

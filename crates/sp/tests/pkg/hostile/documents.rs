@@ -26,7 +26,8 @@ fn pk_24_se_03_documents_that_lead_out_or_collide_are_refused() {
         made.put(&world, "bomb.ctxpkg");
         let run = pkg(&world, &["import", &file]);
         if run.code == Some(0) {
-            // What is harmless as a path may be taken; it is then written below the sink and nowhere else.
+            // What is harmless as a path may be taken; it is then written below the sink and
+            // nowhere else.
             let before = world.files("home/.ssh");
             pkg(&world, &["install", &file, "--agent", "claude"]);
             assert_eq!(world.files("home/.ssh"), before);

@@ -1,4 +1,5 @@
-//! Packages made to harm: each is refused by its exit code, soon, with little memory, and nothing is stored.
+//! Packages made to harm: each is refused by its exit code, soon, with little memory, and nothing
+//! is stored.
 
 mod display;
 mod documents;
