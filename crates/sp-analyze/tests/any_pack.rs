@@ -1,4 +1,5 @@
-//! Whatever people keep, and whatever a model chooses of it, what is composed of it is a valid pack.
+//! Whatever people keep, and whatever a model chooses of it, what is composed of it is a valid
+//! pack.
 #![expect(clippy::unwrap_used, reason = "a test ends at the first surprise")]
 
 use proptest::prelude::*;

@@ -1,4 +1,5 @@
-//! `SKILL.md` as people really write it: every language, every editor, every habit, and sizes that nobody means.
+//! `SKILL.md` as people really write it: every language, every editor, every habit, and sizes that
+//! nobody means.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test ends at the first surprise")]
 

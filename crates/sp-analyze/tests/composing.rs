@@ -1,5 +1,5 @@
-//! What holds for every pack, whatever its sources and its user say: everything in it is said by the source whose
-//! footnote follows, and nothing in it means more than its words.
+//! What holds for every pack, whatever its sources and its user say: everything in it is said by
+//! the source whose footnote follows, and nothing in it means more than its words.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -107,7 +107,8 @@ fn text() -> impl Strategy<Value = String> {
     })
 }
 
-/// A document that is kept as a capture, so that no frontmatter stands between the text and its reader.
+/// A document that is kept as a capture, so that no frontmatter stands between the text and its
+/// reader.
 fn document(number: usize) -> impl Strategy<Value = Vec<KnowledgeDocument>> {
     (words_of(), text(), prop::collection::vec(words_of(), 0..3)).prop_map(move |(title, text, highlights)| {
         let url = format!("https://example.com/{number}");
@@ -190,8 +191,8 @@ fn bare(text: &str) -> String {
     text.chars().filter(|c| c.is_alphanumeric()).collect()
 }
 
-/// What a Markdown parser that is not ours sees: items and paragraphs as they are shown, headings, and whatever else
-/// there is but should not be.
+/// What a Markdown parser that is not ours sees: items and paragraphs as they are shown, headings,
+/// and whatever else there is but should not be.
 #[derive(Debug, Default)]
 struct Shown {
     lines: Vec<String>,
@@ -386,7 +387,8 @@ proptest! {
             }
             Err(BudgetError { required_tokens, .. }) => {
                 prop_assert!(required_tokens > budget);
-                // What is said to be needed leads on: each answer asks for more, and in the end it is enough.
+                // What is said to be needed leads on: each answer asks for more, and in the end it
+                // is enough.
                 let (mut needs, mut asked) = (required_tokens, 0);
                 while let Err(more) = composed(&brief, &documents, needs) {
                     prop_assert!(more.required_tokens > needs);

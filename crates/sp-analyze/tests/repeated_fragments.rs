@@ -1,5 +1,5 @@
-//! Every scanner of text is linear: a short fragment, repeated, costs no more than other text of its
-//! length. See `sp_testkit::fragments`.
+//! Every scanner of text is linear: a short fragment, repeated, costs no more than other text of
+//! its length. See `sp_testkit::fragments`.
 
 use std::hint::black_box;
 

@@ -1,4 +1,5 @@
-//! Context packs of any bytes are judged without a panic, and what is written is read again as it was.
+//! Context packs of any bytes are judged without a panic, and what is written is read again as it
+//! was.
 #![allow(clippy::unwrap_used, reason = "a test ends at the first surprise")]
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,4 +1,5 @@
-//! Known answers for both forms of the transport envelope, counted by another program (Python's `hmac`).
+//! Known answers for both forms of the transport envelope, counted by another program (Python's
+//! `hmac`).
 #![allow(clippy::unwrap_used, reason = "a test arranges its envelopes with the plain calls")]
 
 use std::collections::BTreeMap;

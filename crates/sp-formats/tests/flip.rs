@@ -1,4 +1,5 @@
-//! Every byte of a signed package is flipped: it is refused, or the byte is shown to be outside of what is covered.
+//! Every byte of a signed package is flipped: it is refused, or the byte is shown to be outside of
+//! what is covered.
 #![allow(clippy::unwrap_used, reason = "a test arranges its packages with the plain calls")]
 
 use std::collections::BTreeSet;
@@ -7,7 +8,8 @@ use sp_formats::json::{JsonDocument, JsonNumberFormat, canonicalize};
 use sp_formats::package::{Package, PackageReadResult, SignatureCoverage, read};
 use sp_tree::{Digest, Limits, PrivateKey};
 
-/// A small package with white space, escapes and numbers, signed with the key of the interop vector.
+/// A small package with white space, escapes and numbers, signed with the key of the interop
+/// vector.
 fn package(whole: bool) -> String {
     let content = r#"{"context_graph":{"format":"ctxpkg-graph-v2","nodes":[{"id":"n\u0031","type":"fact","content":"a b","activation":1.0}],"edges":[]}}"#;
     let hash = Digest::of(content.as_bytes()).hex();
@@ -79,7 +81,8 @@ fn se_11_pk_12_no_byte_of_a_signed_package_can_be_flipped_unless_it_says_nothing
         };
         assert_eq!(content(&flipped), content(&good), "{what}: the content is another");
         if flipped.signer.is_none_or(|signer| signer.coverage == SignatureCoverage::Content) {
-            // The name of a member of the signature: without it, the package is signed less well, and trust refuses it.
+            // The name of a member of the signature: without it, the package is signed less well,
+            // and trust refuses it.
             let word = text[..at].rsplit('"').next().unwrap().to_owned()
                 + text[at..].split('"').next().unwrap();
             assert!(["signature", "manifest_value"].contains(&word.as_str()), "{what}: {word}");

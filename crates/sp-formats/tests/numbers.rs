@@ -1,4 +1,5 @@
-//! Numbers that are read and written again: the nearest `f64`, in its shortest text. Signatures depend on it.
+//! Numbers that are read and written again: the nearest `f64`, in its shortest text. Signatures
+//! depend on it.
 #![expect(clippy::unwrap_used, reason = "a test ends at the first surprise")]
 
 use std::path::Path;
@@ -8,7 +9,8 @@ use sp_formats::package::{SignatureCoverage, read};
 use sp_formats::yaml;
 use sp_tree::{Digest, Limits, PrivateKey};
 
-/// The sample values of RFC 8785, appendix B, that are finite: the bits of a number, and how ECMAScript writes it.
+/// The sample values of RFC 8785, appendix B, that are finite: the bits of a number, and how
+/// ECMAScript writes it.
 const RFC_8785: [(u64, &str); 24] = [
     (0x0000_0000_0000_0000, "0"),
     (0x8000_0000_0000_0000, "0"),
@@ -36,7 +38,8 @@ const RFC_8785: [(u64, &str); 24] = [
     (0x4314_3ff3_c1cb_0959, "1424953923781206.2"),
 ];
 
-/// Further numbers whose text is easily misread: long fractions, ties, and the limits of the format.
+/// Further numbers whose text is easily misread: long fractions, ties, and the limits of the
+/// format.
 const DIFFICULT: [&str; 12] = [
     "0.22805621850967914",
     "0.2425281724644782",
@@ -52,8 +55,8 @@ const DIFFICULT: [&str; 12] = [
     "179769313486231570000.5",
 ];
 
-/// The shortest digits of a number, and the power of ten that the first of them has. Of two that are equally near to
-/// the number, it is the even one, as ECMAScript and RFC 8785 ask for.
+/// The shortest digits of a number, and the power of ten that the first of them has. Of two that
+/// are equally near to the number, it is the even one, as ECMAScript and RFC 8785 ask for.
 fn shortest(number: f64) -> (String, i32) {
     let parts = |text: String| {
         let (mantissa, exponent) = text.split_once('e').unwrap();

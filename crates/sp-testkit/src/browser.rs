@@ -1,4 +1,4 @@
-//! A real browser without a window, for pages that are tested as a reader sees them.
+//! A real headless browser, to test pages as a reader sees them.
 
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -6,22 +6,22 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 
-/// Names under which a browser may be found on the `PATH`.
+/// Names of browsers to look for on the `PATH`.
 const NAMES: &[&str] =
     &["chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome"];
 
-/// A browser that shows one page, and ends with this value.
+/// A browser that shows one page. It ends when this is dropped.
 pub struct Browser {
     child: Child,
     _profile: TempDir,
 }
 
 impl Browser {
-    /// Opens a page of a server on loopback; no other machine can be reached.
+    /// Opens a page of a server on loopback. No other machine can be reached.
     ///
     /// # Panics
     ///
-    /// Where there is no browser: `./test` installs one.
+    /// If there is no browser. `./test` installs one.
     pub fn open(url: &str) -> Self {
         let profile = profile();
         let mut command = Command::new(program());
@@ -32,11 +32,11 @@ impl Browser {
         Self { child, _profile: profile }
     }
 
-    /// Starts one that is led from outside, over its standard input and output.
+    /// Starts a browser that is controlled over its standard input and output.
     pub(crate) fn led() -> Self {
         let profile = profile();
         let mut command = Command::new("sh");
-        // A browser is led over the files 3 and 4, which no safe call can hand on.
+        // A browser is controlled over file descriptors 3 and 4, which no safe call can pass on.
         command.args(["-c", "exec \"$0\" \"$@\" 3<&0 4>&1 </dev/null >/dev/null"]).arg(program());
         command.args(arguments(&profile)).arg("--remote-debugging-pipe");
         command.env("HOME", profile.path());
@@ -45,12 +45,12 @@ impl Browser {
         Self { child, _profile: profile }
     }
 
-    /// What is said to it, and what it says.
+    /// Returns the pipes to and from the browser.
     pub(crate) fn pipes(&mut self) -> (ChildStdin, ChildStdout) {
         (self.child.stdin.take().expect("its input"), self.child.stdout.take().expect("its output"))
     }
 
-    /// Whether it has ended by itself.
+    /// Returns whether it has ended by itself.
     pub fn is_gone(&mut self) -> bool {
         matches!(self.child.try_wait(), Ok(Some(_)))
     }
@@ -58,7 +58,7 @@ impl Browser {
 
 impl Drop for Browser {
     fn drop(&mut self) {
-        // It is asked first: then it ends its own children too.
+        // Ask it to close first, so that it ends its child processes too.
         if let Some(id) =
             i32::try_from(self.child.id()).ok().and_then(rustix::process::Pid::from_raw)
         {
@@ -79,7 +79,7 @@ fn profile() -> TempDir {
     tempfile::Builder::new().prefix("sp-browser-").tempdir().expect("a temporary directory")
 }
 
-/// No window, nothing in the background, no other machine than this one.
+/// No window, no background activity, no other machine.
 fn arguments(profile: &TempDir) -> Vec<String> {
     let fixed = [
         "--headless",
@@ -99,7 +99,7 @@ fn arguments(profile: &TempDir) -> Vec<String> {
     fixed.into_iter().map(str::to_owned).chain([own]).collect()
 }
 
-/// The browser of `SP_TEST_BROWSER`, or the first that is on the `PATH`.
+/// Returns the browser of `SP_TEST_BROWSER`, or the first one on the `PATH`.
 fn program() -> PathBuf {
     if let Some(named) = std::env::var_os("SP_TEST_BROWSER") {
         return named.into();

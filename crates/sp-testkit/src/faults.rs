@@ -1,9 +1,9 @@
-//! A command that is struck at every one of its mutating file-system calls.
+//! Fault injection at every mutating file-system call of a command.
 //!
-//! A [`FaultSweep`] runs the command once to learn what it makes of the world and how many calls that
-//! takes. Then, for each call, it starts from the same world again, kills `sp` there or makes the call
-//! fail, and looks at three things: no file is torn, the message fits what is on disk, and after the
-//! next command everything is as before or as after, bytes and modes, with nothing left over anywhere.
+//! A [`FaultSweep`] runs the command once to record its result and the number of its calls. Then,
+//! for each call, it starts from the same world again, kills `sp` there or makes the call fail, and
+//! checks three things: no file is torn, the message matches what is on disk, and after the next
+//! command everything is as before or as after, bytes and modes, with nothing left over.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
@@ -13,22 +13,22 @@ use tempfile::TempDir;
 
 use crate::{Entry, Run, World, files};
 
-/// No space, an input/output error, no permission, and a read-only file system.
+/// ENOSPC, EIO, EACCES and EROFS.
 const ERRNOS: [i32; 4] = [28, 5, 13, 30];
 
-/// What stands at each path of a world, with its permission bits.
+/// The entries of a world, with their permission bits.
 pub type WorldState = BTreeMap<String, (u32, Entry)>;
 
 /// Replaces what differs from run to run in the state of a world.
 pub type Normalize = Box<dyn Fn(&World, &mut WorldState)>;
 
-/// A command, the directory of the world in which it runs, and the command that comes after it.
+/// A command, the directory it runs in, and the command that follows it.
 pub struct FaultScenario {
     /// The world before the command.
     pub world: World,
     /// Where both commands run.
     pub dir: &'static str,
-    /// The command that is struck.
+    /// The command with the fault.
     pub args: Vec<String>,
     /// A command that follows and changes nothing by itself.
     pub next: Vec<String>,
@@ -36,7 +36,7 @@ pub struct FaultScenario {
     pub normalize: Normalize,
 }
 
-/// A scenario whose two ends are known.
+/// A scenario whose states before and after are known.
 pub struct FaultSweep {
     scenario: FaultScenario,
     saved: TempDir,
@@ -46,13 +46,13 @@ pub struct FaultSweep {
 }
 
 impl FaultScenario {
-    /// A scenario in which nothing differs from run to run.
+    /// Creates a scenario in which nothing differs from run to run.
     pub fn new(world: World, dir: &'static str, args: &[&str], next: &[&str]) -> Self {
         let owned = |args: &[&str]| args.iter().map(|arg| (*arg).to_owned()).collect();
         Self { world, dir, args: owned(args), next: owned(next), normalize: Box::new(|_, _| {}) }
     }
 
-    /// Runs the command once, unharmed.
+    /// Runs the command once, without a fault.
     #[track_caller]
     pub fn sweep(self) -> FaultSweep {
         let beside = self.world.root().parent().map(Into::into).unwrap_or_else(std::env::temp_dir);
@@ -76,7 +76,7 @@ impl FaultScenario {
         self.world.run(command)
     }
 
-    /// Everything in the world but what `sp` remembers for itself.
+    /// Returns everything in the world except the internal files of `sp`.
     fn state(&self) -> WorldState {
         let root = self.world.root();
         let mut state: WorldState = files(&root)
@@ -101,12 +101,12 @@ impl FaultScenario {
     }
 }
 
-/// What a run that was struck claims, and what must therefore be on disk.
+/// What a run with a fault reports, and therefore what must be on disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Claim {
     /// Everything is as before.
     Unchanged,
-    /// Everything is as after, but for what is left to clean up.
+    /// Everything is as after, except for what is left to clean up.
     Made,
     /// The next command reverts it.
     Unfinished,
@@ -115,13 +115,13 @@ enum Claim {
 }
 
 impl FaultSweep {
-    /// The world as the command left it, until the first strike.
+    /// The world as the command left it, before the first fault.
     pub fn world(&self) -> &World {
         &self.scenario.world
     }
 
-    /// Kills the command before each of its calls, then makes each call fail with each error number, alone and
-    /// with all calls after it.
+    /// Kills the command before each of its calls, then makes each call fail with each error
+    /// number, alone and with all later calls.
     #[track_caller]
     pub fn strike_everywhere(&self) {
         let (mut old, mut new) = (0, 0);
@@ -144,7 +144,7 @@ impl FaultSweep {
         );
     }
 
-    /// Strikes one call. True if the world is as before then.
+    /// Injects one fault. Returns whether the world is as before.
     #[track_caller]
     fn strike(&self, fault: &str, call: usize) -> bool {
         let scenario = &self.scenario;
@@ -176,17 +176,17 @@ impl FaultSweep {
         is_old
     }
 
-    /// What the run says, which must fit what is on disk.
+    /// Returns what the run reports, which must match what is on disk.
     #[track_caller]
     fn claim(&self, fault: &str, run: &Run, what: &str) -> Claim {
         let mut now = self.scenario.state();
         let started = in_flight(&now);
-        // A cache that could not be written is no change.
+        // A cache that could not be written is not a change.
         let is_at_rest = started
             .iter()
             .all(|name| name.starts_with("home/.skillpack/") && name.ends_with(".tmp"));
         now.retain(|name, _| !started.contains(name));
-        // A directory may be there before the file for which it is made, and after the one that it held.
+        // A directory may exist before the file it is created for, and after the file it contained.
         let expected = |name: &String| [&self.before, &self.after].map(|end| end.get(name));
         let is_torn =
             |(name, entry): &(&String, &(u32, Entry))| !expected(name).contains(&Some(entry));
@@ -199,7 +199,7 @@ impl FaultSweep {
                 return Claim::None;
             }
             Some(0) => {
-                // Only what is remembered to save time may fail without a word.
+                // Only caches may fail silently.
                 assert!(
                     is_at_rest && now == self.after,
                     "{what}\n{started:?}\n{}",
@@ -224,7 +224,7 @@ impl FaultSweep {
                 Claim::Unchanged
             }
             (false, true, false) => {
-                // Directories that are to go if they are empty go last.
+                // Directories that are removed when they are empty are removed last.
                 now.retain(|name, (_, entry)| {
                     *entry != Entry::Dir || self.after.contains_key(name)
                 });
@@ -268,7 +268,7 @@ impl FaultSweep {
     }
 }
 
-/// What belongs to a transaction that has not ended.
+/// Returns the paths that belong to an unfinished transaction.
 fn in_flight(state: &WorldState) -> Vec<String> {
     let is_part =
         |segment: &str| segment.starts_with(".skillpack-") || segment.ends_with(".sp-new");

@@ -1,4 +1,4 @@
-//! A directory as a value, to be compared byte for byte.
+//! A directory as a value, for comparison byte by byte.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -7,14 +7,13 @@ use std::path::Path;
 
 use sha2::{Digest, Sha256};
 
-/// What stands at a path.
+/// A directory entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Entry {
-    /// A directory.
     Dir,
-    /// A file: its text (or, if it is no text or long, a digest) and whether it may be executed.
+    /// The text (or a digest, if it is binary or long), and whether it is executable.
     File(String, bool),
-    /// A link and its target.
+    /// The target of a link.
     Link(String),
     /// A FIFO, socket or device.
     Special,
@@ -23,7 +22,7 @@ pub enum Entry {
 /// Everything below a directory, by path.
 pub type Files = BTreeMap<String, Entry>;
 
-/// Reads everything below `root`; a directory that does not exist is empty.
+/// Reads everything below `root`. A directory that does not exist is empty.
 pub fn files(root: &Path) -> Files {
     let mut found = Files::new();
     visit(root, "", &mut found);
@@ -60,7 +59,7 @@ fn content(bytes: &[u8]) -> String {
     }
 }
 
-/// The hash of bytes: `sha256:…`.
+/// Returns the hash of bytes: `sha256:…`.
 pub fn sha256(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().fold("sha256:".into(), |mut text, byte| {
         let _ = write!(text, "{byte:02x}");

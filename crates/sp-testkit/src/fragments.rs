@@ -1,18 +1,17 @@
-//! Texts that a scanner with a quadratic step does not get through.
+//! Texts that take a scanner with a quadratic step too long.
 //!
 //! Each text is a short fragment, repeated to a million bytes. A scan that looks at the rest of the
-//! text from each position takes hours for it, and a linear one a fraction of a second, so nothing
-//! measures time: a scan that is not linear never ends, and the test runner says so.
+//! text from each position takes hours, and a linear one a fraction of a second. So nothing
+//! measures time: a scan that is not linear does not end, and the test runner reports it.
 
 use proptest::prelude::*;
 
-/// The length of each text.
 pub const BYTES: usize = 1_000_000;
 
 /// Fragments that once took quadratic time.
 const NAMED: &[&str] = &["a=>", "lambda:", "<http://", "0", "a", "&#", "&a", "a\n", "[[a"];
 
-/// What scanners look for: fragments are made of a few of these.
+/// What scanners look for. Generated fragments combine a few of these.
 const PARTS: &[&str] = &[
     "a",
     "A",
@@ -114,7 +113,7 @@ fn fragments() -> impl Strategy<Value = String> {
     proptest::collection::vec(prop::sample::select(PARTS), 1..=4).prop_map(|parts| parts.concat())
 }
 
-/// A fragment, repeated.
+/// Returns a repeated fragment.
 pub fn repeated(fragment: &str) -> String {
     fragment.repeat(BYTES.div_ceil(fragment.len()))
 }

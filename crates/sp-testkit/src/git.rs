@@ -3,18 +3,17 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// A repository with a working tree.
 pub struct Repo {
     path: PathBuf,
 }
 
 impl Repo {
-    /// Makes a repository with the branch `main` and no commit.
+    /// Creates a repository with the branch `main` and no commit.
     pub fn new(path: PathBuf) -> Self {
         Self::with(path, &[])
     }
 
-    /// Makes a repository with further arguments to `git init`.
+    /// Creates a repository with additional arguments to `git init`.
     pub fn with(path: PathBuf, args: &[&str]) -> Self {
         std::fs::create_dir_all(&path).expect("a directory");
         let repo = Self { path };
@@ -26,17 +25,16 @@ impl Repo {
         repo
     }
 
-    /// Where it is.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// A `file://` URL of it.
+    /// Returns the `file://` URL.
     pub fn url(&self) -> String {
         format!("file://{}", self.path.display())
     }
 
-    /// Writes a file of the working tree.
+    /// Writes a file in the working tree.
     pub fn write(&self, path: &str, text: impl AsRef<[u8]>) -> &Self {
         let path = self.path.join(path);
         std::fs::create_dir_all(path.parent().expect("a parent")).expect("a directory");
@@ -53,7 +51,7 @@ impl Repo {
         )
     }
 
-    /// Makes a link in the working tree.
+    /// Creates a link in the working tree.
     pub fn link(&self, path: &str, target: &str) -> &Self {
         let path = self.path.join(path);
         std::fs::create_dir_all(path.parent().expect("a parent")).expect("a directory");
@@ -68,12 +66,12 @@ impl Repo {
         self.head()
     }
 
-    /// The commit of HEAD.
+    /// Returns the commit of HEAD.
     pub fn head(&self) -> String {
         self.git(&["rev-parse", "HEAD"]).trim().into()
     }
 
-    /// Commits a tree made by hand from lines for `git mktree`, for what no working tree can hold.
+    /// Commits a tree made with `git mktree`, for entries that no working tree can contain.
     pub fn commit_tree(&self, lines: &[u8]) -> String {
         let tree = self.feed(&["mktree", "--missing"], lines);
         let commit = self.git(&["commit-tree", "-m", "made by hand", tree.trim()]);
@@ -81,12 +79,12 @@ impl Repo {
         commit.trim().into()
     }
 
-    /// Stores a blob and returns its id.
+    /// Stores a blob and returns its ID.
     pub fn blob(&self, bytes: &[u8]) -> String {
         self.feed(&["hash-object", "-w", "--stdin"], bytes).trim().into()
     }
 
-    /// Runs git in the repository and returns what it printed.
+    /// Runs git in the repository and returns its output.
     pub fn git(&self, args: &[&str]) -> String {
         self.feed(args, b"")
     }
@@ -112,7 +110,7 @@ impl Repo {
     }
 }
 
-/// `git` with no config but its own, and a stopped clock.
+/// Returns `git` without user configuration, and with a fixed clock.
 pub(crate) fn git_command(dir: &Path) -> Command {
     let mut command = Command::new("git");
     command.current_dir(dir).env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default());

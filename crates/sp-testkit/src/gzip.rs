@@ -1,9 +1,11 @@
-//! Small compressed streams that decompress to much.
+//! Small compressed streams that decompress to large ones.
 
-/// A gzip stream of at least `length` blanks: one blank, then copies of what precedes, 258 of them in 13 bits.
+/// Returns a gzip stream of at least `length` spaces: one space, then copies of 258 bytes, each in
+/// 13 bits.
 pub fn gzip_blanks(length: usize) -> Vec<u8> {
     const LONGEST: usize = 258;
-    // A last block with the fixed codes, a blank (code 80), and copies (code 285, distance 1); code 256 ends it.
+    // A final block with fixed codes: a space (code 80), copies (code 285, distance 1), and the end
+    // (code 256).
     let mut bits = String::from("1") + "10" + "01010000";
     bits.extend(std::iter::repeat_n("1100010100000", length.div_ceil(LONGEST)));
     bits += "0000000";

@@ -1,7 +1,7 @@
-//! What a test does with a program that hangs.
+//! Handling of programs that hang.
 //!
-//! No test asserts how long a program takes: a busy machine would fail it. A program that never
-//! ends is killed after [`HANG_TIMEOUT`], which only a defect reaches.
+//! No test asserts how long a program takes, because that would fail on a busy machine. A program
+//! that does not end is killed after [`HANG_TIMEOUT`], which only a bug reaches.
 
 use std::io;
 use std::process::{Child, Output};
@@ -10,12 +10,12 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-/// Far longer than anything in the tests takes, also on a busy machine.
+/// Far longer than anything in the tests takes, even on a busy machine.
 pub const HANG_TIMEOUT: Duration = Duration::from_secs(300);
 
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
-/// Waits for a program to end, and kills it if it hangs: then it has no exit code.
+/// Waits for a program to end, and kills it if it hangs. It then has no exit code.
 pub(crate) fn output_of(child: Child) -> io::Result<Output> {
     let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
     let (ended, waits) = mpsc::channel::<()>();
@@ -32,7 +32,7 @@ pub(crate) fn output_of(child: Child) -> io::Result<Output> {
     output
 }
 
-/// Asks again and again until there is an answer, at most for [`HANG_TIMEOUT`].
+/// Polls until there is a value, for at most [`HANG_TIMEOUT`].
 #[track_caller]
 pub fn eventually<T>(mut ask: impl FnMut() -> Option<T>) -> T {
     let start = Instant::now();

@@ -1,8 +1,8 @@
-//! A hermetic world for tests of `sp`: a temporary home, a cleared environment, a stopped
-//! clock, real git repositories and real servers of git and PostgreSQL on loopback.
+//! A hermetic world for tests of `sp`: a temporary home, a cleared environment, a fixed clock, real
+//! git repositories, and real git and PostgreSQL servers on loopback.
 //!
-//! What a test of the command line compares is a [`Run`]: exit code, stdout and stderr
-//! together, with the parts that differ from run to run replaced.
+//! Tests of the command line compare a [`Run`]: exit code, stdout and stderr together, with the
+//! parts that differ from run to run replaced.
 
 mod browser;
 mod faults;
@@ -53,13 +53,13 @@ pub use web::{Answer, WebServer};
 pub use world::World;
 pub use zip::zip;
 
-/// A new world that runs the `sp` of the package under test.
+/// Creates a world that runs the `sp` of the package under test.
 #[macro_export]
 macro_rules! world {
     () => {
         $crate::World::new(env!("CARGO_BIN_EXE_sp"))
     };
-    // On a file system in memory, for tests with so many runs that waiting for a disk would take most of the time.
+    // On an in-memory file system, for tests with so many runs that the disk would dominate.
     (in memory) => {
         $crate::World::in_memory(env!("CARGO_BIN_EXE_sp"))
     };

@@ -1,4 +1,4 @@
-//! Clients of MCP: one that asks over HTTP, and one that speaks with a child over its stdin and stdout.
+//! MCP clients: one over HTTP, and one over the stdin and stdout of a child process.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
@@ -9,14 +9,14 @@ use serde_json::{Map, Value, json};
 
 use crate::registry::{HttpAnswer, send};
 
-/// The revision in which every request stands alone.
+/// The revision in which requests are stateless.
 const STATELESS: &str = "2026-07-28";
 /// How long a test waits for a message.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// How long a test waits for a child to exit. It is only reached by a child that hangs.
+/// How long a test waits for a child to exit. Only a child that hangs reaches it.
 const EXIT_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// A request without a handshake: what a handshake would tell stands in its `_meta`.
+/// Returns a request without a handshake: its `_meta` contains what the handshake would negotiate.
 pub(crate) fn stateless(id: u64, method: &str, params: Value) -> Value {
     let mut params = object(params);
     let meta = params.entry("_meta").or_insert_with(|| json!({}));
@@ -26,11 +26,12 @@ pub(crate) fn stateless(id: u64, method: &str, params: Value) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
 }
 
-/// What stands over every body.
+/// Headers of every request with a body.
 pub(crate) const USUAL: [(&str, &str); 2] =
     [("content-type", "application/json"), ("accept", "application/json, text/event-stream")];
 
-/// What stands over a request of 2026-07-28: what it asks for, so that nobody has to open it.
+/// Headers of a 2026-07-28 request. They repeat the method and name, so that proxies need not
+/// parse the body.
 pub(crate) fn headers_of(message: &Value) -> Vec<(&str, &str)> {
     let method = message["method"].as_str().unwrap_or_default();
     let named = match method {
@@ -53,25 +54,25 @@ fn object(params: Value) -> Map<String, Value> {
     }
 }
 
-/// What a handshake asks for.
+/// Returns the parameters of a handshake.
 fn introduction(revision: &str) -> Value {
     json!({
         "protocolVersion": revision, "capabilities": {}, "clientInfo": {"name": "sp-testkit", "version": "1"}
     })
 }
 
-/// What a request got; a test that expects no error ends at one.
+/// Returns the result of a response. Panics if it is an error.
 fn result_of(answer: &Value, asked: &str) -> Value {
     answer.get("result").cloned().unwrap_or_else(|| panic!("{asked}: {answer}"))
 }
 
-/// What a tool gave; a test that expects no error ends at one.
+/// Returns the structured content of a tool result. Panics if it is an error.
 fn given(result: &Value, tool: &str) -> Value {
     assert_ne!(result["isError"], true, "{tool}: {result}");
     result["structuredContent"].clone()
 }
 
-/// Asks over HTTP. No connection is kept, and every request stands alone.
+/// An MCP client over HTTP that opens a connection per request.
 #[derive(Debug, Clone)]
 pub struct Mcp {
     address: String,
@@ -79,17 +80,17 @@ pub struct Mcp {
 }
 
 impl Mcp {
-    /// A client of whoever listens at an address such as `127.0.0.1:7878`, with or without a token.
+    /// Creates a client of the server at an address such as `127.0.0.1:7878`.
     pub fn at(address: &str, token: Option<&str>) -> Self {
         Self { address: address.into(), token: token.map(Into::into) }
     }
 
-    /// Sends a body as it is, with more headers.
+    /// Sends a body as it is, with additional headers.
     pub fn post(&self, headers: &[(&str, &str)], body: &[u8]) -> HttpAnswer {
         self.ask("POST /mcp", headers, body)
     }
 
-    /// Asks for something else than `POST`.
+    /// Sends a request with a method other than `POST`.
     pub fn ask(&self, request: &str, headers: &[(&str, &str)], body: &[u8]) -> HttpAnswer {
         let bearer = self.token.as_ref().map(|token| format!("Bearer {token}"));
         let authorization = bearer.as_deref().map(|bearer| ("authorization", bearer));
@@ -99,45 +100,45 @@ impl Mcp {
         send(&self.address, request, &headers, body).unwrap_or_else(gone)
     }
 
-    /// Makes a request of 2026-07-28.
+    /// Sends a 2026-07-28 request.
     pub fn send(&self, method: &str, params: Value) -> HttpAnswer {
         let message = stateless(1, method, params);
         self.post(&headers_of(&message), message.to_string().as_bytes())
     }
 
-    /// The same; what is answered, without the messages before it.
+    /// Sends a 2026-07-28 request. Returns the response without the messages before it.
     pub fn answer(&self, method: &str, params: Value) -> Value {
         let answer = self.send(method, params);
         messages(&answer).pop().unwrap_or_else(|| panic!("{method}: {answer:?}"))
     }
 
-    /// What a request gets that is to succeed.
+    /// Returns the result of a request that must succeed.
     pub fn result(&self, method: &str, params: Value) -> Value {
         result_of(&self.answer(method, params), method)
     }
 
-    /// The code of the error that a request gets.
+    /// Returns the error code of a request that must fail.
     pub fn error(&self, method: &str, params: Value) -> i64 {
         let answer = self.answer(method, params);
         answer["error"]["code"].as_i64().unwrap_or_else(|| panic!("{method}: {answer}"))
     }
 
-    /// Calls a tool; what it gives may be an error in words.
+    /// Calls a tool. The result can be an error message.
     pub fn try_call(&self, tool: &str, arguments: Value) -> Value {
         self.result("tools/call", json!({"name": tool, "arguments": arguments}))
     }
 
-    /// Calls a tool that is to succeed: what it gives as structured content.
+    /// Calls a tool that must succeed. Returns its structured content.
     pub fn call(&self, tool: &str, arguments: Value) -> Value {
         given(&self.try_call(tool, arguments), tool)
     }
 
-    /// Introduces itself as a client of an older revision does.
+    /// Performs the handshake of an older revision.
     pub fn initialize(&self, revision: &str) -> HttpAnswer {
         self.legacy(revision, "initialize", introduction(revision))
     }
 
-    /// Makes a request of an older revision.
+    /// Sends a request of an older revision.
     pub fn legacy(&self, revision: &str, method: &str, params: Value) -> HttpAnswer {
         let message =
             json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": object(params)});
@@ -145,7 +146,7 @@ impl Mcp {
     }
 }
 
-/// The messages of an answer: one as JSON, or several as events.
+/// Returns the messages of a response: one as JSON, or several as events.
 pub fn messages(answer: &HttpAnswer) -> Vec<Value> {
     match answer.header("content-type") {
         Some(kind) if kind.starts_with("text/event-stream") => {
@@ -157,7 +158,7 @@ pub fn messages(answer: &HttpAnswer) -> Vec<Value> {
     }
 }
 
-/// The bytes of what a resource holds, whichever way they come.
+/// Returns the content of a resource, whether it is text or Base64.
 #[expect(clippy::expect_used, reason = "a test ends at the first surprise")]
 pub fn bytes_of(contents: &Value) -> Vec<u8> {
     match contents["text"].as_str() {
@@ -166,7 +167,7 @@ pub fn bytes_of(contents: &Value) -> Vec<u8> {
     }
 }
 
-/// Base64 as servers write it, read without their help.
+/// Decodes Base64, independently of the code under test.
 #[expect(clippy::expect_used, reason = "a test ends at the first surprise")]
 pub fn from_base64(text: &str) -> Vec<u8> {
     const LETTERS: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -182,19 +183,19 @@ pub fn from_base64(text: &str) -> Vec<u8> {
     bytes
 }
 
-/// A child that speaks MCP over its stdin and stdout. It ends when this is dropped.
+/// A child process that speaks MCP over stdin and stdout. It is killed when this is dropped.
 pub struct McpChild {
     child: Child,
     input: Option<ChildStdin>,
     lines: Receiver<String>,
     is_introduced: bool,
     last_id: u64,
-    /// Messages that came while another one was waited for.
+    /// Messages that arrived while waiting for another one.
     aside: Vec<Value>,
 }
 
 impl McpChild {
-    /// Starts a command. What it writes to stderr goes where the command says.
+    /// Starts a command. Its stderr goes where the command says.
     #[expect(clippy::expect_used, reason = "a test ends at the first surprise")]
     pub fn start(mut command: Command) -> Self {
         let mut child =
@@ -212,7 +213,6 @@ impl McpChild {
         Self { child, input, lines, is_introduced: false, last_id: 0, aside: Vec::new() }
     }
 
-    /// The id of its process.
     pub fn id(&self) -> u32 {
         self.child.id()
     }
@@ -221,11 +221,11 @@ impl McpChild {
     #[expect(clippy::expect_used, reason = "a test ends at the first surprise")]
     pub fn write_line(&mut self, line: &str) {
         let input = self.input.as_mut().expect("an input that was not closed");
-        // A child that went away is noticed by whoever waits for its answer.
+        // If the child has ended, the caller notices when it waits for the response.
         let _ = input.write_all(format!("{line}\n").as_bytes()).and_then(|()| input.flush());
     }
 
-    /// The next line of what it writes; none if it ended. A test that waits too long ends.
+    /// Returns the next line, or `None` if the child ended. Panics after a timeout.
     pub fn read_line(&mut self) -> Option<String> {
         match self.read_line_within(PATIENCE) {
             Ok(line) => Some(line),
@@ -234,19 +234,19 @@ impl McpChild {
         }
     }
 
-    /// The same; an error if it ended, or if nothing comes in time.
+    /// Returns the next line, or an error if the child ended or after a timeout.
     pub fn read_line_within(&mut self, time: Duration) -> Result<String, RecvTimeoutError> {
         self.lines.recv_timeout(time)
     }
 
-    /// The next message, which must be one; none if it ended.
+    /// Returns the next message, or `None` if the child ended. Panics if it is not valid.
     pub fn read(&mut self) -> Option<Value> {
         let line = self.read_line()?;
         Some(serde_json::from_str(&line).unwrap_or_else(|why| panic!("{why}: {line}")))
     }
 
-    /// Introduces itself as a client of an older revision does; what the server says of itself. From then on
-    /// requests are made as that revision makes them.
+    /// Performs the handshake of an older revision, and returns the server's reply. Later requests
+    /// use that revision.
     pub fn initialize(&mut self, revision: &str) -> Value {
         self.is_introduced = true;
         let told = self.result("initialize", introduction(revision));
@@ -254,7 +254,7 @@ impl McpChild {
         told
     }
 
-    /// Makes a request, and does not wait; its id.
+    /// Sends a request without waiting. Returns its ID.
     pub fn send(&mut self, method: &str, params: Value) -> u64 {
         self.last_id += 1;
         let message = match self.is_introduced {
@@ -267,13 +267,13 @@ impl McpChild {
         self.last_id
     }
 
-    /// Tells something that is not answered.
+    /// Sends a notification.
     pub fn notify(&mut self, method: &str, params: Value) {
         let message = json!({"jsonrpc": "2.0", "method": method, "params": object(params)});
         self.write_line(&message.to_string());
     }
 
-    /// The answer to a request. What comes before it is put aside.
+    /// Waits for the response to a request. Messages that arrive before it are kept.
     pub fn wait_for(&mut self, id: u64) -> Value {
         if let Some(at) = self.aside.iter().position(|message| message["id"] == id) {
             return self.aside.remove(at);
@@ -288,51 +288,51 @@ impl McpChild {
         }
     }
 
-    /// Makes a request, and waits for what is answered.
+    /// Sends a request, and waits for the response.
     pub fn answer(&mut self, method: &str, params: Value) -> Value {
         let id = self.send(method, params);
         self.wait_for(id)
     }
 
-    /// What a request gets that is to succeed.
+    /// Returns the result of a request that must succeed.
     pub fn result(&mut self, method: &str, params: Value) -> Value {
         result_of(&self.answer(method, params), method)
     }
 
-    /// The code of the error that a request gets.
+    /// Returns the error code of a request that must fail.
     pub fn error(&mut self, method: &str, params: Value) -> i64 {
         let answer = self.answer(method, params);
         answer["error"]["code"].as_i64().unwrap_or_else(|| panic!("{method}: {answer}"))
     }
 
-    /// Calls a tool; what it gives may be an error in words.
+    /// Calls a tool. The result can be an error message.
     pub fn try_call(&mut self, tool: &str, arguments: Value) -> Value {
         self.result("tools/call", json!({"name": tool, "arguments": arguments}))
     }
 
-    /// Calls a tool that is to succeed: what it gives as structured content.
+    /// Calls a tool that must succeed. Returns its structured content.
     pub fn call(&mut self, tool: &str, arguments: Value) -> Value {
         given(&self.try_call(tool, arguments), tool)
     }
 
-    /// Messages that came while others were waited for, such as notifications.
+    /// Returns messages that arrived while waiting for others, such as notifications.
     pub fn aside(&mut self) -> Vec<Value> {
         std::mem::take(&mut self.aside)
     }
 
-    /// Closes its input, and waits until it ends; what it still wrote is left to be read.
+    /// Closes stdin, and waits until the child ends. Its remaining output can still be read.
     pub fn hang_up(&mut self) -> ExitStatus {
         drop(self.input.take());
         self.wait_for_exit()
     }
 
-    /// Waits until it ends by itself.
+    /// Waits until the child ends by itself.
     pub fn wait_for_exit(&mut self) -> ExitStatus {
         wait_for_exit(&mut self.child)
     }
 }
 
-/// Waits until a child ends by itself. A test whose child does not end is stopped.
+/// Waits until a child ends by itself. Panics if it does not.
 #[expect(clippy::expect_used, reason = "a test ends at the first surprise")]
 pub fn wait_for_exit(child: &mut Child) -> ExitStatus {
     let start = Instant::now();

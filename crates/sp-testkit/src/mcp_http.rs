@@ -1,4 +1,5 @@
-//! A server of MCP over HTTP as a process of its own, clients that keep their connection, and crowds of them.
+//! An MCP server over HTTP as a separate process, clients that keep their connection, and load from
+//! many of them.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -11,13 +12,12 @@ use crate::files::sha256;
 use crate::mcp::{Mcp, USUAL, bytes_of, headers_of, messages, stateless};
 use crate::registry::HttpAnswer;
 
-/// How long a client waits for an answer.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A server over HTTP. It ends when this is dropped.
+/// An MCP server over HTTP. It is killed when this is dropped.
 pub struct McpServing {
     child: Child,
-    /// Where it listens: `127.0.0.1:…`.
+    /// The address it listens on: `127.0.0.1:…`.
     pub address: String,
 }
 
@@ -34,22 +34,22 @@ impl McpServing {
         Self { child, address }
     }
 
-    /// A client that keeps no connection, with or without a token.
+    /// Returns a client that opens a connection per request, with or without a token.
     pub fn client(&self, token: Option<&str>) -> Mcp {
         Mcp::at(&self.address, token)
     }
 
-    /// The memory that it holds now, in kB.
+    /// Returns its resident memory in kB.
     pub fn memory(&self) -> u64 {
         self.status("VmRSS:")
     }
 
-    /// The threads that it has now.
+    /// Returns its number of threads.
     pub fn threads(&self) -> u64 {
         self.status("Threads:")
     }
 
-    /// The files and connections that it has open now.
+    /// Returns its number of open files and connections.
     #[expect(clippy::expect_used, reason = "a test ends at the first surprise")]
     pub fn descriptors(&self) -> usize {
         std::fs::read_dir(format!("/proc/{}/fd", self.child.id()))
@@ -57,7 +57,7 @@ impl McpServing {
             .count()
     }
 
-    /// Waits until it has no more open than so many; what it has open then, or when patience ends.
+    /// Waits until at most this many files are open, or until a timeout. Returns the number then.
     pub fn descriptors_down_to(&self, most: usize) -> usize {
         let start = Instant::now();
         loop {
@@ -86,7 +86,7 @@ impl Drop for McpServing {
     }
 }
 
-/// A client that asks over one connection, again and again.
+/// A client that sends all requests over one connection.
 pub struct McpConnection {
     stream: BufReader<TcpStream>,
     address: String,
@@ -94,7 +94,6 @@ pub struct McpConnection {
 }
 
 impl McpConnection {
-    /// Connects.
     pub fn open(address: &str) -> io::Result<Self> {
         let stream = TcpStream::connect(address)?;
         stream.set_nodelay(true)?;
@@ -102,7 +101,7 @@ impl McpConnection {
         Ok(Self { stream: BufReader::new(stream), address: address.into(), last_id: 0 })
     }
 
-    /// Makes a request of 2026-07-28: what it gets, or what went wrong in words.
+    /// Sends a request of revision 2026-07-28. Returns the result, or what went wrong.
     pub fn result(&mut self, method: &str, params: Value) -> Result<Value, String> {
         let request = self.request(method, params);
         let answer = self.exchange(&request).map_err(|why| format!("{method}: {why}"))?;
@@ -114,7 +113,7 @@ impl McpConnection {
         message.get("result").cloned().ok_or_else(wrong)
     }
 
-    /// Writes the beginning of a request, reads the beginning of what is answered, and hangs up.
+    /// Writes a part of a request, reads the start of the response, and disconnects.
     pub fn hang_up(mut self, method: &str, params: Value, cut: Cut) -> io::Result<()> {
         let request = self.request(method, params);
         match cut {
@@ -179,29 +178,29 @@ impl McpConnection {
     }
 }
 
-/// Where a client hangs up.
+/// Where a client disconnects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cut {
-    /// When so many of a hundred parts of the request are written.
+    /// After this percentage of the request.
     Asking(usize),
-    /// When the request is written.
+    /// After the request.
     Waiting,
-    /// When the answer begins.
+    /// After the first bytes of the response.
     Reading,
 }
 
-/// What many clients got that asked at once.
+/// The results of many concurrent clients.
 #[derive(Debug, Default)]
 pub struct Crowd {
-    /// How long each answer took, the shortest first.
+    /// The response times, sorted.
     pub times: Vec<Duration>,
-    /// What was answered wrongly, or not at all.
+    /// Wrong or missing responses.
     pub wrong: Vec<String>,
 }
 
 impl Crowd {
-    /// So many clients ask for a while, each over its own connection: for pages, skills, files and tools in turn.
-    /// Every answer is held against the skills that there are.
+    /// Runs this many clients for a while, each over its own connection. They request pages,
+    /// skills, files and tools in turn, and compare every response with the actual skills.
     pub fn ask(address: &str, clients: usize, time: Duration) -> Self {
         let skills = match skills_at(address) {
             Ok(skills) => skills,
@@ -230,7 +229,7 @@ impl Crowd {
     }
 }
 
-/// The addresses of all skills, with the digest of each `SKILL.md`.
+/// Returns the URIs of all skills, with the digest of each `SKILL.md`.
 fn skills_at(address: &str) -> Result<Vec<(Value, Value)>, String> {
     let mut connection = McpConnection::open(address).map_err(|why| why.to_string())?;
     let (mut skills, mut params) = (Vec::new(), json!({}));
@@ -267,7 +266,7 @@ fn one_of_many(address: &str, skills: &[(Value, Value)], number: usize, end: Ins
             Ok((_, false)) => crowd.wrong.push(format!("not what it should be, in turn {turn}")),
             Err(why) => {
                 crowd.wrong.push(format!("{why}, after {:?}", start.elapsed()));
-                // What was left of an answer must not be taken for the next one.
+                // The rest of an aborted response must not be read as the next one.
                 match McpConnection::open(address) {
                     Ok(new) => connection = new,
                     Err(_) => break,
@@ -279,13 +278,13 @@ fn one_of_many(address: &str, skills: &[(Value, Value)], number: usize, end: Ins
     crowd
 }
 
-/// Asks for one of the things that agents ask for: how long that took, and whether the answer is right.
+/// Sends a typical request. Returns how long it took, and whether the response is right.
 fn ask_in_turn(
     connection: &mut McpConnection,
     skills: &[(Value, Value)],
     turn: usize,
 ) -> Result<(Duration, bool), String> {
-    // Far from one another, so that clients do not walk in step.
+    // Start far apart, so that clients do not run in lockstep.
     let (uri, digest) = &skills[turn * 7919 % skills.len()];
     let read_skill = json!({"name": "read_skill", "arguments": {"skill": uri}});
     let (method, params) = match turn % 5 {

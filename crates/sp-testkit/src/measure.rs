@@ -1,4 +1,4 @@
-//! How much memory a run takes, all processes counted that it starts.
+//! The memory of a run, including the processes it starts.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -8,21 +8,20 @@ use std::time::Duration;
 use crate::run::Run;
 use crate::world::World;
 
-/// How often the processes are listed. What the kernel keeps is the peak, so that no peak is missed between two looks,
-/// only what a process added just before its end.
+/// How often the processes are listed. The kernel records peaks, so only memory that a process
+/// allocates just before it ends can be missed.
 const SAMPLE_INTERVAL: Duration = Duration::from_millis(1);
 
-/// A run, and what it cost.
+/// A run, and its memory.
 #[derive(Debug)]
 pub struct Measured {
-    /// How it ended.
     pub run: Run,
-    /// The most memory that any one of its processes had, in bytes.
+    /// The peak memory of the largest process, in bytes.
     pub peak_bytes: u64,
 }
 
 impl World {
-    /// Runs a command to its end, and measures it and every process that it starts.
+    /// Runs a command to its end, and measures it and every process it starts.
     #[expect(clippy::expect_used, reason = "a test ends at the first surprise")]
     pub fn measure(&self, mut command: Command) -> Measured {
         let (stdout, stderr) = (self.path("measured.out"), self.path("measured.err"));
@@ -50,7 +49,7 @@ impl World {
     }
 }
 
-/// Notes the peak of a process and of its descendants.
+/// Records the peaks of a process and its descendants.
 fn sample(pid: u32, peaks: &mut BTreeMap<u32, u64>) {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));

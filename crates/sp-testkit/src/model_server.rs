@@ -1,4 +1,4 @@
-//! An OpenAI-compatible endpoint on loopback, whose model is as good or as bad as a test wants it.
+//! An OpenAI-compatible endpoint on loopback, whose model behaves as a test defines.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -12,48 +12,47 @@ use crate::gzip::gzip_blanks;
 /// How a [`ModelServer`] behaves.
 #[derive(Debug, Clone)]
 pub enum Model {
-    /// Chooses the first so many sentences of each place, and shortens the first that has a comma there.
+    /// Chooses the first sentences of each section, and shortens the first one with a comma.
     Honest(usize),
-    /// Chooses every sentence, and quotes what none of them says.
+    /// Chooses every sentence, but quotes text that none of them contains.
     Invents,
-    /// Chooses every sentence, and says it in other words.
+    /// Chooses every sentence, but paraphrases it.
     Paraphrases,
-    /// Chooses honestly, and adds places, sentences, ids, addresses and dates of its own.
+    /// Chooses honestly, but adds its own sections, sentences, IDs, URLs and dates.
     Injects,
-    /// Writes something that begins as JSON.
+    /// Writes truncated JSON.
     WrongJson,
-    /// Writes JSON in which nothing has the type that it should have.
+    /// Writes JSON in which every value has the wrong type.
     WrongTypes,
-    /// Writes this, whatever it is asked.
+    /// Writes this text.
     Says(String),
-    /// Answers with a page for a browser.
+    /// Responds with an HTML page.
     Html,
-    /// Answers with this status, and this as the provider's message.
+    /// Responds with this status and error message.
     Fails(u16, String),
-    /// Takes the request, and never answers.
+    /// Reads the request, and never responds.
     Slow,
-    /// Answers without an end.
+    /// Responds with an endless body.
     Endless,
-    /// Answers with so many bytes that are packed into few.
+    /// Responds with this many bytes, compressed to a few.
     Packed(usize),
-    /// Honest, but refuses with this status what has more than a model and messages in it.
+    /// Is honest, but rejects with this status a request with more than a model and messages.
     Picky(u16),
-    /// Stops in the middle of its answer, since it may not write more.
+    /// Stops in the middle of its response, because of a length limit.
     CutOff,
-    /// Sends whoever asks to another address.
+    /// Redirects to another address.
     Redirect(String),
-    /// Takes the request, and hangs up.
+    /// Reads the request, and closes the connection.
     HangsUp,
 }
 
-/// A request that a [`ModelServer`] got.
+/// A request to a [`ModelServer`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelRequest {
     /// Method and path.
     pub line: String,
-    /// What was given as `Authorization`.
+    /// The `Authorization` header.
     pub authorization: Option<String>,
-    /// The body.
     pub body: String,
 }
 
@@ -71,7 +70,6 @@ struct Shared {
 }
 
 impl ModelServer {
-    /// Starts it.
     pub fn start(model: Model) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let port = listener.local_addr().expect("an address").port();
@@ -87,24 +85,24 @@ impl ModelServer {
                     return;
                 }
                 let serving = Arc::clone(&serving);
-                // Who hangs up early is no concern of ours.
+                // A client that disconnects early is not an error.
                 std::thread::spawn(move || serving.answer(stream).ok());
             }
         });
         Self { port, shared, thread: Some(thread) }
     }
 
-    /// The address, up to `/v1`.
+    /// Returns the URL, up to `/v1`.
     pub fn url(&self) -> String {
         format!("http://127.0.0.1:{}/v1", self.port)
     }
 
-    /// Behaves otherwise from now on.
+    /// Changes the behavior for later requests.
     pub fn behave(&self, model: Model) {
         *locked(&self.shared.model) = model;
     }
 
-    /// Every request so far.
+    /// Returns every request so far.
     pub fn requests(&self) -> Vec<ModelRequest> {
         locked(&self.shared.requests).clone()
     }
@@ -184,7 +182,6 @@ impl Shared {
     }
 }
 
-/// A sentence of a request.
 struct Offered {
     place: String,
     span: String,
@@ -236,12 +233,12 @@ fn chosen(items: &[String], extra: &str) -> String {
     format!("{{{extra}\"chosen\":[{}]}}", items.join(","))
 }
 
-/// Answers as an endpoint does whose model wrote this.
+/// Responds with what the model wrote.
 fn says(stream: &TcpStream, content: &str) -> std::io::Result<()> {
     stops(stream, content, "stop")
 }
 
-/// The same, with the reason why the model stopped.
+/// Responds with what the model wrote, and the reason why it stopped.
 fn stops(stream: &TcpStream, content: &str, reason: &str) -> std::io::Result<()> {
     let body = format!(
         "{{\"id\":\"x\",\"object\":\"chat.completion\",\"choices\":[{{\"index\":0,\"finish_reason\":{},\
@@ -257,7 +254,7 @@ fn fails(stream: &TcpStream, status: u16, message: &str) -> std::io::Result<()> 
     respond(stream, &format!("{status} Failed"), "application/json", &body)
 }
 
-/// Sends at least so many blanks, packed with gzip.
+/// Sends at least this many spaces, compressed with gzip.
 fn packed(mut stream: &TcpStream, length: usize) -> std::io::Result<()> {
     stream.write_all(
         b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Encoding: gzip\r\nConnection: close\r\n\r\n",
@@ -295,7 +292,8 @@ fn read_request(stream: &TcpStream) -> std::io::Result<ModelRequest> {
     Ok(ModelRequest { line, authorization, body: String::from_utf8_lossy(&body).into_owned() })
 }
 
-/// The sentences that a request offers. The last `content` is what the user says, and is JSON itself.
+/// Returns the sentences that a request offers. The last `content` is the user's message, which is
+/// JSON itself.
 fn offered(body: &str) -> Vec<Offered> {
     let content =
         members(body).into_iter().rfind(|(key, _)| key == "content").unwrap_or_default().1;
@@ -314,8 +312,8 @@ fn offered(body: &str) -> Vec<Offered> {
     offered
 }
 
-/// Every member of every object in a JSON text whose value is a string or a number, in their order. The
-/// text is one that we wrote, so nothing is checked.
+/// Returns every string and number member of every object in a JSON text, in order. The text is our
+/// own, so it is not validated.
 fn members(json: &str) -> Vec<(String, String)> {
     let mut members = Vec::new();
     let (mut last, mut key) = (None, None);
@@ -351,7 +349,7 @@ fn members(json: &str) -> Vec<(String, String)> {
     members
 }
 
-/// The string that a text starts with, its escapes resolved, and how long it is there.
+/// Parses the string at the start of a text. Returns it unescaped, with its length in the text.
 fn string(json: &str) -> (String, usize) {
     let mut text = String::new();
     let mut chars = json.char_indices().skip(1);
@@ -376,7 +374,7 @@ fn string(json: &str) -> (String, usize) {
     (text, json.len())
 }
 
-/// A text as a string of JSON.
+/// Returns a text as a JSON string.
 fn quoted(text: &str) -> String {
     let mut json = String::from("\"");
     for c in text.chars() {

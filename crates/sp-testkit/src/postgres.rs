@@ -1,4 +1,5 @@
-//! A real PostgreSQL server on loopback. It ends with the process that started it, however that ends.
+//! A real PostgreSQL server on loopback. It ends with the process that started it, even if that is
+//! killed.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
@@ -7,13 +8,13 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{LazyLock, Mutex, PoisonError};
 
-/// It must be found nowhere but in the address.
+/// It must not appear anywhere but in the URL.
 const PASSWORD: &str = "correct-horse-battery";
 const SCRIPT: &str = include_str!("postgres.sh");
-/// The server refuses to run as root; one of these runs it then.
+/// The server refuses to run as root. It then runs as the first of these users that exists.
 const USERS: [&str; 2] = ["postgres", "nobody"];
 
-/// A server with a folder of its own.
+/// A server with its own data directory.
 pub struct Postgres {
     programs: PathBuf,
     port: u16,
@@ -22,7 +23,8 @@ pub struct Postgres {
     databases: AtomicU64,
 }
 
-/// The script that runs the server, and what it says. When our end of its input is closed, be it by our death, it ends.
+/// The script that runs the server, and its output. It ends when its stdin is closed, even by our
+/// death.
 struct Running {
     script: Child,
     said: BufReader<ChildStdout>,
@@ -42,29 +44,29 @@ impl Drop for Running {
     }
 }
 
-/// A database that nobody else uses.
+/// A database that no other test uses.
 pub struct PostgresDatabase<'a> {
     server: &'a Postgres,
     name: String,
 }
 
 impl Postgres {
-    /// The server of all tests of a binary, each of which has its own database.
+    /// Returns the server shared by all tests of a binary. Each test has its own database.
     pub fn shared() -> &'static Self {
         static SHARED: LazyLock<Postgres> = LazyLock::new(Postgres::start);
         &SHARED
     }
 
-    /// A new server.
+    /// Starts a new server.
     ///
     /// # Panics
     ///
-    /// Where there is no PostgreSQL: `./test` installs it.
+    /// If PostgreSQL is not installed. `./test` installs it.
     pub fn start() -> Self {
         let programs = programs();
         let made =
             rcgen::generate_simple_self_signed(vec!["localhost".into()]).expect("a certificate");
-        // Somebody else may take the port before the server does.
+        // Another process may take the port before the server does.
         for _ in 0..5 {
             let port = TcpListener::bind("127.0.0.1:0")
                 .and_then(|free| free.local_addr())
@@ -92,7 +94,7 @@ impl Postgres {
         panic!("PostgreSQL does not start");
     }
 
-    /// Stops it, which cuts every connection, and starts it again.
+    /// Restarts the server, which closes every connection.
     pub fn restart(&self) {
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         let input = running.script.stdin.as_mut().expect("its input");
@@ -100,17 +102,17 @@ impl Postgres {
         assert!(running.is_ready(), "PostgreSQL does not start again");
     }
 
-    /// The certificate that must be trusted, as PEM. It is for `localhost`.
+    /// Returns the certificate to trust, as PEM. It is for `localhost`.
     pub fn certificate(&self) -> &str {
         &self.certificate
     }
 
-    /// The password, which must be shown nowhere.
+    /// Returns the password, which must not be shown anywhere.
     pub fn password(&self) -> &'static str {
         PASSWORD
     }
 
-    /// A new database.
+    /// Creates a database.
     pub fn database(&self) -> PostgresDatabase<'_> {
         let name = format!("test{}", self.databases.fetch_add(1, Ordering::Relaxed));
         let made = self.client("createdb").arg(&name).status().expect("createdb");
@@ -129,19 +131,19 @@ impl Postgres {
 }
 
 impl PostgresDatabase<'_> {
-    /// Its address, with the password.
+    /// Returns the URL, with the password.
     pub fn address(&self) -> String {
         format!("postgres://sp:{PASSWORD}@localhost:{}/{}", self.server.port, self.name)
     }
 
-    /// All that stands in it, as text.
+    /// Dumps the content as text.
     pub fn dump(&self) -> Vec<u8> {
         let dumped = self.server.client("pg_dump").arg(&self.name).output().expect("pg_dump");
         assert!(dumped.status.success(), "{}", String::from_utf8_lossy(&dumped.stderr));
         dumped.stdout
     }
 
-    /// What a query gives, as text.
+    /// Returns the output of a query as text.
     pub fn query(&self, sql: &str) -> String {
         let asked = self
             .server
@@ -155,7 +157,7 @@ impl PostgresDatabase<'_> {
     }
 }
 
-/// A command that runs what follows without being root.
+/// Returns a command that runs its arguments as a user other than root.
 fn as_nobody() -> Command {
     if !rustix::process::getuid().is_root() {
         return Command::new("env");
@@ -168,7 +170,8 @@ fn as_nobody() -> Command {
     command
 }
 
-/// Where the programs of PostgreSQL are: the newest that Debian installed, or those on the `PATH`.
+/// Returns the directory of the PostgreSQL programs: the newest that Debian installed, or on the
+/// `PATH`.
 fn programs() -> PathBuf {
     let versions = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
     let mut found: Vec<(u32, PathBuf)> = versions

@@ -1,4 +1,4 @@
-//! Something that stands between a client and a server, and may change what is said.
+//! A proxy between a client and a server that can change responses.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -7,21 +7,19 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// An answer on its way.
+/// A response in transit.
 #[derive(Debug, Clone)]
 pub struct Passing {
-    /// The status.
     pub status: u16,
-    /// The headers, without the length.
+    /// The headers, without `Content-Length`.
     pub headers: Vec<(String, String)>,
-    /// The body.
     pub body: Vec<u8>,
-    /// How much of the body is passed on before it breaks off.
+    /// The number of bytes of the body after which the connection is closed.
     pub cut: Option<usize>,
 }
 
 impl Passing {
-    /// Gives a header another value.
+    /// Sets a header.
     pub fn set(&mut self, name: &str, value: &str) {
         self.headers.retain(|(known, _)| !known.eq_ignore_ascii_case(name));
         self.headers.push((name.into(), value.into()));
@@ -30,9 +28,9 @@ impl Passing {
 
 type Change = Box<dyn Fn(&str, &mut Passing) + Send + Sync>;
 
-/// A proxy before one server. It ends when this is dropped.
+/// A proxy for one server. It ends when this is dropped.
 pub struct Proxy {
-    /// Where it listens: `127.0.0.1:…`.
+    /// The address it listens on: `127.0.0.1:…`.
     pub address: String,
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
@@ -42,12 +40,12 @@ struct Shared {
     stop: AtomicBool,
     upstream: String,
     change: Mutex<Change>,
-    /// The heads of what was asked.
+    /// The heads of the requests.
     asked: Mutex<Vec<String>>,
 }
 
 impl Proxy {
-    /// Stands before a server, and changes nothing yet.
+    /// Starts a proxy that changes nothing yet.
     #[expect(clippy::expect_used, reason = "a test ends at the first surprise")]
     pub fn before(upstream: &str) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
@@ -71,12 +69,12 @@ impl Proxy {
         Self { address, shared, thread: Some(thread) }
     }
 
-    /// Changes answers from now on: the first line of the request, and the answer to it.
+    /// Changes later responses. The function gets the request line and the response.
     pub fn change(&self, change: impl Fn(&str, &mut Passing) + Send + Sync + 'static) {
         *self.shared.change.lock().unwrap_or_else(PoisonError::into_inner) = Box::new(change);
     }
 
-    /// The heads of everything that was asked so far, in lower case.
+    /// Returns the heads of all requests so far, in lower case.
     pub fn asked(&self) -> Vec<String> {
         self.shared.asked.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -100,7 +98,7 @@ impl Shared {
                 .strip_prefix("content-length:")
                 .and_then(|n| n.trim().parse().ok())
                 .unwrap_or(length);
-            // One request a connection: its end is the end of the answer.
+            // One request per connection, so that its end is the end of the response.
             if !lower.starts_with("connection:") {
                 head.push_str(&line);
             }
@@ -156,7 +154,7 @@ fn parse(answer: &[u8]) -> Option<Passing> {
 impl Drop for Proxy {
     fn drop(&mut self) {
         self.shared.stop.store(true, Ordering::SeqCst);
-        // Wakes the thread that waits for somebody.
+        // Wakes the thread that waits for a connection.
         let _ = TcpStream::connect(&self.address);
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();

@@ -1,4 +1,4 @@
-//! A registry that a test starts, speaks to over HTTP, kills and starts again.
+//! A registry that a test starts, calls over HTTP, kills and restarts.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -6,39 +6,37 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// A registry that runs as a process of its own. It ends when this is dropped.
+/// A registry in its own process. It is killed when this is dropped.
 pub struct Registry {
     child: Mutex<Child>,
-    /// Where it listens: `127.0.0.1:…`.
+    /// The address it listens on: `127.0.0.1:…`.
     pub address: String,
-    /// The admin's token, if it was the first start.
+    /// The admin token, on the first start.
     pub admin: Option<String>,
 }
 
-/// What a registry answers.
+/// An HTTP response.
 #[derive(Debug, Clone)]
 pub struct HttpAnswer {
-    /// The status.
     pub status: u16,
     /// The head, in lower case.
     pub head: String,
-    /// The body.
     pub body: Vec<u8>,
 }
 
 impl HttpAnswer {
-    /// The body as JSON.
+    /// Returns the body as JSON.
     #[expect(clippy::expect_used, reason = "a test ends at the first surprise")]
     pub fn json(&self) -> serde_json::Value {
         serde_json::from_slice(&self.body).expect("JSON")
     }
 
-    /// The body as text.
+    /// Returns the body as text.
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.body).into_owned()
     }
 
-    /// The value of a header.
+    /// Returns the value of a header.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.head
             .lines()
@@ -54,14 +52,14 @@ impl Registry {
         Self::start_telling(command)
     }
 
-    /// The same, with its log where the command says.
+    /// Starts a registry whose log goes where the command says.
     #[expect(clippy::expect_used, reason = "a test ends at the first surprise")]
     pub fn start_telling(mut command: Command) -> Self {
         let mut child = command.stdout(Stdio::piped()).spawn().expect("a registry");
         let mut line = String::new();
         let out = child.stdout.take().expect("its output");
         let mut reader = BufReader::new(out);
-        // JSON over several lines ends with a brace alone.
+        // JSON over several lines ends with a single brace.
         while !line.trim_end().ends_with("\n}") && reader.read_line(&mut line).expect("a line") > 0
         {
         }
@@ -73,19 +71,18 @@ impl Registry {
         Self { child: Mutex::new(child), address, admin }
     }
 
-    /// The id of its process.
     pub fn id(&self) -> u32 {
         self.child.lock().unwrap_or_else(PoisonError::into_inner).id()
     }
 
-    /// Ends it at once, as a power cut does.
+    /// Kills it, like a power cut.
     pub fn kill(&self) {
         let mut child = self.child.lock().unwrap_or_else(PoisonError::into_inner);
         let _ = child.kill();
         let _ = child.wait();
     }
 
-    /// Asks for something.
+    /// Sends a request.
     pub fn ask(&self, request: &str, token: Option<&str>, body: &[u8]) -> HttpAnswer {
         self.try_ask(request, token, body).unwrap_or(HttpAnswer {
             status: 0,
@@ -94,7 +91,7 @@ impl Registry {
         })
     }
 
-    /// Asks for something; none if the registry went away.
+    /// Sends a request. Returns `None` if the registry closed the connection.
     pub fn try_ask(&self, request: &str, token: Option<&str>, body: &[u8]) -> Option<HttpAnswer> {
         let bearer = token.map(|token| format!("Bearer {token}"));
         let headers = [("content-type", "application/json")];
@@ -103,7 +100,7 @@ impl Registry {
         self.try_send(request, &headers, body)
     }
 
-    /// Asks for something with headers of one's own.
+    /// Sends a request with headers.
     pub fn send(&self, request: &str, headers: &[(&str, &str)], body: &[u8]) -> HttpAnswer {
         self.try_send(request, headers, body).unwrap_or(HttpAnswer {
             status: 0,
@@ -112,7 +109,7 @@ impl Registry {
         })
     }
 
-    /// The same; none if the registry went away.
+    /// Sends a request with headers. Returns `None` if the registry closed the connection.
     pub fn try_send(
         &self,
         request: &str,
@@ -123,7 +120,7 @@ impl Registry {
     }
 }
 
-/// Asks whoever listens at an address; none if nobody does, or they went away.
+/// Sends a request to an address. Returns `None` if nothing listens or the connection was closed.
 pub(crate) fn send(
     address: &str,
     request: &str,
@@ -141,7 +138,7 @@ pub(crate) fn send(
         "{request} HTTP/1.1\r\nconnection: close\r\n{headers}content-length: {length}\r\n\r\n"
     );
     stream.write_all(head.as_bytes()).ok()?;
-    // It may refuse before it has read all.
+    // The server may refuse before it has read everything.
     let _ = stream.write_all(body);
     let mut answer = Vec::new();
     let _ = stream.read_to_end(&mut answer);
@@ -159,7 +156,7 @@ fn parse(answer: &[u8]) -> Option<HttpAnswer> {
     })
 }
 
-/// What came in pieces, as far as it came.
+/// Decodes a chunked body, as far as it was received.
 fn unchunked(mut rest: &[u8]) -> Vec<u8> {
     let mut body = Vec::new();
     while let Some(end) = rest.windows(2).position(|bytes| bytes == b"\r\n") {

@@ -1,16 +1,13 @@
-//! What a run of `sp` printed, and how it ended.
+//! The output and exit code of a run of `sp`.
 
 use std::fmt;
 use std::process::Output;
 
-/// The end of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Run {
-    /// The exit code; none if a signal ended it.
+    /// The exit code; `None` if it was killed by a signal.
     pub code: Option<i32>,
-    /// What it printed.
     pub stdout: String,
-    /// What it said.
     pub stderr: String,
 }
 

@@ -18,7 +18,7 @@ pub struct Daemon {
 }
 
 impl Daemon {
-    /// Starts it and waits until it answers.
+    /// Starts it and waits until it responds.
     pub fn start(base: &Path) -> Self {
         for _ in 0..20 {
             let port = free_port();
@@ -40,7 +40,7 @@ impl Daemon {
         panic!("git daemon does not start");
     }
 
-    /// The URL of the repository called `name`.
+    /// Returns the URL of the repository called `name`.
     pub fn url(&self, name: &str) -> String {
         format!("git://127.0.0.1:{}/{name}", self.port)
     }
@@ -48,7 +48,7 @@ impl Daemon {
 
 impl Drop for Daemon {
     fn drop(&mut self) {
-        // `git daemon` may be a child of the `git` that we started: ask nicely, so that both go.
+        // `git daemon` may be a child of the `git` that we started. SIGTERM ends both.
         if let Some(id) = rustix::process::Pid::from_raw(self.child.id() as i32) {
             let _ = rustix::process::kill_process(id, rustix::process::Signal::TERM);
         }
@@ -75,7 +75,7 @@ fn answers(port: u16, child: &mut Child) -> bool {
     false
 }
 
-/// An HTTP server that hands every request to `git http-backend`.
+/// An HTTP server that passes every request to `git http-backend`.
 pub struct HttpServer {
     port: u16,
     stop: Arc<AtomicBool>,
@@ -85,18 +85,18 @@ pub struct HttpServer {
 
 struct Site {
     base: PathBuf,
-    /// `user:password` in Base64, if the server asks for it.
+    /// The required `user:password` in Base64, if any.
     authorization: Option<String>,
     log: Mutex<()>,
 }
 
 impl HttpServer {
-    /// Serves every repository below `base` to everybody.
+    /// Serves every repository below `base` without authentication.
     pub fn start(base: &Path) -> Self {
         Self::start_with(base, None)
     }
 
-    /// Serves every repository below `base` to those who send this Base64 of `user:password`.
+    /// Serves every repository below `base` to clients that send this Base64 of `user:password`.
     pub fn start_with(base: &Path, authorization: Option<&str>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let port = listener.local_addr().expect("an address").port();
@@ -123,17 +123,17 @@ impl HttpServer {
         Self { port, stop, requests, thread: Some(thread) }
     }
 
-    /// The URL of the repository called `name`.
+    /// Returns the URL of the repository called `name`.
     pub fn url(&self, name: &str) -> String {
         format!("http://127.0.0.1:{}/{name}", self.port)
     }
 
-    /// The URL with credentials in it.
+    /// Returns the URL with credentials.
     pub fn url_with(&self, credentials: &str, name: &str) -> String {
         format!("http://{credentials}@127.0.0.1:{}/{name}", self.port)
     }
 
-    /// How many connections it has had.
+    /// Returns the number of connections so far.
     pub fn requests(&self) -> usize {
         self.requests.load(Ordering::SeqCst)
     }
@@ -149,7 +149,7 @@ impl Drop for HttpServer {
     }
 }
 
-/// A request as far as a CGI program needs it.
+/// The parts of a request that a CGI program needs.
 #[derive(Default)]
 struct Request {
     method: String,
@@ -259,7 +259,7 @@ fn read_chunks(reader: &mut impl BufRead) -> std::io::Result<Vec<u8>> {
     }
 }
 
-/// Turns what a CGI program printed into an HTTP answer.
+/// Converts the output of a CGI program to an HTTP response.
 fn to_http(output: &[u8]) -> Vec<u8> {
     let end = output
         .windows(4)

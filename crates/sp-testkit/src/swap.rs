@@ -1,4 +1,4 @@
-//! An attacker who exchanges two directory entries over and over.
+//! An attacker that repeatedly exchanges two directory entries.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -35,7 +35,7 @@ impl SwapLoop {
         Self { stop, thread, paths }
     }
 
-    /// Stops, leaves both entries where they were at the start, and returns the number of exchanges.
+    /// Stops, restores both entries, and returns the number of exchanges.
     pub fn stop(self) -> u64 {
         self.stop.store(true, Ordering::Relaxed);
         let exchanges = self.thread.join().expect("the loop does not panic");

@@ -1,4 +1,5 @@
-//! A tab of a real browser that a test leads: it goes to pages, presses keys, and tells what it saw and asked for.
+//! A tab of a real browser that a test controls: it opens pages, presses keys, and records requests
+//! and errors.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::ChildStdin;
@@ -12,23 +13,23 @@ use crate::Browser;
 /// Longer than anything takes on a slow machine.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// A tab. The browser ends with it.
+/// A tab. The browser ends when it is dropped.
 pub struct Tab {
-    // The pipe is closed before the browser is ended.
+    // The pipe must be closed before the browser ends.
     input: ChildStdin,
     told: Receiver<Value>,
     session: String,
     last: u64,
-    /// The address of everything that was asked for.
+    /// The URLs of all requests.
     pub asked: Vec<String>,
-    /// What the browser complains of: errors of scripts, of the policy and of the network.
+    /// Errors of scripts, of the content security policy and of the network.
     pub complaints: Vec<String>,
     loads: usize,
     _browser: Browser,
 }
 
 impl Tab {
-    /// Opens an empty one.
+    /// Opens an empty tab.
     pub fn open() -> Self {
         let mut browser = Browser::led();
         let (input, output) = browser.pipes();
@@ -63,11 +64,11 @@ impl Tab {
         tab
     }
 
-    /// Asks the browser to do something, and waits until it has.
+    /// Sends a command to the browser, and waits for the result.
     ///
     /// # Panics
     ///
-    /// If it cannot, or says nothing for a long while.
+    /// If the command fails or times out.
     pub fn call(&mut self, method: &str, parameters: Value) -> Value {
         self.last += 1;
         let id = self.last;
@@ -104,14 +105,14 @@ impl Tab {
         }
     }
 
-    /// Goes to an address, and waits until the page is there.
+    /// Opens a URL, and waits until the page is loaded.
     pub fn go(&mut self, address: &str) {
         let before = self.loads;
         self.call("Page.navigate", json!({"url": address}));
         self.wait_for_load(before);
     }
 
-    /// Does something that leads to another page, and waits until that is there.
+    /// Does something that opens another page, and waits until that is loaded.
     pub fn follow(&mut self, act: impl FnOnce(&mut Self)) {
         let before = self.loads;
         act(self);
@@ -128,7 +129,7 @@ impl Tab {
         }
     }
 
-    /// What an expression is on the page.
+    /// Evaluates an expression on the page.
     pub fn eval(&mut self, expression: &str) -> Value {
         let wanted = json!({"expression": expression, "awaitPromise": true, "returnByValue": true, "userGesture": true});
         let told = self.call("Runtime.evaluate", wanted);
@@ -152,17 +153,17 @@ impl Tab {
         );
     }
 
-    /// Writes where the focus is.
+    /// Types text where the focus is.
     pub fn write(&mut self, text: &str) {
         self.call("Input.insertText", json!({"text": text}));
     }
 
-    /// How wide the window is, and whether the reader prefers `light` or `dark`.
+    /// Sets the width of the window, and whether the reader prefers `light` or `dark`.
     pub fn look(&mut self, width: u32, scheme: &str) {
         let metrics =
             json!({"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": false});
         self.call("Emulation.setDeviceMetricsOverride", metrics);
-        // Without motion everything looks at once as it will look.
+        // Without animations, everything has its final look at once.
         let [scheme, still] =
             [("prefers-color-scheme", scheme), ("prefers-reduced-motion", "reduce")]
                 .map(|(name, value)| json!({"name": name, "value": value}));

@@ -1,4 +1,4 @@
-//! An https server on loopback with a certificate of its own.
+//! An HTTPS server on loopback with a self-signed certificate.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -9,10 +9,10 @@ use std::thread::JoinHandle;
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 
-/// What is answered to a path: a whole response, head and body.
+/// Returns the whole response, head and body, for a path.
 type Answer = Box<dyn Fn(&str) -> Vec<u8> + Send + Sync>;
 
-/// An https server; it ends when it is dropped.
+/// An HTTPS server. It ends when it is dropped.
 pub struct TlsServer {
     address: SocketAddr,
     certificate: String,
@@ -21,7 +21,7 @@ pub struct TlsServer {
 }
 
 impl TlsServer {
-    /// Starts a server that answers each request with what `answer` gives for its path.
+    /// Starts a server that responds with what `answer` returns for the path.
     pub fn start(answer: impl Fn(&str) -> Vec<u8> + Send + Sync + 'static) -> Self {
         let made =
             rcgen::generate_simple_self_signed(vec!["localhost".into()]).expect("a certificate");
@@ -43,19 +43,19 @@ impl TlsServer {
                 if stop.load(Ordering::Relaxed) {
                     return;
                 }
-                // A client that does not trust us hangs up, which is its right.
+                // A client that does not trust the certificate disconnects.
                 let _ = serve(stream, &config, &answer);
             }
         });
         Self { address, certificate: made.cert.pem(), ended, thread: Some(thread) }
     }
 
-    /// The URL of a path.
+    /// Returns the URL of a path.
     pub fn url(&self, path: &str) -> String {
         format!("https://localhost:{}{path}", self.address.port())
     }
 
-    /// The certificate that must be trusted, as PEM.
+    /// Returns the certificate to trust, as PEM.
     pub fn certificate(&self) -> &str {
         &self.certificate
     }
@@ -64,7 +64,7 @@ impl TlsServer {
 impl Drop for TlsServer {
     fn drop(&mut self) {
         self.ended.store(true, Ordering::Relaxed);
-        // One more connection wakes the thread, which then ends.
+        // Another connection wakes the thread, which then ends.
         drop(TcpStream::connect(self.address));
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();

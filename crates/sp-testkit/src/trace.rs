@@ -1,4 +1,4 @@
-//! The trace of `sp`'s mutating calls through a pipe, which paces the process.
+//! The trace of the mutating calls of `sp` through a pipe, which paces the process.
 
 use std::fs::File;
 use std::io::{ErrorKind, Read};
@@ -7,7 +7,7 @@ use std::process::Child;
 
 use rustix::fs::{CWD, FileType, Mode, OFlags, mknodat, openat};
 
-/// The least that the kernel allows: `sp` is at most as many calls ahead of the reader as fit in.
+/// The minimum that the kernel allows. It limits how many calls `sp` can be ahead of the reader.
 const PIPE_BYTES: usize = 4096;
 
 /// A named pipe for `SP_FAULT_TRACE`: `sp` writes a line to it before each mutating call.
@@ -16,7 +16,7 @@ pub struct TracePipe {
 }
 
 impl TracePipe {
-    /// Makes the pipe, which must not exist.
+    /// Creates the pipe, which must not exist.
     pub fn new(path: &Path) -> Self {
         mknodat(CWD, path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).expect("a pipe can be made");
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
@@ -32,7 +32,7 @@ impl TracePipe {
         while seen < call {
             match self.pipe.read(&mut byte) {
                 Ok(1) => seen += u64::from(byte[0] == b'\n'),
-                // Nobody writes: not yet, or no more.
+                // There is no writer yet, or no longer.
                 Ok(_) if child.try_wait().expect("the child can be asked").is_some() => return,
                 Ok(_) => std::thread::yield_now(),
                 Err(e) if e.kind() == ErrorKind::WouldBlock => std::thread::yield_now(),

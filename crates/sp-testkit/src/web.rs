@@ -1,4 +1,4 @@
-//! A web server on loopback that says what a test tells it to.
+//! A web server on loopback with the responses that a test defines.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
@@ -8,39 +8,35 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// What a [`WebServer`] says to those who ask for a path.
+/// The response of a [`WebServer`] to a path.
 #[derive(Debug, Clone)]
 pub enum Answer {
-    /// These bytes.
     Bytes(Vec<u8>),
-    /// Go there.
+    /// A redirect.
     Redirect(String),
-    /// This status, and nothing else.
+    /// Only a status.
     Status(u16),
-    /// That there are so many bytes, of which none comes.
+    /// A `Content-Length` without a body.
     Length(u64),
-    /// Bytes without an end.
+    /// An endless body.
     Endless,
-    /// These bytes, of twice as many, and then nothing for a long while.
+    /// The first half of a body, then nothing for a long time.
     Stall(Vec<u8>),
-    /// One byte after the other, slowly and without an end.
+    /// An endless body, slowly, one byte at a time.
     Trickle,
-    /// A gzip stream, announced as the encoding of the response.
+    /// A gzip stream, with `Content-Encoding: gzip`.
     Gzip(Vec<u8>),
-    /// A chunked response of this content type: the first bytes, then the block again and again.
+    /// A chunked response: the first bytes, then the block repeatedly.
     Stream {
-        /// The `Content-Type`.
         content_type: &'static str,
-        /// What comes first.
         start: Vec<u8>,
-        /// What is repeated.
         block: Vec<u8>,
-        /// How often, so that a client without a limit ends too.
+        /// How often the block is repeated. Finite, so that a client without a limit ends too.
         times: usize,
     },
 }
 
-/// A web server. Paths that it was told nothing of are not found.
+/// A web server. Undefined paths are not found.
 pub struct WebServer {
     port: u16,
     shared: Arc<Shared>,
@@ -51,14 +47,13 @@ pub struct WebServer {
 struct Shared {
     stop: AtomicBool,
     pages: Mutex<BTreeMap<String, Answer>>,
-    /// What is said of every other path.
+    /// The response for every other path.
     fallback: Mutex<Option<Answer>>,
-    /// Path and `Authorization`.
+    /// The path and `Authorization` header of each request.
     asked: Mutex<Vec<(String, String)>>,
 }
 
 impl WebServer {
-    /// Starts it.
     pub fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let port = listener.local_addr().expect("an address").port();
@@ -70,14 +65,14 @@ impl WebServer {
                     return;
                 }
                 let serving = Arc::clone(&serving);
-                // Who hangs up early is no concern of ours.
+                // A client that disconnects early is not an error.
                 std::thread::spawn(move || serving.answer(stream).ok());
             }
         });
         Self { port, shared, thread: Some(thread) }
     }
 
-    /// Says this to those who ask for `path`, which starts with a slash. Returns the URL.
+    /// Defines the response for `path`, which starts with a slash. Returns the URL.
     pub fn page(&self, path: &str, answer: Answer) -> String {
         self.shared
             .pages
@@ -87,27 +82,27 @@ impl WebServer {
         self.url(path)
     }
 
-    /// Says this to those who ask for any other path.
+    /// Defines the response for every other path.
     pub fn everywhere(&self, answer: Answer) {
         *self.shared.fallback.lock().unwrap_or_else(PoisonError::into_inner) = Some(answer);
     }
 
-    /// The URL of a path.
+    /// Returns the URL of a path.
     pub fn url(&self, path: &str) -> String {
         format!("http://127.0.0.1:{}{path}", self.port)
     }
 
-    /// The URL with credentials in it.
+    /// Returns the URL of a path with credentials.
     pub fn url_with(&self, credentials: &str, path: &str) -> String {
         format!("http://{credentials}@127.0.0.1:{}{path}", self.port)
     }
 
-    /// Every path that was asked for.
+    /// Returns every requested path.
     pub fn asked(&self) -> Vec<String> {
         self.log().into_iter().map(|(path, _)| path).collect()
     }
 
-    /// What each who asked gave as `Authorization`; empty where there was none.
+    /// Returns the `Authorization` header of each request; empty if there was none.
     pub fn authorizations(&self) -> Vec<String> {
         self.log().into_iter().map(|(_, authorization)| authorization).collect()
     }
@@ -205,7 +200,7 @@ impl Shared {
     }
 }
 
-/// The path that is asked for, and the `Authorization` that is given.
+/// Reads a request. Returns its path and `Authorization` header.
 fn read_head(stream: &TcpStream) -> std::io::Result<(String, String)> {
     let mut reader = BufReader::new(stream);
     let (mut first, mut authorization) = (String::new(), String::new());

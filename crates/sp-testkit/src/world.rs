@@ -1,4 +1,4 @@
-//! A home of its own for each test.
+//! A temporary home for each test.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -9,10 +9,10 @@ use tempfile::TempDir;
 use crate::git::Repo;
 use crate::run::Run;
 
-/// The second at which the clock of a world stands.
+/// The fixed time of every world, in seconds since the epoch.
 const EPOCH: &str = "1790000000";
 
-/// A temporary home with an authoring repository, and the `sp` that is tested.
+/// A temporary home with a repository of skills, and the `sp` under test.
 pub struct World {
     temp: TempDir,
     sp: PathBuf,
@@ -20,18 +20,18 @@ pub struct World {
 }
 
 impl World {
-    /// A world that runs this program. Use the `world!` macro.
+    /// Creates a world that runs this program. Use the `world!` macro.
     pub fn new(sp: &str) -> Self {
         Self::below(&std::env::temp_dir(), sp)
     }
 
-    /// A world on a file system in memory, where the machine has one. Use the `world!(in memory)` macro.
+    /// Creates a world on an in-memory file system, if there is one. Use `world!(in memory)`.
     pub fn in_memory(sp: &str) -> Self {
         let memory = Path::new("/dev/shm");
         Self::below(&if memory.is_dir() { memory.into() } else { std::env::temp_dir() }, sp)
     }
 
-    /// A world in a directory below `base`, for tests that need another file system.
+    /// Creates a world in a directory below `base`, for tests that need another file system.
     pub fn below(base: &Path, sp: &str) -> Self {
         let temp = tempfile::Builder::new()
             .prefix("sp-world-")
@@ -43,33 +43,33 @@ impl World {
         world
     }
 
-    /// Sets a variable for every run from now on.
+    /// Sets a variable for every later run.
     pub fn set_env(&mut self, name: &str, value: &str) {
         self.env.retain(|(known, _)| known != name);
         self.env.push((name.into(), value.into()));
     }
 
-    /// The user's home directory.
+    /// Returns the user's home directory.
     pub fn home(&self) -> PathBuf {
         self.root().join("home")
     }
 
-    /// The directory that holds all of this world, by its real path.
+    /// Returns the real path of the directory that contains this world.
     pub fn root(&self) -> PathBuf {
         self.temp.path().canonicalize().expect("the temporary directory")
     }
 
-    /// The authoring repository.
+    /// Returns the repository of skills.
     pub fn repo(&self) -> PathBuf {
         self.root().join("home/repo")
     }
 
-    /// A path in this world.
+    /// Returns a path in this world.
     pub fn path(&self, path: &str) -> PathBuf {
         self.root().join(path)
     }
 
-    /// Writes a file of the authoring repository.
+    /// Writes a file in the repository.
     pub fn write(&self, path: &str, text: impl AsRef<[u8]>) {
         let path = self.repo().join(path);
         std::fs::create_dir_all(path.parent().expect("a parent")).expect("a directory");
@@ -90,12 +90,12 @@ impl World {
         self.write(&format!("packs/{name}.yaml"), yaml);
     }
 
-    /// An empty git repository called `name`, beside the authoring one.
+    /// Creates an empty git repository called `name`, next to the repository of skills.
     pub fn git(&self, name: &str) -> Repo {
         Repo::new(self.root().join("git").join(name))
     }
 
-    /// A command that runs `sp` in the authoring repository.
+    /// Returns a command that runs `sp` in the repository.
     pub fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(&self.sp);
         command.args(args).current_dir(self.repo()).env_clear().stdin(Stdio::null());
@@ -105,7 +105,7 @@ impl World {
         command
     }
 
-    /// Runs `sp` in the authoring repository.
+    /// Runs `sp` in the repository.
     pub fn sp(&self, args: &[&str]) -> Run {
         self.run(self.command(args))
     }
@@ -117,7 +117,7 @@ impl World {
         self.run(command)
     }
 
-    /// Runs a command to its end. One that hangs is killed, so that the test fails and the others run.
+    /// Runs a command to its end. A command that hangs is killed, so that only this test fails.
     pub fn run(&self, mut command: Command) -> Run {
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let child = command.spawn().expect("a program that starts");
@@ -125,7 +125,7 @@ impl World {
         Run::of(&output, |text| self.steady(text))
     }
 
-    /// Waits until no process that was started in this world is left.
+    /// Waits until no process started in this world is left.
     pub fn wait_until_idle(&self) {
         let home = format!("HOME={}\0", self.home().display());
         let is_ours = |process: &std::path::Path| {
@@ -138,7 +138,7 @@ impl World {
         });
     }
 
-    /// The text with everything that differs from run to run replaced.
+    /// Replaces everything that differs from run to run.
     pub fn steady(&self, text: &str) -> String {
         let text = text.replace(&*self.root().to_string_lossy(), "[WORLD]");
         let run = Regex::new(r"\d{8}T\d{6}-[0-9a-f]+-[0-9a-f]+").expect("a pattern");
@@ -151,7 +151,7 @@ impl World {
         port.replace_all(&text, "127.0.0.1:[PORT]").into_owned()
     }
 
-    /// Everything below a path of this world.
+    /// Returns everything below a path of this world.
     pub fn files(&self, path: &str) -> crate::Files {
         crate::files(&self.path(path))
     }

@@ -1,6 +1,6 @@
-//! Zip archives, written by hand: each member is stored as it is.
+//! Zip archives, written by hand, with uncompressed members.
 
-/// A zip archive with these members. A path that ends with `/` is a folder.
+/// Returns a zip archive with these members. A path that ends with `/` is a directory.
 pub fn zip(members: &[(&str, &[u8])]) -> Vec<u8> {
     let (mut bytes, mut directory) = (Vec::new(), Vec::new());
     for (path, content) in members {
@@ -8,7 +8,7 @@ pub fn zip(members: &[(&str, &[u8])]) -> Vec<u8> {
         let common = common(path, content);
         bytes.extend([b"PK\x03\x04".as_slice(), &common, path.as_bytes(), content].concat());
         let (unix, mode) = (0x031e_u16.to_le_bytes(), mode(path).to_le_bytes());
-        // No comment, the first disk, no inner attributes; then mode and offset.
+        // No comment, the first disk, no internal attributes; then mode and offset.
         let tail = [[0; 6].as_slice(), &mode, &offset.to_le_bytes()].concat();
         directory
             .extend([b"PK\x01\x02".as_slice(), &unix, &common, &tail, path.as_bytes()].concat());
@@ -23,7 +23,8 @@ pub fn zip(members: &[(&str, &[u8])]) -> Vec<u8> {
     bytes
 }
 
-/// What a member's own header and its entry in the directory share: from the version to the lengths of the names.
+/// Returns the fields that a local header and a directory entry share: from the version to the name
+/// lengths.
 fn common(path: &str, content: &[u8]) -> Vec<u8> {
     let (version, stored, date) = (20_u16.to_le_bytes(), [0; 4], [0, 0, 0x21, 0x5c]);
     let (crc, size) = (crc32(content).to_le_bytes(), (content.len() as u32).to_le_bytes());
@@ -31,7 +32,7 @@ fn common(path: &str, content: &[u8]) -> Vec<u8> {
     [version.as_slice(), &stored, &date, &crc, &size, &size, &name, &[0, 0]].concat()
 }
 
-/// Scripts may be executed.
+/// Scripts are executable.
 fn mode(path: &str) -> u32 {
     let mode = match path {
         _ if path.ends_with('/') => 0o040_755,

@@ -1,4 +1,5 @@
-//! Zip archives from strangers, written byte by byte: the good ones, and every lie that one can tell.
+//! Zip archives from strangers, written byte by byte: the good ones, and every lie that one can
+//! tell.
 #![expect(
     clippy::disallowed_methods,
     clippy::unwrap_used,

@@ -245,7 +245,8 @@ fn se_06_two_archives_joined_are_refused() {
         "its directory is not where its end record says",
     );
     broken(&zip_with(&[good()], &End { comment: other, ..End::default() }), "end record");
-    // One whose comment is the other, and whose offsets are right: the last end record still counts for some programs.
+    // One whose comment is the other, and whose offsets are right: the last end record still counts
+    // for some programs.
     let comment = end(0, 0, 0, &End::default());
     broken(&zip_with(&[good()], &End { comment, ..End::default() }), "two end records");
 }

@@ -1,4 +1,5 @@
-//! What a transaction does with files that belong to the user: their modes, their changes, their directories.
+//! What a transaction does with files that belong to the user: their modes, their changes, their
+//! directories.
 #![allow(
     clippy::disallowed_methods,
     clippy::unwrap_used,
@@ -156,8 +157,8 @@ fn a_file_that_somebody_replaced_in_the_instant_of_the_swap_is_put_back() {
     transaction.stage_file(0, b"new", FileAccess::Ordinary).unwrap();
     transaction.swap().unwrap();
     drop(transaction);
-    // As if another program had renamed its file into the place after the journal was written: the exchange
-    // took that one out, and then the process died.
+    // As if another program had renamed its file into the place after the journal was written: the
+    // exchange took that one out, and then the process died.
     let slot = place.user().join(".skillpack-run/0");
     assert_eq!(std::fs::read_to_string(&slot).unwrap(), OLD);
     place.write("theirs", "theirs");

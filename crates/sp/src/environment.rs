@@ -1,4 +1,7 @@
-//! Everything that `sp` takes from its process: environment, directories, clock.
+//! What `sp` reads from its process: environment variables, directories, arguments, clock and
+//! randomness.
+//!
+//! It all goes into one [`Context`], which is passed down. No other module reads any of it.
 #![expect(clippy::disallowed_methods, reason = "the one place where the surroundings come in")]
 
 use std::collections::BTreeMap;
@@ -10,7 +13,7 @@ use sp_engine::{Context, Error, EventListener, FailureKind, Network, Result};
 
 use crate::cli::GlobalOptions;
 
-/// The surroundings of this process, as far as the flags do not change them.
+/// Creates the context of this process. Flags take precedence over environment variables.
 pub(crate) fn context<'a>(
     options: &GlobalOptions,
     listener: &'a dyn EventListener,
@@ -46,25 +49,24 @@ pub(crate) fn context<'a>(
     })
 }
 
-/// Gives surroundings that were there for a while the time that it is, and a name for a new run.
+/// Sets the current time and a new run ID in the context of a long-running server.
 pub(crate) fn refresh(context: &mut Context<'_>) {
     context.now = now(&context.env);
     context.run_id = run_id();
 }
 
-/// What was typed after `sp`; none if not all of it is text.
+/// Returns the arguments after `sp`, or `None` if one of them is not valid Unicode.
 pub(crate) fn arguments() -> Option<Vec<String>> {
     std::env::args_os().skip(1).map(|argument| argument.into_string().ok()).collect()
 }
 
-/// Where the program is that is running.
 pub(crate) fn current_program() -> Result<PathBuf> {
     std::env::current_exe().map_err(|e| {
         Error::new(FailureKind::Environment, "the system does not say where `sp` is").because(e)
     })
 }
 
-/// The time that goes into records: `SOURCE_DATE_EPOCH` stops it, for builds that must repeat.
+/// Returns the time to record. `SOURCE_DATE_EPOCH` overrides it, for reproducible builds.
 fn now(env: &BTreeMap<String, String>) -> Timestamp {
     let stopped = env.get("SOURCE_DATE_EPOCH").and_then(|epoch| epoch.parse().ok());
     let stopped = stopped.and_then(|epoch| Timestamp::from_second(epoch).ok());
@@ -80,7 +82,7 @@ fn random(bytes: &mut [u8]) -> std::io::Result<()> {
     getrandom::fill(bytes).map_err(std::io::Error::other)
 }
 
-/// Time and process together are unlike those of any other run on this machine.
+/// Returns an ID that is unique on this machine: the time with the process ID.
 fn run_id() -> String {
     let seconds = Timestamp::try_from(SystemTime::now())
         .unwrap_or_default()
@@ -89,7 +91,10 @@ fn run_id() -> String {
     format!("{seconds}-{:x}-{:x}", std::process::id(), wall_clock() & 0xffff_ffff)
 }
 
-/// Debug builds let a test break a file-system call: `SP_FAULT=kill@17`, `28@3`, `5@9+`.
+/// Injects a fault into a file-system call, in debug builds only.
+///
+/// `SP_FAULT=kill@17` kills the process at call 17; `28@3` fails call 3 with error number 28;
+/// `5@9+` fails call 9 and every later one with error number 5.
 #[cfg(debug_assertions)]
 fn arm_faults(env: &BTreeMap<String, String>) -> Result<()> {
     use sp_engine::fault::{FaultKind, FaultPlan, arm, trace};

@@ -1,4 +1,7 @@
-//! `sp`: arguments in, one verb of the engine called, text or JSON out. Nothing is decided here.
+//! The `sp` command line: arguments in, one engine call, text or JSON out.
+//!
+//! [`cli`] declares the commands and flags, [`environment`] reads the process, [`commands`] calls
+//! the engine, and [`terminal`] prints. Decisions about packages are made in `sp-engine`.
 
 mod cli;
 mod commands;

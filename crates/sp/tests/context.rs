@@ -1,4 +1,5 @@
-//! Context packs as folders and zips: what is checked like a folder, and what is refused before it is read.
+//! Context packs as folders and zips: what is checked like a folder, and what is refused before it
+//! is read.
 #![allow(
     clippy::disallowed_methods,
     clippy::unwrap_used,

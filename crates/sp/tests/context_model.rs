@@ -1,5 +1,5 @@
-//! `sp context build --model`: a model may choose and shorten, and whatever else it does, the pack says only what
-//! its sources say.
+//! `sp context build --model`: a model may choose and shorten, and whatever else it does, the pack
+//! says only what its sources say.
 #![allow(
     clippy::disallowed_methods,
     clippy::unwrap_used,

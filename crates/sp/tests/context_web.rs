@@ -1,4 +1,5 @@
-//! Context packs at an address: a zip, or files beside a `pack.json`, from a real server on loopback.
+//! Context packs at an address: a zip, or files beside a `pack.json`, from a real server on
+//! loopback.
 #![allow(
     clippy::disallowed_methods,
     clippy::unwrap_used,

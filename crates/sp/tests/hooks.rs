@@ -39,7 +39,8 @@ fn list(node: &YamlNode) -> &[YamlNode] {
     items
 }
 
-/// Runs a program of the project in the repository of a world, with the `sp` under test on the PATH.
+/// Runs a program of the project in the repository of a world, with the `sp` under test on the
+/// PATH.
 fn run(world: &World, program: &Path, args: &[&str], env: &[(&str, &str)]) -> Run {
     let bin = world.path("bin");
     std::fs::create_dir_all(&bin).unwrap();

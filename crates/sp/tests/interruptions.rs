@@ -1,5 +1,6 @@
-//! Commands that change several files of the user's, killed and refused at every mutating call: either all of
-//! the files are changed or none is, nothing is left over, and the message fits what is on disk.
+//! Commands that change several files of the user's, killed and refused at every mutating call:
+//! either all of the files are changed or none is, nothing is left over, and the message fits what
+//! is on disk.
 #![allow(
     clippy::disallowed_methods,
     clippy::unwrap_used,
@@ -61,8 +62,8 @@ fn se_01_context_uninstall_struck_at_every_call_is_all_or_nothing() {
         .strike_everywhere();
 }
 
-/// Settings of one agent that exist, of one that are a link into a directory of dotfiles, and of others that
-/// have none.
+/// Settings of one agent that exist, of one that are a link into a directory of dotfiles, and of
+/// others that have none.
 fn with_agents() -> World {
     let mut world = world!(in memory);
     std::fs::create_dir(world.path("bin")).unwrap();
@@ -107,7 +108,8 @@ fn with_key() -> World {
     world
 }
 
-/// A rotation generates another key each time: which of two keys it is counts, and not what is in it.
+/// A rotation generates another key each time: which of two keys it is counts, and not what is in
+/// it.
 fn rotation(world: World, args: &[&str]) -> FaultScenario {
     let old = std::fs::read_to_string(world.path("home/.skillpack/keys/default.pem")).unwrap();
     let mut scenario = FaultScenario::new(world, "project", args, &["key", "list"]);

@@ -1,5 +1,5 @@
-//! Servers that send too much, too slowly or without an end: each is refused, the limit is named, and neither `sp` nor
-//! the git that it starts takes more memory than the limit allows.
+//! Servers that send too much, too slowly or without an end: each is refused, the limit is named,
+//! and neither `sp` nor the git that it starts takes more memory than the limit allows.
 #![allow(
     clippy::disallowed_methods,
     clippy::unwrap_used,
@@ -16,7 +16,8 @@ const BASE_BYTES: u64 = 40 * MIB as u64;
 /// The limit of memory that the tests set for git, to be quick.
 const GIT_MEMORY_BYTES: u64 = 64 * MIB as u64;
 
-/// Runs a command that must fail with this exit code and these words, within `max_bytes` of memory for each process.
+/// Runs a command that must fail with this exit code and these words, within `max_bytes` of memory
+/// for each process.
 #[track_caller]
 fn refused(
     world: &World,

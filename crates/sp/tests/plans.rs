@@ -1,4 +1,5 @@
-//! What was shown is what is done: the id of a plan, and what becomes of one that is not true any more.
+//! What was shown is what is done: the id of a plan, and what becomes of one that is not true any
+//! more.
 #![expect(
     clippy::disallowed_methods,
     clippy::unwrap_used,

@@ -1,5 +1,5 @@
-//! `sp serve`: context packs behind signed addresses, and skills where other installers look for them,
-//! on both databases.
+//! `sp serve`: context packs behind signed addresses, and skills where other installers look for
+//! them, on both databases.
 #![allow(
     clippy::disallowed_methods,
     clippy::unwrap_used,
@@ -7,6 +7,11 @@
     reason = "a test arranges its world with the plain calls"
 )]
 
+#[path = "serve_packs/access.rs"]
+mod access;
+#[path = "serve_packs/access.rs"]
+#[expect(clippy::duplicate_mod, reason = "what holds must hold on each database")]
+mod access_on_postgres;
 #[path = "serve_packs/discovery.rs"]
 mod discovery;
 #[path = "serve_packs/discovery.rs"]
@@ -19,6 +24,8 @@ mod packs;
 #[path = "serve_packs/packs.rs"]
 #[expect(clippy::duplicate_mod, reason = "what holds must hold on each database")]
 mod packs_on_postgres;
+#[path = "serve_packs/uploads.rs"]
+mod uploads;
 
 use serde_json::json;
 use sp_testkit::{HttpAnswer, Postgres, Registry, World, world};
@@ -36,8 +43,8 @@ fn start(world: &World) -> Registry {
     ]))
 }
 
-/// A world with a registry on the database that a module is named for, and the tokens of its admin and of somebody
-/// who may publish.
+/// A world with a registry on the database that a module is named for, and the tokens of its admin
+/// and of somebody who may publish.
 fn running(module: &str) -> (World, Registry, String, String) {
     let mut world = world!();
     if module.ends_with("postgres") {

@@ -1,4 +1,5 @@
-//! `state.json`: read as others wrote it, kept to the letter, never lost; and uninstall, which lives by it.
+//! `state.json`: read as others wrote it, kept to the letter, never lost; and uninstall, which
+//! lives by it.
 #![expect(
     clippy::disallowed_methods,
     clippy::unwrap_used,
@@ -44,7 +45,8 @@ fn folders(world: &World) -> Vec<String> {
     world.files(SINK).into_keys().filter(|name| !name.contains('/')).collect()
 }
 
-/// A state as in the format's sketch, for the pack `team` with these folders, and members that nobody knows.
+/// A state as in the format's sketch, for the pack `team` with these folders, and members that
+/// nobody knows.
 fn sketch(world: &World, folders: &[&str]) -> String {
     let sink = world.path(SINK).display().to_string();
     let paths: Vec<String> = folders.iter().map(|folder| format!("\"{sink}/{folder}\"")).collect();

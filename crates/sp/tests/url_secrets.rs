@@ -1,4 +1,5 @@
-//! A URL with secrets in it, given to every command that takes a URL: nothing that is printed or written has them.
+//! A URL with secrets in it, given to every command that takes a URL: nothing that is printed or
+//! written has them.
 #![allow(
     clippy::disallowed_methods,
     clippy::unwrap_used,
@@ -31,7 +32,8 @@ impl Scene {
         Self { world, server, written: Vec::new() }
     }
 
-    /// Answers those who ask for the path with the whole query. Returns the URL with all its secrets.
+    /// Answers those who ask for the path with the whole query. Returns the URL with all its
+    /// secrets.
     fn page(&self, path: &str, answer: Answer) -> String {
         self.server.page(&format!("{path}{QUERY}"), answer);
         self.url(path)

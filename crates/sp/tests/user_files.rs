@@ -1,4 +1,5 @@
-//! Files that belong to the user keep their permission bits, and their existence, whatever is written to them.
+//! Files that belong to the user keep their permission bits, and their existence, whatever is
+//! written to them.
 #![allow(
     clippy::disallowed_methods,
     clippy::unwrap_used,

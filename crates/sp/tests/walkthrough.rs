@@ -1,6 +1,6 @@
-//! `docs/bag.md`, `docs/packages.md`, `docs/context.md`, `docs/check.md` and the pages of `docs/agents/`, each done from
-//! its first line to its last: every file it shows is written, every command is run, and what is printed must be what
-//! the page says.
+//! `docs/bag.md`, `docs/packages.md`, `docs/context.md`, `docs/check.md` and the pages of
+//! `docs/agents/`, each done from its first line to its last: every file it shows is written, every
+//! command is run, and what is printed must be what the page says.
 #![expect(
     clippy::disallowed_methods,
     clippy::unwrap_used,

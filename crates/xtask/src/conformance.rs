@@ -1,22 +1,21 @@
-//! `docs/conformance.md`: every rule, and the tests that carry its id in their names.
+//! `docs/conformance.md`: every rule, and the tests whose names start with its ID.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use sp_formats::rules::{RULE_SETS, Rule, RuleSet};
 
-/// A test and where it stands.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Test {
-    /// From the workspace's directory, with `/`.
+    /// The path relative to the workspace, with `/` as the separator.
     file: String,
     name: String,
 }
 
-/// Tests by the id of the rule that they name.
+/// Tests by the ID of the rule they prove.
 type Proofs = BTreeMap<String, Vec<Test>>;
 
-/// The page, from the tests below `root`.
+/// Generates the page from the tests below `root`.
 pub(crate) fn page(root: &Path) -> Result<String, String> {
     let proofs = proofs(root)?;
     refuse_strangers(&proofs)?;
@@ -54,7 +53,7 @@ fn row(rule: &Rule, proofs: &Proofs) -> String {
     format!("| {} | {} | {tests} |\n", rule.id, rule.title.replace('|', "\\|"))
 }
 
-/// A test that names a rule which does not exist proves nothing.
+/// Rejects tests that name an unknown rule.
 fn refuse_strangers(proofs: &Proofs) -> Result<(), String> {
     let known = |id: &str| RULE_SETS.iter().flat_map(|set| set.rules).any(|rule| rule.id == id);
     match proofs.iter().find(|(id, _)| !known(id)) {
@@ -83,7 +82,7 @@ fn proofs(root: &Path) -> Result<Proofs, String> {
     Ok(proofs)
 }
 
-/// The Rust files below a directory.
+/// Collects the Rust files below a directory.
 fn collect(dir: &Path, files: &mut Vec<PathBuf>) -> Result<(), String> {
     let failed = |e: std::io::Error| format!("cannot read `{}`: {e}", dir.display());
     for entry in std::fs::read_dir(dir).map_err(failed)? {
@@ -97,7 +96,7 @@ fn collect(dir: &Path, files: &mut Vec<PathBuf>) -> Result<(), String> {
     Ok(())
 }
 
-/// The names of the functions behind `#[test]`, those inside `proptest!` among them.
+/// Returns the names of the functions after `#[test]`, including those inside `proptest!`.
 fn test_names(source: &str) -> Vec<&str> {
     let mut names = Vec::new();
     let mut marked = false;
@@ -114,7 +113,7 @@ fn test_names(source: &str) -> Vec<&str> {
     names
 }
 
-/// `sp_17_include_…` names SP-17, if there are rules that start with `SP-`.
+/// Returns the rule that a test names: `sp_17_include_…` names SP-17, if `SP` is a known prefix.
 fn rule_of(name: &str) -> Option<String> {
     let (prefix, rest) = name.split_once('_')?;
     let (number, _) = rest.split_once('_')?;

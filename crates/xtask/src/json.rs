@@ -1,8 +1,7 @@
-//! `docs/json.md`: what `--format json` prints, a JSON Schema a command.
+//! `docs/json.md`: the JSON Schema of the `--format json` output of each command.
 
 use sp_formats::output::schemas;
 
-/// The page.
 pub(crate) fn page() -> Result<String, String> {
     let mut text = String::from("# What `--format json` prints\n\n");
     text += &crate::notice("`crates/sp-formats/src/output/`");
@@ -22,7 +21,7 @@ that cannot be read at all are told as text, with exit code 2.
             members.shift_remove("description")
         });
         text += &format!("\n## {title}\n");
-        // A description that only says the command's name says nothing here.
+        // A description that only repeats the command's name is left out.
         if let Some(about) =
             about.as_ref().and_then(serde_json::Value::as_str).filter(|about| *about != title)
         {

@@ -1,5 +1,5 @@
-//! `cargo run -p xtask -- generate [--check]`: writes the pages that are made from the source,
-//! or says which of them are stale. Needs no network and changes nothing but those pages.
+//! `cargo run -p xtask -- generate [--check]`: generates documentation pages from the source, or
+//! reports which of them are stale. It uses no network and changes nothing else.
 
 mod conformance;
 mod json;
@@ -10,17 +10,15 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// What mends a stale page.
+/// The command that regenerates the pages.
 const COMMAND: &str = "cargo run -p xtask -- generate";
 
-/// Whether pages are written or only compared.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Mode {
     Write,
     Check,
 }
 
-/// A page that is made from the source.
 struct Page {
     path: &'static str,
     text: String,
@@ -71,7 +69,7 @@ fn generate(root: &Path, mode: Mode) -> Result<(), String> {
     }
 }
 
-/// The directory of the workspace: two above this crate.
+/// Returns the workspace directory, two levels above this crate.
 fn workspace() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     here.ancestors().nth(2).unwrap_or(here).into()
@@ -93,7 +91,7 @@ fn write(path: &Path, text: &str) -> Result<(), String> {
     fs::write(path, text).map_err(failed)
 }
 
-/// The line at the top of every page, below its title.
+/// Returns the notice below the title of every page.
 fn notice(from: &str) -> String {
     format!("<!-- Made from {from} by `{COMMAND}`. Edits here are lost. -->\n")
 }

@@ -1,4 +1,4 @@
-//! `docs/rules.md`: every rule that `sp check` can report, as `sp explain` tells it.
+//! `docs/rules.md`: every rule that `sp check` can report, with the text of `sp explain`.
 
 use sp_analyze::hidden::mark;
 use sp_formats::checks::{
@@ -6,7 +6,6 @@ use sp_formats::checks::{
 };
 use sp_formats::printable::printable;
 
-/// The page.
 pub(crate) fn page() -> String {
     let mut text = String::from("# What `sp check` reports\n\n");
     text += &crate::notice("`crates/sp-formats/src/checks/`");
@@ -45,7 +44,7 @@ fn file(file: &ExampleFile) -> String {
             let (shown, more) = truncate_example(text);
             let shown = mark(&shown);
             let more = if more > 0 { format!("… {more} more lines\n") } else { String::new() };
-            // A text with a fence in it needs a longer one round it.
+            // A text that contains a fence needs a longer fence around it.
             let fence = if shown.contains("```") { "````" } else { "```" };
             format!("\n`{path}`\n\n{fence}{language}\n{shown}{more}{fence}\n")
         }

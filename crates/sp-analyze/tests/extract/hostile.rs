@@ -1,4 +1,5 @@
-//! Files that are there to hurt: each is over soon, on a small stack, and says what can be said of it.
+//! Files that are there to hurt: each is over soon, on a small stack, and says what can be said of
+//! it.
 
 use std::time::{Duration, Instant};
 
@@ -43,7 +44,8 @@ fn endures(path: &str, text: impl Into<Vec<u8>>) {
     survives(&format!("{path}: {start:?}"), vec![(path.into(), bytes)]);
 }
 
-/// A piece of text again and again, as often as it fits; with an end of line so often that it is no minified file.
+/// A piece of text again and again, as often as it fits; with an end of line so often that it is no
+/// minified file.
 fn filled(piece: &str) -> String {
     let pieces = (LARGE / (piece.len() + 1)).max(1);
     let per_line = (150 / piece.len()).max(1);
@@ -545,7 +547,8 @@ fn pk_21_a_file_with_syntax_errors_still_gives_what_can_be_read() {
     }
 }
 
-/// Blanks among them make them look like code; without a bound on the parser's steps each takes gigabytes.
+/// Blanks among them make them look like code; without a bound on the parser's steps each takes
+/// gigabytes.
 #[test]
 fn pk_21_what_is_made_to_confuse_a_parser_takes_little_memory() {
     let bombs = [

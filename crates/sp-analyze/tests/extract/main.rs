@@ -26,7 +26,8 @@ use sp_analyze::extract::{
 /// Room for every project of these tests.
 const ROOMY: AssembleOptions = AssembleOptions { level: 2, max_bytes: 8 * 1024 * 1024 };
 
-/// The files of a project that is written as one text: each begins with a line of `== ` and its path.
+/// The files of a project that is written as one text: each begins with a line of `== ` and its
+/// path.
 fn files(project: &str) -> Vec<(&str, &str)> {
     let parts = project.split("\n== ").skip(1);
     parts.map(|part| part.split_once('\n').expect("a path on a line of its own")).collect()
@@ -45,7 +46,8 @@ fn graph(files: &[(&str, &str)]) -> ExtractedGraph {
     assemble(all(files), &CommitHistory::default(), ROOMY)
 }
 
-/// What a file says, a line for each note: kind, category, lines, and what it says, with `⏎` for the end of a line.
+/// What a file says, a line for each note: kind, category, lines, and what it says, with `⏎` for
+/// the end of a line.
 fn notes(path: &str, text: &str) -> String {
     one(path, text).notes.iter().map(shown).collect::<Vec<_>>().join("\n")
 }
@@ -76,7 +78,8 @@ fn values(extracted: &ExtractedGraph) -> Vec<Value> {
         .collect()
 }
 
-/// What a node is called in these tests: a file by its path, a symbol by its file and name, a note by its kind and line.
+/// What a node is called in these tests: a file by its path, a symbol by its file and name, a note
+/// by its kind and line.
 fn label(node: &Value) -> String {
     let text = |key: &str| node[key].as_str().unwrap_or_default();
     match text("type") {
@@ -105,7 +108,8 @@ fn code(extracted: &ExtractedGraph) -> String {
     nodes.iter().filter(is_code).map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// The edges, each as `from -type-> to`, sorted; those that only say that a file contains something are left out.
+/// The edges, each as `from -type-> to`, sorted; those that only say that a file contains something
+/// are left out.
 fn edges(extracted: &ExtractedGraph) -> String {
     let names: HashMap<String, String> = values(extracted)
         .iter()

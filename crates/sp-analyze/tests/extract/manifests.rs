@@ -1,4 +1,5 @@
-//! What machines read to build, test and run a project, and what must hold: each said exactly, with its lines.
+//! What machines read to build, test and run a project, and what must hold: each said exactly, with
+//! its lines.
 
 use insta::assert_snapshot;
 

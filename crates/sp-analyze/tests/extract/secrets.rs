@@ -1,4 +1,5 @@
-//! What looks like a secret never enters a graph, wherever it stands; what only resembles one stays.
+//! What looks like a secret never enters a graph, wherever it stands; what only resembles one
+//! stays.
 
 use sp_analyze::extract::RevertCommit;
 

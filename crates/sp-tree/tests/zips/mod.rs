@@ -1,4 +1,5 @@
-//! Zip archives written byte by byte, with whatever a test wants them to say, and what is unpacked from them.
+//! Zip archives written byte by byte, with whatever a test wants them to say, and what is unpacked
+//! from them.
 #![allow(
     dead_code,
     clippy::disallowed_methods,

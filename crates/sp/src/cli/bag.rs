@@ -1,4 +1,4 @@
-//! `sp bag`
+//! Arguments of `sp bag`.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! `sp context`
+//! Arguments of `sp context`.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! Commands that messages suggest exist, with every flag that they are suggested with.
+//! Tests that every command line and flag that a message suggests exists.
 
 use std::path::{Path, PathBuf};
 
@@ -6,7 +6,7 @@ use clap::{Command, CommandFactory};
 
 use super::Cli;
 
-/// Every source file of the workspace that ships.
+/// Returns the source files of the crates that ship.
 fn sources() -> Vec<PathBuf> {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let mut folders: Vec<PathBuf> =
@@ -18,10 +18,8 @@ fn sources() -> Vec<PathBuf> {
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
-            match path.is_dir() {
-                true => folders.push(path),
-                false => files.push(path),
-            }
+            let list = if path.is_dir() { &mut folders } else { &mut files };
+            list.push(path);
         }
     }
     files.retain(|path| path.extension().is_some_and(|extension| extension == "rs"));
@@ -29,12 +27,12 @@ fn sources() -> Vec<PathBuf> {
     files
 }
 
-/// What stands between backticks in the code of a file, without comments and tests.
+/// Returns the text between backticks in the code of a file, without comments and tests.
 fn quoted(text: &str) -> Vec<String> {
     let code = text.split("#[cfg(test)]").next().unwrap_or_default();
     let code: Vec<&str> =
         code.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
-    // A string that goes on in the next line.
+    // Join string literals that continue on the next line.
     let code = code.join("\n").replace("\\\n", "");
     let line =
         |line: &str| line.split('`').skip(1).step_by(2).map(str::to_owned).collect::<Vec<_>>();
@@ -49,7 +47,7 @@ fn has_flag(command: &Command, flag: &str) -> bool {
         })
 }
 
-/// The long flags among some words, without their values.
+/// Returns the long flags among some words, without their values.
 fn flags<'a>(words: impl Iterator<Item = &'a str>) -> impl Iterator<Item = &'a str> {
     let name = |word: &'a str| {
         word.split(|c: char| !c.is_ascii_alphanumeric() && c != '-').next().unwrap_or_default()
@@ -60,7 +58,7 @@ fn flags<'a>(words: impl Iterator<Item = &'a str>) -> impl Iterator<Item = &'a s
         .filter(|name| name.starts_with(|c: char| c.is_ascii_alphabetic()))
 }
 
-/// Why a suggested command line is not one of ours, if it is not.
+/// Returns why a suggested command line is invalid, if it is.
 fn problem(top: &Command, line: &str) -> Option<String> {
     let mut words = line.split_whitespace().skip(1).peekable();
     let (mut command, mut named) = (top, Vec::new());
@@ -68,7 +66,7 @@ fn problem(top: &Command, line: &str) -> Option<String> {
         command = next;
         named.extend(words.next());
     }
-    // `sp …` and `sp {verb} …` name no command that could be looked up.
+    // `sp …` and `sp {verb} …` are placeholders, not commands.
     let is_word = |word: &str| {
         word.chars().all(|c| c.is_ascii_lowercase() || c == '-') && !word.starts_with('-')
     };
@@ -90,20 +88,22 @@ fn all_commands(command: &Command) -> Vec<&Command> {
 }
 
 #[test]
-fn every_command_line_that_a_message_suggests_exists() {
+fn every_suggested_command_line_exists() {
     let mut top = Cli::command();
     top.build();
     let (mut problems, mut checked) = (Vec::new(), 0);
     for path in sources() {
         let text = std::fs::read_to_string(&path).unwrap();
         for line in quoted(&text) {
-            let found = match line.starts_with("sp ") {
-                true => problem(&top, &line),
-                // A flag alone is one that some command has.
-                false if line.starts_with("--") => flags(line.split_whitespace())
+            let found = if line.starts_with("sp ") {
+                problem(&top, &line)
+            } else if line.starts_with("--") {
+                // A flag without a command must exist in some command.
+                flags(line.split_whitespace())
                     .find(|flag| !all_commands(&top).iter().any(|command| has_flag(command, flag)))
-                    .map(|flag| format!("no command has `--{flag}`")),
-                false => continue,
+                    .map(|flag| format!("no command has `--{flag}`"))
+            } else {
+                continue;
             };
             checked += 1;
             problems.extend(found.map(|found| format!("{}: `{line}`: {found}", path.display())));
@@ -114,7 +114,7 @@ fn every_command_line_that_a_message_suggests_exists() {
 }
 
 #[test]
-fn a_command_line_that_does_not_exist_is_found() {
+fn invalid_command_lines_are_reported() {
     let mut top = Cli::command();
     top.build();
     for (line, is_right) in [

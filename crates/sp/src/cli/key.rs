@@ -1,4 +1,4 @@
-//! `sp key`
+//! Arguments of `sp key`.
 
 use std::path::PathBuf;
 

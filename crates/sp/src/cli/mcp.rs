@@ -1,4 +1,4 @@
-//! `sp mcp`
+//! Arguments of `sp mcp`.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;

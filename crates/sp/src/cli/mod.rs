@@ -1,4 +1,6 @@
-//! The command line: every command and flag, and nothing of what they do.
+//! Command-line arguments: every command and flag, but not what they do.
+//!
+//! Doc comments on commands and flags are the help text.
 
 mod bag;
 mod context;

@@ -1,4 +1,4 @@
-//! `sp pkg`
+//! Arguments of `sp pkg`.
 
 use std::path::PathBuf;
 

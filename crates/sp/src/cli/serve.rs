@@ -1,4 +1,4 @@
-//! `sp serve`
+//! Arguments of `sp serve`.
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! `sp audit`
+//! `sp audit`.
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -7,13 +7,12 @@ use sp_engine::{AuditRequest, CheckResults, Context, Result};
 use sp_formats::output::{AuditedPackage, AuditedSkill, FactList};
 use sp_formats::printable::printable;
 
-use super::check::{
-    checked_summary, exit_code_for, finding_summary, print_findings, write_snippets,
-};
+use super::check::exit_code_for;
+use super::findings::{checked_summary, finding_summary, print_findings, write_snippets};
 use crate::cli::OutputFormat;
 use crate::terminal::{DIM, STRONG, Terminal};
 
-/// More of a list is not shown to people.
+/// Longer lists of facts are truncated in the human format.
 const MAX_SHOWN_FACTS: usize = 8;
 
 pub(super) fn run(
@@ -34,11 +33,11 @@ pub(super) fn run(
         OutputFormat::Sarif | OutputFormat::Github => print_findings(context, &audited, terminal)?,
     }
     audited.unreadable.iter().for_each(|error| terminal.print_error(error));
-    // What is not safe is bad data.
+    // Security findings are bad data, which exits with 3.
     Ok(exit_code_for(&audited, 3))
 }
 
-/// The facts of a skill, each with what it is called.
+/// Returns the lists of facts of a skill, each with its label.
 fn facts(skill: &AuditedSkill) -> [(&'static str, &FactList); 4] {
     [
         ("tools", &skill.allowed_tools),
@@ -48,7 +47,7 @@ fn facts(skill: &AuditedSkill) -> [(&'static str, &FactList); 4] {
     ]
 }
 
-/// A fact a line: where, what, which.
+/// Writes path, label and fact, separated by tabs.
 fn write_plain(
     context: &Context<'_>,
     audited: &CheckResults,
@@ -56,12 +55,12 @@ fn write_plain(
 ) -> std::io::Result<()> {
     for skill in &audited.facts.skills {
         for (what, list) in facts(skill) {
-            for one in &list.listed {
+            for fact in &list.listed {
                 writeln!(
                     out,
                     "{}\t{what}\t{}",
                     context.display_relative_path(&skill.path),
-                    printable(one)
+                    printable(fact)
                 )?;
             }
         }
@@ -88,18 +87,18 @@ fn write_human(
     if audited.files.is_empty() && !audited.unreadable.is_empty() {
         return Ok(());
     }
-    let looked = checked_summary(audited);
-    if looked.is_empty() && audited.files.is_empty() {
+    let checked = checked_summary(audited);
+    if checked.is_empty() && audited.files.is_empty() {
         return writeln!(out, "there is nothing to audit");
     }
-    writeln!(out, "{looked}{}", finding_summary(audited, "nothing against the rules of safety"))?;
+    writeln!(out, "{checked}{}", finding_summary(audited, "nothing against the rules of safety"))?;
     if !audited.files.is_empty() {
         writeln!(out, "{DIM}`sp explain <RULE>` tells more of a rule{DIM:#}")?;
     }
     Ok(())
 }
 
-/// A skill and its facts; nothing of one that is only text.
+/// Writes a skill and its facts, or nothing if it has none.
 fn write_skill(
     context: &Context<'_>,
     skill: &AuditedSkill,
@@ -114,7 +113,7 @@ fn write_skill(
         words.into_iter().zip(facts(skill)).filter(|(_, (_, list))| list.count > 0)
     {
         let first: Vec<_> =
-            list.listed.iter().take(MAX_SHOWN_FACTS).map(|one| printable(one)).collect();
+            list.listed.iter().take(MAX_SHOWN_FACTS).map(|fact| printable(fact)).collect();
         let more = match list.count.saturating_sub(first.len()) {
             0 => String::new(),
             more => format!(" and {more} more"),

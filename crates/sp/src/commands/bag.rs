@@ -1,7 +1,7 @@
-//! `sp bag`
+//! `sp bag`.
 
 use std::io::Write;
-use std::path::Path;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use sp_engine::workspace::{
@@ -9,13 +9,15 @@ use sp_engine::workspace::{
 };
 use sp_engine::{Context, Error, FailureKind, ReplacePolicy, Result};
 use sp_formats::output::{
-    FolderAction, ParameterItem, ParameterValueItem, WorkspaceChangeReport,
+    FolderAction, ParameterItem, ParameterList, ParameterValueItem, WorkspaceChangeReport,
     WorkspaceDependencyReport, WorkspaceOverview, WorkspaceRunReport, WorkspaceSkillList,
 };
 use sp_formats::printable::{printable, printable_text};
 
 use super::{check, mode, pluralize};
-use crate::cli::{GlobalOptions, OutputFormat, WorkspaceCommand, WorkspaceSourceCommand};
+use crate::cli::{
+    CheckArgs, GlobalOptions, OutputFormat, WorkspaceCommand, WorkspaceSourceCommand,
+};
 use crate::terminal::{ADDED, CHANGED, DIM, REMOVED, STRONG, Terminal, WARNING, table};
 
 pub(super) fn run(
@@ -79,10 +81,17 @@ pub(super) fn run(
         }
         WorkspaceCommand::Enter => print_overview(&workspace::enter(context, root)?, terminal)?,
         WorkspaceCommand::Run { identifier, set, save } => {
-            return run_skill(context, root, (identifier, set, *save), terminal);
+            let request = RunSkillRequest {
+                identifier: identifier.clone(),
+                set: set.clone(),
+                save: if *save { SaveParameters::Yes } else { SaveParameters::No },
+                root: options.root.clone(),
+            };
+            run_skill(context, &request, terminal)?;
         }
         WorkspaceCommand::Params { skill, explain, set } => {
-            print_parameters(context, root, (skill, set, *explain), terminal)?
+            let list = workspace::params(context, root, skill, set)?;
+            print_parameters(&list, skill, *explain, terminal)?;
         }
         WorkspaceCommand::List => print_list(&workspace::list(context, root)?, terminal)?,
     }
@@ -93,39 +102,33 @@ fn steps(done: bool) -> ExtraSteps {
     if done { ExtraSteps::Done } else { ExtraSteps::Unconfirmed }
 }
 
-/// The workspace, where no path is given.
+/// Checks the given paths, or the workspace if there are none.
 fn check_workspace(
     context: &Context<'_>,
     options: &GlobalOptions,
-    given: &crate::cli::CheckArgs,
+    given: &CheckArgs,
     terminal: &Terminal,
 ) -> Result<ExitCode> {
-    let paths = match given.paths.is_empty() {
-        true => vec![workspace::find_root(context, options.root.as_deref())?],
-        false => given.paths.clone(),
+    let paths = if given.paths.is_empty() {
+        vec![workspace::find_root(context, options.root.as_deref())?]
+    } else {
+        given.paths.clone()
     };
-    let mut mended = 0;
+    let args = CheckArgs { paths, ..given.clone() };
+    let mut fixed = 0;
     if given.fix && !given.dry_run {
-        // What is missing is made; what is wrong in a file is mended after it.
-        let root = paths.first().map(std::path::PathBuf::as_path);
-        let request = check::check_request(
-            options,
-            &crate::cli::CheckArgs { paths: paths.clone(), ..given.clone() },
-        );
+        // Create missing files first; the check below then fixes the existing ones.
+        let root = args.paths.first().map(PathBuf::as_path);
+        let request = check::check_request(options, &args);
         let before = sp_engine::check(context, &request)?.finding_count();
         match workspace::repair(context, root) {
-            // What stands in the way is what the check tells.
+            // The check reports what prevented the repair.
             Err(error) if error.kind == FailureKind::Data => {}
             repaired => repaired?,
         }
-        mended = before.saturating_sub(sp_engine::check(context, &request)?.finding_count());
+        fixed = before.saturating_sub(sp_engine::check(context, &request)?.finding_count());
     }
-    check::run_after_fixing(
-        context,
-        options,
-        &crate::cli::CheckArgs { paths, ..given.clone() },
-        (mended, terminal),
-    )
+    check::run_after_fixing(context, options, &args, fixed, terminal)
 }
 
 fn print_change(
@@ -135,26 +138,7 @@ fn print_change(
     terminal: &Terminal,
 ) -> Result<()> {
     terminal.print(report, |out| {
-        for skill in &report.skills {
-            let (style, sign) = match skill.action {
-                FolderAction::Add => (ADDED, '+'),
-                FolderAction::Update => (CHANGED, '~'),
-                FolderAction::Remove => (REMOVED, '-'),
-                FolderAction::Keep => (DIM, ' '),
-            };
-            let from =
-                skill.source.as_ref().map(|source| format!("  {DIM}{}{DIM:#}", printable(source)));
-            writeln!(
-                out,
-                "{style}{sign}{style:#} {}{}",
-                printable(&skill.name),
-                from.unwrap_or_default()
-            )?;
-        }
-        report
-            .files
-            .iter()
-            .try_for_each(|file| writeln!(out, "{ADDED}+{ADDED:#} {}", printable(file)))?;
+        write_changes(report, out)?;
         if terminal.format == OutputFormat::Plain {
             return Ok(());
         }
@@ -192,6 +176,26 @@ fn print_change(
     })
 }
 
+fn write_changes(report: &WorkspaceChangeReport, out: &mut dyn Write) -> std::io::Result<()> {
+    for skill in &report.skills {
+        let (style, sign) = match skill.action {
+            FolderAction::Add => (ADDED, '+'),
+            FolderAction::Update => (CHANGED, '~'),
+            FolderAction::Remove => (REMOVED, '-'),
+            FolderAction::Keep => (DIM, ' '),
+        };
+        let source =
+            skill.source.as_ref().map(|source| format!("  {DIM}{}{DIM:#}", printable(source)));
+        writeln!(
+            out,
+            "{style}{sign}{style:#} {}{}",
+            printable(&skill.name),
+            source.unwrap_or_default()
+        )?;
+    }
+    report.files.iter().try_for_each(|file| writeln!(out, "{ADDED}+{ADDED:#} {}", printable(file)))
+}
+
 fn print_list(list: &WorkspaceSkillList, terminal: &Terminal) -> Result<()> {
     terminal.print(list, |out| {
         if terminal.format == OutputFormat::Plain {
@@ -227,22 +231,24 @@ fn print_list(list: &WorkspaceSkillList, terminal: &Terminal) -> Result<()> {
     })
 }
 
-/// A tree from those that nobody needs: context files first, then skills.
+/// Prints the dependency trees. Roots are context files, then skills that nothing depends on.
 fn print_dependencies(deps: &WorkspaceDependencyReport, terminal: &Terminal) -> Result<()> {
     terminal.print(deps, |out| {
         let is_skill = |name: &str| deps.skills.iter().any(|skill| skill == name);
-        let needed = |name: &str| deps.dependencies.iter().any(|one| one.name == name);
+        let needed =
+            |name: &str| deps.dependencies.iter().any(|dependency| dependency.name == name);
         let mut roots: Vec<&str> = deps
             .dependencies
             .iter()
-            .map(|one| one.by.as_str())
+            .map(|dependency| dependency.by.as_str())
             .filter(|by| !is_skill(by))
             .collect();
         roots.dedup();
         roots.extend(deps.skills.iter().map(String::as_str).filter(|name| !needed(name)));
-        // Skills that need each other in a circle have no root of their own.
-        let lost = deps.conflicts.is_empty() && roots.is_empty();
-        roots.extend(deps.skills.iter().map(String::as_str).filter(|_| lost));
+        // If every skill is part of a cycle, there is no natural root: use all of them.
+        if roots.is_empty() && deps.conflicts.is_empty() {
+            roots.extend(deps.skills.iter().map(String::as_str));
+        }
         for root in roots {
             writeln!(out, "{STRONG}{}{STRONG:#}", printable(root))?;
             write_branches(deps, root, &mut vec![root], "", out)?;
@@ -255,23 +261,24 @@ fn print_dependencies(deps: &WorkspaceDependencyReport, terminal: &Terminal) -> 
 
 fn write_branches<'a>(
     deps: &'a WorkspaceDependencyReport,
-    of: &str,
+    parent: &str,
     path: &mut Vec<&'a str>,
     indent: &str,
     out: &mut dyn Write,
 ) -> std::io::Result<()> {
-    let needs: Vec<_> = deps.dependencies.iter().filter(|one| one.by == of).collect();
-    for (at, one) in needs.iter().enumerate() {
+    let needs: Vec<_> =
+        deps.dependencies.iter().filter(|dependency| dependency.by == parent).collect();
+    for (index, dependency) in needs.iter().enumerate() {
         let (branch, below) =
-            if at + 1 == needs.len() { ("└─", "   ") } else { ("├─", "│  ") };
-        let circle = path.contains(&one.name.as_str());
-        let place = match (one.present, one.required) {
-            _ if circle => "needs itself",
+            if index + 1 == needs.len() { ("└─", "   ") } else { ("├─", "│  ") };
+        let is_cycle = path.contains(&dependency.name.as_str());
+        let state = match (dependency.present, dependency.required) {
+            _ if is_cycle => "needs itself",
             (true, _) => "here",
             (false, true) => "missing",
             (false, false) => "missing, optional",
         };
-        let from = [one.source.clone(), one.version.clone()]
+        let from = [dependency.source.clone(), dependency.version.clone()]
             .into_iter()
             .flatten()
             .collect::<Vec<_>>()
@@ -281,30 +288,30 @@ fn write_branches<'a>(
         } else {
             format!("  {DIM}{}{DIM:#}", printable(&from))
         };
-        writeln!(out, "{indent}{branch} {}  {place}{from}", printable(&one.name))?;
-        if !circle {
-            path.push(&one.name);
-            write_branches(deps, &one.name, path, &format!("{indent}{below}"), out)?;
+        writeln!(out, "{indent}{branch} {}  {state}{from}", printable(&dependency.name))?;
+        if !is_cycle {
+            path.push(&dependency.name);
+            write_branches(deps, &dependency.name, path, &format!("{indent}{below}"), out)?;
             path.pop();
         }
     }
     Ok(())
 }
 
-fn print_overview(digest: &WorkspaceOverview, terminal: &Terminal) -> Result<()> {
-    terminal.print(digest, |out| {
-        let version = digest.version.as_deref().unwrap_or("of an unknown version");
+fn print_overview(overview: &WorkspaceOverview, terminal: &Terminal) -> Result<()> {
+    terminal.print(overview, |out| {
+        let version = overview.version.as_deref().unwrap_or("of an unknown version");
         writeln!(out, "SkillBag {version}")?;
         let contexts =
-            if digest.contexts.is_empty() { "none".into() } else { digest.contexts.join(", ") };
+            if overview.contexts.is_empty() { "none".into() } else { overview.contexts.join(", ") };
         writeln!(out, "context: {contexts}\n\nskills:")?;
-        digest.skills.iter().try_for_each(|skill| {
+        overview.skills.iter().try_for_each(|skill| {
             writeln!(out, "  {}: {}", skill.name, printable(&skill.description))
         })?;
-        if !digest.always.is_empty() {
+        if !overview.always.is_empty() {
             writeln!(out, "\nalways run:")?;
-            for name in &digest.always {
-                let tags = digest
+            for name in &overview.always {
+                let tags = overview
                     .skills
                     .iter()
                     .find(|skill| skill.name == *name)
@@ -312,31 +319,17 @@ fn print_overview(digest: &WorkspaceOverview, terminal: &Terminal) -> Result<()>
                 writeln!(out, "  {name}  #{}", printable(&tags.unwrap_or_default()))?;
             }
         }
-        if !digest.missing.is_empty() {
-            writeln!(out, "\nmissing: {}", digest.missing.join(", "))?;
+        if !overview.missing.is_empty() {
+            writeln!(out, "\nmissing: {}", overview.missing.join(", "))?;
         }
         Ok(())
     })
 }
 
-fn run_skill(
-    context: &Context<'_>,
-    root: Option<&Path>,
-    (identifier, set, save): (&str, &[(String, String)], bool),
-    terminal: &Terminal,
-) -> Result<ExitCode> {
-    let request = RunSkillRequest {
-        identifier: identifier.into(),
-        set: set.to_vec(),
-        save: if save { SaveParameters::Yes } else { SaveParameters::No },
-        root: root.map(Into::into),
-    };
-    let run = workspace::run(context, &request)?;
+fn run_skill(context: &Context<'_>, request: &RunSkillRequest, terminal: &Terminal) -> Result<()> {
+    let run = workspace::run(context, request)?;
     terminal.print(&run, |out| write_run(&run, out))?;
-    match run.missing.is_empty() {
-        true => Ok(ExitCode::SUCCESS),
-        false => Err(missing_values(&run)),
-    }
+    if run.missing.is_empty() { Ok(()) } else { Err(missing_values(&run)) }
 }
 
 fn missing_values(run: &WorkspaceRunReport) -> Error {
@@ -377,13 +370,12 @@ fn value_text(value: &serde_json::Value) -> String {
 }
 
 fn print_parameters(
-    context: &Context<'_>,
-    root: Option<&Path>,
-    (skill, set, explain): (&str, &[(String, String)], bool),
+    list: &ParameterList,
+    skill: &str,
+    explain: bool,
     terminal: &Terminal,
 ) -> Result<()> {
-    let list = workspace::params(context, root, skill, set)?;
-    terminal.print(&list, |out| {
+    terminal.print(list, |out| {
         if list.parameters.is_empty() {
             return writeln!(out, "`{}` asks for nothing", printable(skill));
         }
@@ -403,15 +395,20 @@ fn write_parameter(
     if !explain {
         return Ok(());
     }
-    let place = |origin: &ParameterValueItem| match origin.line {
+    let location = |origin: &ParameterValueItem| match origin.line {
         Some(line) => format!("{}:{line} ({})", printable(&origin.file), origin.level),
         None => format!("{} ({})", printable(&origin.file), origin.level),
     };
     if let Some(from) = &parameter.from {
-        writeln!(out, "  from {}", place(from))?;
+        writeln!(out, "  from {}", location(from))?;
     }
-    for beaten in &parameter.overrode {
-        writeln!(out, "  over {} from {}", printable(&value_text(&beaten.value)), place(beaten))?;
+    for overridden in &parameter.overrode {
+        writeln!(
+            out,
+            "  over {} from {}",
+            printable(&value_text(&overridden.value)),
+            location(overridden)
+        )?;
     }
     for blocked in &parameter.kept_out {
         let by = blocked.prohibited_by.as_deref().unwrap_or_default();
@@ -419,7 +416,7 @@ fn write_parameter(
             out,
             "  not {} from {}: prohibited in {}",
             printable(&value_text(&blocked.value)),
-            place(blocked),
+            location(blocked),
             printable(by)
         )?;
     }

@@ -1,4 +1,4 @@
-//! `sp clean`
+//! `sp clean`.
 
 use sp_engine::{ApplyMode, CleanScope, Context, Result};
 

@@ -1,4 +1,4 @@
-//! `sp config`
+//! `sp config`.
 
 use std::io::{self, Write};
 
@@ -20,7 +20,7 @@ pub(super) fn run(context: &Context<'_>, terminal: &Terminal) -> Result<()> {
     })
 }
 
-/// Whether a built-in or configured sink is the same agent at the same place.
+/// Whether a built-in or configured sink has the same agent and path.
 fn is_duplicate_sink(view: &ConfigView, sink: &SinkItem) -> bool {
     view.sinks.iter().any(|other| {
         other.origin != SinkOrigin::Table && other.agent == sink.agent && other.path == sink.path

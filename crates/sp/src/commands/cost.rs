@@ -12,7 +12,7 @@ use super::{format_thousands, pluralize};
 use crate::cli::OutputFormat;
 use crate::terminal::{DIM, STRONG, Terminal, pad, wrap};
 
-/// The three tiers: what they are called, and how their part of a bar is drawn.
+/// The name of each tier, and the character and style of its part of a bar.
 const TIERS: [(&str, char, Style); 3] = [
     ("always", '█', AnsiColor::Red.on_default()),
     ("body", '▓', AnsiColor::Yellow.on_default()),
@@ -89,7 +89,7 @@ fn write_human(
     writeln!(out, "\n{}\n{DIM}{}{DIM:#}", legend.join("  "), wrap(&note, terminal.width()))
 }
 
-/// A row for each skill, the numbers to the right, the bars as long as the terminal lets them be.
+/// Writes one row per skill. Numbers are right-aligned; bars fill the width of the terminal.
 fn write_rows(
     context: &Context<'_>,
     group: &CostGroup,
@@ -103,7 +103,7 @@ fn write_rows(
     let widths: [usize; 3] = std::array::from_fn(|tier| {
         numbers.iter().map(|row| row[tier].len()).max().unwrap_or(0).max(TIERS[tier].0.len())
     });
-    // Blanks stand before each number and before the bar.
+    // Two spaces precede each number and the bar.
     let room = usize::from(terminal.width().unwrap_or(100))
         .saturating_sub(widths.iter().sum::<usize>() + 8);
     let longest = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
@@ -131,7 +131,8 @@ fn write_rows(
     Ok(())
 }
 
-/// A bar in three parts. Each part ends where the sum up to it does, so that nothing is rounded twice.
+/// Draws a bar with one part per tier. Each part ends at the rounded running total, so rounding
+/// errors do not add up.
 fn bar(skill: &SkillCost, dearest: usize, width: usize) -> String {
     let mut bar = String::new();
     let (mut sum, mut drawn) = (0, 0);
@@ -154,7 +155,7 @@ fn group_label(context: &Context<'_>, group: &CostGroup) -> String {
     group.sink.clone().unwrap_or_else(|| context.display_path(&group.path))
 }
 
-/// The skill's folder, from where all of them are.
+/// Returns the skill's folder, relative to the group's `skills` folder where possible.
 fn skill_label(context: &Context<'_>, group: &CostGroup, skill: &SkillCost) -> String {
     let skills = group.path.join("skills");
     let below =

@@ -1,4 +1,4 @@
-//! How differences are shown, whatever they are of.
+//! Printing of differences, shared by `sp pkg diff` and `sp context diff`.
 
 use std::io::{self, Write};
 
@@ -8,7 +8,6 @@ use sp_formats::printable::printable;
 
 use crate::terminal::{ADDED, CHANGED, REMOVED};
 
-/// What happened, in a word.
 pub(super) fn change_word(change: ChangeKind) -> &'static str {
     match change {
         ChangeKind::Added => "added",
@@ -17,7 +16,6 @@ pub(super) fn change_word(change: ChangeKind) -> &'static str {
     }
 }
 
-/// What happened, as a sign.
 pub(super) fn change_sign(change: ChangeKind) -> (Style, char) {
     match change {
         ChangeKind::Added => (ADDED, '+'),
@@ -26,7 +24,7 @@ pub(super) fn change_sign(change: ChangeKind) -> (Style, char) {
     }
 }
 
-/// The heading of a list: what it is of, and how many of each.
+/// Writes the heading of a list: what it lists, and the number of changes of each kind.
 pub(super) fn write_heading<'c>(
     out: &mut dyn Write,
     what: &str,
@@ -39,7 +37,7 @@ pub(super) fn write_heading<'c>(
     writeln!(out, "\n{what}: {added} added, {gone} removed, {other} changed")
 }
 
-/// A member with what it was and what it is.
+/// Writes a member with its old and its new value.
 pub(super) fn write_member(
     out: &mut dyn Write,
     indent: &str,
@@ -55,7 +53,7 @@ pub(super) fn write_member(
     )
 }
 
-/// The beginning of a text.
+/// Truncates a text, and escapes what a terminal must not interpret.
 pub(super) fn truncate(text: &str) -> String {
     const MAX_CHARS: usize = 70;
     let cut: String = text.chars().take(MAX_CHARS).collect();

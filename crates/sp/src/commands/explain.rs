@@ -1,4 +1,4 @@
-//! `sp explain`
+//! `sp explain`.
 
 use std::io::Write;
 
@@ -76,7 +76,7 @@ fn write_example(text: &'static str, out: &mut dyn Write) -> std::io::Result<()>
     Ok(())
 }
 
-/// A line that fits: of a hash or a signature the beginning says enough.
+/// Truncates a line. Only hashes and signatures are that long, and their start is enough.
 fn truncate_line(line: &str) -> String {
     const MAX_LINE_CHARS: usize = 100;
     match line.chars().count() {

@@ -1,4 +1,4 @@
-//! `sp init`
+//! `sp init`.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! `sp install`, `sp switch` and `sp uninstall`
+//! `sp install`, `sp switch` and `sp uninstall`.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -13,7 +13,7 @@ use crate::cli::{self, OutputFormat};
 use crate::environment;
 use crate::terminal::{ADDED, CHANGED, DIM, REMOVED, STRONG, Terminal, Verbosity, WARNING};
 
-/// More folders than this are counted, not shown.
+/// Longer lists of folders are truncated, unless `--verbose` is given.
 const MAX_SHOWN_FOLDERS: usize = 20;
 
 pub(super) fn install(
@@ -73,7 +73,7 @@ fn print_report(
     })
 }
 
-/// The command that does what a dry run showed, and nothing else; none where there is nothing to do.
+/// Returns the command that applies exactly the plan of a dry run, if it has any changes.
 fn apply_command(report: &PackChangeReport) -> Option<String> {
     if report.applied || report.sinks.iter().all(is_unchanged) {
         return None;
@@ -84,7 +84,7 @@ fn apply_command(report: &PackChangeReport) -> Option<String> {
     };
     let command =
         format!("sp {}", environment::arguments()?.iter().map(shown).collect::<Vec<_>>().join(" "));
-    // What cannot be shown as it is cannot be typed again.
+    // A command that has to be escaped for display cannot be copied and run.
     (printable(&command) == command).then_some(command)
 }
 
@@ -93,7 +93,7 @@ fn is_unchanged(sink: &SinkChange) -> bool {
         && sink.folders.iter().all(|folder| folder.action == FolderAction::Keep)
 }
 
-/// Action, sink, pack and folder path, separated by tabs.
+/// Writes action, sink, pack and folder path, separated by tabs.
 fn write_plain(out: &mut dyn Write, sink: &SinkChange) -> io::Result<()> {
     sink.folders.iter().try_for_each(|folder| {
         let path = sink.path.join(&folder.folder);

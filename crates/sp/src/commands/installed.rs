@@ -1,8 +1,10 @@
-//! `sp installed`
+//! `sp installed`.
 
+use std::io::{self, Write};
 use std::path::Path;
 
 use sp_engine::{Context, Result, SinkRequest};
+use sp_formats::output::InstalledItem;
 use sp_formats::printable::printable;
 
 use crate::cli::OutputFormat;
@@ -39,10 +41,10 @@ pub(super) fn run(
             });
         }
         if rows.is_empty() {
-            let place = if sink.is_some() { " in that sink" } else { "" };
+            let in_sink = if sink.is_some() { " in that sink" } else { "" };
             return writeln!(
                 out,
-                "nothing is installed{place}; `sp install <pack> --agent <sink>` does that"
+                "nothing is installed{in_sink}; `sp install <pack> --agent <sink>` does that"
             );
         }
         write!(
@@ -51,28 +53,29 @@ pub(super) fn run(
             table(&["sink", "pack", "skills", "installed", "where"], rows, terminal.width())
         )?;
         if terminal.verbosity == Verbosity::Verbose {
-            for item in &list.installs {
-                writeln!(
-                    out,
-                    "\n{} in {}  from {}",
-                    printable(&item.pack),
-                    context.display_path(&item.path),
-                    context.display_path(Path::new(&item.pack_file))
-                )?;
-                for import in &item.imports {
-                    let line = format!(
-                        "{} @ {} = {}",
-                        import.repo,
-                        import.git_ref.as_deref().unwrap_or("HEAD"),
-                        import.commit
-                    );
-                    writeln!(out, "  {}", printable(&line))?;
-                }
-                item.folders
-                    .iter()
-                    .try_for_each(|folder| writeln!(out, "  {}", printable(folder)))?;
-            }
+            list.installs.iter().try_for_each(|item| write_details(context, item, out))?;
         }
         Ok(())
     })
+}
+
+/// Writes an installed pack with its imports and folders.
+fn write_details(
+    context: &Context<'_>,
+    item: &InstalledItem,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    writeln!(
+        out,
+        "\n{} in {}  from {}",
+        printable(&item.pack),
+        context.display_path(&item.path),
+        context.display_path(Path::new(&item.pack_file))
+    )?;
+    for import in &item.imports {
+        let git_ref = import.git_ref.as_deref().unwrap_or("HEAD");
+        let line = format!("{} @ {git_ref} = {}", import.repo, import.commit);
+        writeln!(out, "  {}", printable(&line))?;
+    }
+    item.folders.iter().try_for_each(|folder| writeln!(out, "  {}", printable(folder)))
 }

@@ -1,4 +1,4 @@
-//! `sp key`
+//! `sp key`.
 
 use std::io::Write;
 

@@ -1,4 +1,4 @@
-//! `sp list` and `sp packs`
+//! `sp list` and `sp packs`.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! `sp completions` and `sp man`
+//! `sp completions` and `sp man`.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -15,7 +15,7 @@ pub(super) fn completions(shell: clap_complete::Shell) -> Result<()> {
     print(&script)
 }
 
-/// Prints the main page, or writes a page a command into `dir`.
+/// Prints the main page, or writes one page per command to `dir`.
 pub(super) fn man(context: &Context<'_>, dir: Option<&Path>) -> Result<()> {
     let failed =
         |e: io::Error| Error::new(FailureKind::Environment, "cannot make the man pages").because(e);
@@ -30,7 +30,8 @@ pub(super) fn man(context: &Context<'_>, dir: Option<&Path>) -> Result<()> {
     for (typed, command) in commands {
         let mut page = Vec::new();
         let name = typed.replace(' ', "-");
-        // The version is for the foot of the page; `sp bag get` has a flag of that name.
+        // The page footer shows the version. The flag is disabled because `sp bag get` has its own
+        // `--version`.
         let command = command
             .display_name(name.clone())
             .bin_name(typed)
@@ -42,7 +43,7 @@ pub(super) fn man(context: &Context<'_>, dir: Option<&Path>) -> Result<()> {
     write_files(&context.current_dir.join(dir), &pages)
 }
 
-/// A command as it is typed, and all commands below it.
+/// Collects a command and its subcommands, each with its full command line.
 fn collect_commands(
     typed: &str,
     command: &clap::Command,

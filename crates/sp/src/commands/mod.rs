@@ -1,4 +1,8 @@
-//! A module a command: arguments to a request, a result to text.
+//! The commands, one module each.
+//!
+//! A command turns its arguments into a request, calls the engine once, and prints the report as
+//! text or JSON. [`run`] dispatches. Modules that are not commands hold what several commands print
+//! in the same way: [`findings`] and [`differences`]. Nothing here decides anything about packages.
 
 mod audit;
 mod bag;
@@ -9,6 +13,7 @@ mod context;
 mod cost;
 mod differences;
 mod explain;
+mod findings;
 mod init;
 mod install;
 mod installed;
@@ -34,22 +39,18 @@ use crate::cli::{self, Cli, CliCommand, OutputFormat};
 use crate::environment;
 use crate::terminal::Terminal;
 
-/// Runs the command that was asked for.
 pub(crate) fn run(cli: &Cli, terminal: &Terminal) -> Result<ExitCode> {
     check_format(cli)?;
     let context = environment::context(&cli.options, terminal)?;
     let root = cli.options.root.as_deref();
-    let done = match &cli.command {
+    let result = match &cli.command {
         CliCommand::Check(check) => return check::run(&context, &cli.options, check, terminal),
         CliCommand::Audit { paths, agent, scope } => {
-            let sink = |name: &String| SinkRequest {
-                name: name.clone(),
-                path: None,
-                scope: to_sink_scope(*scope),
+            let request = AuditRequest {
+                paths: paths.clone(),
+                root: cli.options.root.clone(),
+                sinks: agent_sinks(agent, *scope),
             };
-            let sinks = agent.iter().map(sink).collect();
-            let request =
-                AuditRequest { paths: paths.clone(), root: cli.options.root.clone(), sinks };
             return audit::run(&context, &request, terminal);
         }
         CliCommand::Pkg(command) => return pkg::run(context, &cli.options, command, terminal),
@@ -59,7 +60,7 @@ pub(crate) fn run(cli: &Cli, terminal: &Terminal) -> Result<ExitCode> {
             return context::run(&context, &cli.options, command, terminal);
         }
         CliCommand::Serve(serve) => serve::run(&context, serve, terminal),
-        CliCommand::Mcp(wanted) => mcp::run(&context, &cli.options, wanted, terminal),
+        CliCommand::Mcp(mcp) => mcp::run(&context, &cli.options, mcp, terminal),
         CliCommand::Login { .. }
         | CliCommand::Logout { .. }
         | CliCommand::Publish { .. }
@@ -68,14 +69,11 @@ pub(crate) fn run(cli: &Cli, terminal: &Terminal) -> Result<ExitCode> {
         | CliCommand::Yank { .. } => registry::run(&context, &cli.command, terminal),
         CliCommand::Explain { rule } => explain::run(rule.as_deref(), terminal),
         CliCommand::Cost { paths, agent, scope } => {
-            let sink = |name: &String| SinkRequest {
-                name: name.clone(),
-                path: None,
-                scope: to_sink_scope(*scope),
+            let request = CostRequest {
+                paths: paths.clone(),
+                root: cli.options.root.clone(),
+                sinks: agent_sinks(agent, *scope),
             };
-            let sinks = agent.iter().map(sink).collect();
-            let request =
-                CostRequest { paths: paths.clone(), root: cli.options.root.clone(), sinks };
             cost::run(&context, &request, terminal)
         }
         CliCommand::Schema { file } => schema::run(file, terminal),
@@ -90,38 +88,36 @@ pub(crate) fn run(cli: &Cli, terminal: &Terminal) -> Result<ExitCode> {
         }
         CliCommand::Uninstall(uninstall) => install::uninstall(&context, uninstall, terminal),
         CliCommand::Installed { agent, path, scope } => {
-            let request = match (agent, path) {
-                (None, None) => None,
-                (agent, path) => Some(SinkRequest {
-                    name: agent.clone().unwrap_or_else(|| "custom".into()),
-                    path: path.clone(),
-                    scope: to_sink_scope(*scope),
-                }),
-            };
+            let is_given = agent.is_some() || path.is_some();
+            let request = is_given.then(|| SinkRequest {
+                name: agent.clone().unwrap_or_else(|| "custom".into()),
+                path: path.clone(),
+                scope: to_sink_scope(*scope),
+            });
             installed::run(&context, request.as_ref(), terminal)
         }
         CliCommand::Config => config::run(&context, terminal),
         CliCommand::Init { dir } => init::run(&context, dir.as_deref(), terminal),
         CliCommand::Clean { cache, dry_run } => {
-            let what = if *cache { CleanScope::TrashAndCache } else { CleanScope::Trash };
-            clean::run(&context, what, mode(*dry_run), terminal)
+            let scope = if *cache { CleanScope::TrashAndCache } else { CleanScope::Trash };
+            clean::run(&context, scope, mode(*dry_run), terminal)
         }
         CliCommand::Completions { shell } => manual::completions(*shell),
         CliCommand::Man { dir } => manual::man(&context, dir.as_deref()),
     };
-    done.map(|()| ExitCode::SUCCESS)
+    result.map(|()| ExitCode::SUCCESS)
 }
 
-/// Some forms are only for what one command has to tell.
+/// Rejects formats that only one command supports.
 fn check_format(cli: &Cli) -> Result<()> {
-    let (format, wanted) = match cli.options.format {
+    let (format, supported_by) = match cli.options.format {
         OutputFormat::Sarif => ("sarif", "sp check"),
         OutputFormat::Github => ("github", "sp check"),
         OutputFormat::Md => ("md", "sp pkg load"),
         OutputFormat::Xml => ("xml", "sp pkg load"),
         _ => return Ok(()),
     };
-    let is = match cli.command {
+    let command = match cli.command {
         CliCommand::Check(_)
         | CliCommand::Audit { .. }
         | CliCommand::Bag(cli::WorkspaceCommand::Check(_))
@@ -129,14 +125,11 @@ fn check_format(cli: &Cli) -> Result<()> {
         CliCommand::Pkg(cli::PackageCommand::Load { .. }) => "sp pkg load",
         _ => "",
     };
-    match is == wanted {
-        true => Ok(()),
-        false => Err(Error::new(
-            FailureKind::Usage,
-            format!("`--format {format}` is for `{wanted}` only"),
-        )
-        .hint("use `human`, `plain` or `json`")),
+    if command == supported_by {
+        return Ok(());
     }
+    let message = format!("`--format {format}` is for `{supported_by}` only");
+    Err(Error::new(FailureKind::Usage, message).hint("use `human`, `plain` or `json`"))
 }
 
 fn mode(dry_run: bool) -> ApplyMode {
@@ -150,7 +143,14 @@ fn to_sink_scope(scope: cli::ScopeArg) -> SinkScope {
     }
 }
 
-/// The sinks that `--agent`, `--path` and `--scope` name.
+/// Returns one request per `--agent` of a command that has no `--path`.
+fn agent_sinks(agents: &[String], scope: cli::ScopeArg) -> Vec<SinkRequest> {
+    let request =
+        |name: &String| SinkRequest { name: name.clone(), path: None, scope: to_sink_scope(scope) };
+    agents.iter().map(request).collect()
+}
+
+/// Returns one request per `--agent`, each with the given `--path` and `--scope`.
 fn sink_requests(sinks: &cli::SinkArgs) -> Vec<SinkRequest> {
     let request = |name: &String| SinkRequest {
         name: name.clone(),
@@ -160,7 +160,7 @@ fn sink_requests(sinks: &cli::SinkArgs) -> Vec<SinkRequest> {
     sinks.agent.iter().map(request).collect()
 }
 
-/// A path, or another word, as a shell reads it; a `~` at its start stays outside the quotes.
+/// Quotes a path or another word for a shell. A leading `~/` stays outside the quotes.
 fn shell_quote(path: &str) -> String {
     let (home, rest) = path.strip_prefix("~/").map_or(("", path), |rest| ("~/", rest));
     let plain =
@@ -168,17 +168,17 @@ fn shell_quote(path: &str) -> String {
     if plain { path.into() } else { format!("{home}'{}'", rest.replace('\'', "'\\''")) }
 }
 
-/// `1 skill`, `2 skills`.
+/// Formats a count with its noun: `1 skill`, `2 skills`.
 fn pluralize(number: usize, what: &str) -> String {
     if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
 }
 
-/// `1,234,567`.
+/// Formats a number with thousands separators: `1,234,567`.
 fn format_thousands(number: usize) -> String {
     let digits = number.to_string();
     let mut text = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
             text.push(',');
         }
         text.push(digit);
@@ -186,7 +186,6 @@ fn format_thousands(number: usize) -> String {
     text
 }
 
-/// Bytes as people read them.
 fn format_size(bytes: u64) -> String {
     const KB: f64 = 1024.0;
     #[expect(clippy::cast_precision_loss, reason = "shown with one digit")]

@@ -1,4 +1,4 @@
-//! `sp login`, `logout`, `publish`, `search`, `info` and `yank`
+//! `sp login`, `logout`, `publish`, `search`, `info` and `yank`.
 
 use sp_engine::pkg::{
     self, LoginRequest, PublishRequest, RegistryHistoryPolicy, SecretSource, YankAction,
@@ -16,56 +16,26 @@ use crate::terminal::{DIM, STRONG, Terminal, table};
 pub(super) fn run(context: &Context<'_>, command: &CliCommand, terminal: &Terminal) -> Result<()> {
     match command {
         CliCommand::Login { registry, token_env, token_file, anew } => {
-            let token = token_file
-                .clone()
-                .map_or_else(|| SecretSource::Env(token_env.clone()), SecretSource::File);
-            let past =
-                if *anew { RegistryHistoryPolicy::Reset } else { RegistryHistoryPolicy::Enforce };
-            let known = pkg::login(
-                context,
-                &LoginRequest { registry: registry.clone(), token, history: past },
-            )?;
-            terminal.print(&known, |out| {
-                let (user, scope) = (
-                    known.user.as_deref().unwrap_or_default(),
-                    known.scope.as_deref().unwrap_or_default(),
-                );
-                writeln!(
-                    out,
-                    "{} knows you as {} {DIM}({}){DIM:#}",
-                    known.registry,
-                    printable(user),
-                    printable(scope)
-                )
-            })
+            let request = LoginRequest {
+                registry: registry.clone(),
+                token: token_file
+                    .clone()
+                    .map_or_else(|| SecretSource::Env(token_env.clone()), SecretSource::File),
+                history: if *anew {
+                    RegistryHistoryPolicy::Reset
+                } else {
+                    RegistryHistoryPolicy::Enforce
+                },
+            };
+            login(context, &request, terminal)
         }
         CliCommand::Logout { registry } => {
-            let forgotten = pkg::logout(context, registry.as_deref())?;
-            terminal.print(&forgotten, |out| {
-                writeln!(out, "forgot the token for {}", forgotten.registry)
-            })
+            let report = pkg::logout(context, registry.as_deref())?;
+            terminal.print(&report, |out| writeln!(out, "forgot the token for {}", report.registry))
         }
         CliCommand::Publish { package, registry } => {
             let request = PublishRequest { package: package.clone(), registry: registry.clone() };
-            let done = pkg::publish(context, &request)?;
-            terminal.print(&done, |out| {
-                let what = if done.published { "published" } else { "it was there already:" };
-                writeln!(
-                    out,
-                    "{what} {STRONG}{} {}{STRONG:#} · {}",
-                    done.name, done.version, done.registry
-                )?;
-                let signer = done
-                    .signer
-                    .as_deref()
-                    .map_or_else(|| "not signed".into(), |key| format!("signed by {key}"));
-                let warnings = if done.warnings > 0 {
-                    format!(" · {}", pluralize(done.warnings, "warning"))
-                } else {
-                    String::new()
-                };
-                writeln!(out, "{DIM}sha256 {} · {signer}{warnings}{DIM:#}", done.sha256)
-            })
+            publish(context, &request, terminal)
         }
         CliCommand::Search { words, registry } => {
             print_search(&pkg::search(context, &words.join(" "), registry.as_deref())?, terminal)
@@ -74,17 +44,54 @@ pub(super) fn run(context: &Context<'_>, command: &CliCommand, terminal: &Termin
             print_info(&pkg::registry_info(context, package, registry.as_deref())?, terminal)
         }
         CliCommand::Yank { package, undo, registry } => {
-            let way = if *undo { YankAction::Undo } else { YankAction::Yank };
-            let request =
-                YankRequest { package: package.clone(), action: way, registry: registry.clone() };
-            let done = pkg::yank(context, &request)?;
-            terminal.print(&done, |out| {
-                let what = if done.yanked { "yanked" } else { "took back the yank of" };
-                writeln!(out, "{what} {} {} · {}", done.name, done.version, done.registry)
+            let request = YankRequest {
+                package: package.clone(),
+                action: if *undo { YankAction::Undo } else { YankAction::Yank },
+                registry: registry.clone(),
+            };
+            let report = pkg::yank(context, &request)?;
+            terminal.print(&report, |out| {
+                let verb = if report.yanked { "yanked" } else { "took back the yank of" };
+                writeln!(out, "{verb} {} {} · {}", report.name, report.version, report.registry)
             })
         }
         _ => Ok(()),
     }
+}
+
+fn login(context: &Context<'_>, request: &LoginRequest, terminal: &Terminal) -> Result<()> {
+    let report = pkg::login(context, request)?;
+    terminal.print(&report, |out| {
+        writeln!(
+            out,
+            "{} knows you as {} {DIM}({}){DIM:#}",
+            report.registry,
+            printable(report.user.as_deref().unwrap_or_default()),
+            printable(report.scope.as_deref().unwrap_or_default())
+        )
+    })
+}
+
+fn publish(context: &Context<'_>, request: &PublishRequest, terminal: &Terminal) -> Result<()> {
+    let report = pkg::publish(context, request)?;
+    terminal.print(&report, |out| {
+        let verb = if report.published { "published" } else { "it was there already:" };
+        writeln!(
+            out,
+            "{verb} {STRONG}{} {}{STRONG:#} · {}",
+            report.name, report.version, report.registry
+        )?;
+        let signer = report
+            .signer
+            .as_deref()
+            .map_or_else(|| "not signed".into(), |key| format!("signed by {key}"));
+        let warnings = if report.warnings > 0 {
+            format!(" · {}", pluralize(report.warnings, "warning"))
+        } else {
+            String::new()
+        };
+        writeln!(out, "{DIM}sha256 {} · {signer}{warnings}{DIM:#}", report.sha256)
+    })
 }
 
 fn print_search(answer: &RegistrySearchReport, terminal: &Terminal) -> Result<()> {

@@ -1,4 +1,4 @@
-//! `sp schema`
+//! `sp schema`.
 
 use sp_engine::{Error, FailureKind, Result};
 use sp_formats::schema::file_schema;

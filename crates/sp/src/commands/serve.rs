@@ -1,4 +1,4 @@
-//! `sp serve`
+//! `sp serve`.
 
 use std::io::Write as _;
 use std::net::IpAddr;
@@ -18,35 +18,33 @@ use sp_serve::registry::{
 use crate::cli::{LogFormatArg, ServeArgs, ServeCopyCommand};
 use crate::terminal::{DIM, STRONG, Terminal, WARNING};
 
-/// The address of a database has a password in it, and a command line is seen by others.
+/// A database URL contains a password, and other users can see a command line.
 const DATABASE_ENV: &str = "SP_DATABASE_URL";
 const POSTGRES_BACKUP_HINT: &str =
     "with PostgreSQL run `pg_dump` first, and then copy `objects` from the folder";
 
-pub(super) fn run(context: &Context<'_>, wanted: &ServeArgs, terminal: &Terminal) -> Result<()> {
-    if let Some(wish) = &wanted.copy {
-        return copy_registry(context, wish, terminal);
+pub(super) fn run(context: &Context<'_>, args: &ServeArgs, terminal: &Terminal) -> Result<()> {
+    if let Some(command) = &args.copy {
+        return copy_registry(context, command, terminal);
     }
-    let data = data_dir(context, wanted.data.as_deref());
+    let data = data_dir(context, args.data.as_deref());
     let mut limits = Limits::default();
     for (name, value) in &context.limits {
-        // The names were checked when the flags were read.
+        // The names were validated when the flags were parsed.
         let _ = limits.set(name, *value);
     }
-    let surroundings =
-        RegistryEnvironment { wall_clock: context.wall_clock, random: context.random };
     let settings = RegistrySettings {
         data_dir: data.clone(),
-        database: database_address(context, wanted.database.as_deref())?,
-        listen: wanted.listen,
+        database: database_address(context, args.database.as_deref())?,
+        listen: args.listen,
         limits,
-        rate_limit: wanted.rate.0,
-        trusted_proxies: wanted.trust_proxy.iter().map(IpAddr::to_canonical).collect(),
-        request_timeout: Duration::from_secs(wanted.timeout),
-        logger: request_logger(wanted.log),
-        environment: surroundings,
+        rate_limit: args.rate.0,
+        trusted_proxies: args.trust_proxy.iter().map(IpAddr::to_canonical).collect(),
+        request_timeout: Duration::from_secs(args.timeout),
+        logger: request_logger(args.log),
+        environment: RegistryEnvironment { wall_clock: context.wall_clock, random: context.random },
     };
-    if !wanted.listen.ip().is_loopback() {
+    if !args.listen.ip().is_loopback() {
         terminal.print_stderr(&format!(
             "{WARNING}warning{WARNING:#}: it speaks plain http beyond this machine; put a proxy with TLS before it"
         ));
@@ -55,16 +53,16 @@ pub(super) fn run(context: &Context<'_>, wanted: &ServeArgs, terminal: &Terminal
         .map_err(serve_error)
 }
 
-fn data_dir(context: &Context<'_>, wanted: Option<&Path>) -> PathBuf {
-    wanted.map_or_else(|| context.home.join("registry"), |data| context.current_dir.join(data))
+fn data_dir(context: &Context<'_>, given: Option<&Path>) -> PathBuf {
+    given.map_or_else(|| context.home.join("registry"), |data| context.current_dir.join(data))
 }
 
 fn copy_registry(
     context: &Context<'_>,
-    wish: &ServeCopyCommand,
+    command: &ServeCopyCommand,
     terminal: &Terminal,
 ) -> Result<()> {
-    let (from, to) = match wish {
+    let (from, to) = match command {
         ServeCopyCommand::Backup { to, data: from } => {
             (data_dir(context, from.as_deref()), context.current_dir.join(to))
         }
@@ -91,25 +89,25 @@ fn copy_registry(
 }
 
 fn copy_error(error: RegistryCopyError) -> Error {
-    const NOTHING: &str = "nothing was copied";
-    let told = Error::new(FailureKind::Environment, error.to_string());
+    const NOTHING_COPIED: &str = "nothing was copied";
+    let report = Error::new(FailureKind::Environment, error.to_string());
     match error {
         RegistryCopyError::NoRegistry(_) => {
-            told.hint(format!("name its folder with `--data`; {POSTGRES_BACKUP_HINT}"))
+            report.hint(format!("name its folder with `--data`; {POSTGRES_BACKUP_HINT}"))
         }
         RegistryCopyError::TargetNotEmpty(_) => {
-            told.hint("name a folder that is empty, or not there")
+            report.hint("name a folder that is empty, or not there")
         }
-        RegistryCopyError::Database(source) => told.because(source).hint(NOTHING),
-        RegistryCopyError::MissingObject(_) => told.hint(NOTHING),
-        RegistryCopyError::File(source) => told.because(source).hint(NOTHING),
+        RegistryCopyError::Database(source) => report.because(source).hint(NOTHING_COPIED),
+        RegistryCopyError::MissingObject(_) => report.hint(NOTHING_COPIED),
+        RegistryCopyError::File(source) => report.because(source).hint(NOTHING_COPIED),
     }
 }
 
-/// Where lines about requests go. Whoever closed stderr does not stop the registry.
-fn request_logger(form: LogFormatArg) -> Option<RequestLogger> {
+/// Logs requests to stderr. A closed stderr does not stop the registry.
+fn request_logger(format: LogFormatArg) -> Option<RequestLogger> {
     let write = |text: String| drop(writeln!(std::io::stderr().lock(), "{text}"));
-    match form {
+    match format {
         LogFormatArg::Off => None,
         LogFormatArg::Text => Some(Arc::new(move |line| write(line.to_string()))),
         LogFormatArg::Json => {
@@ -118,15 +116,11 @@ fn request_logger(form: LogFormatArg) -> Option<RequestLogger> {
     }
 }
 
-fn database_address(
-    context: &Context<'_>,
-    wanted: Option<&str>,
-) -> Result<Option<PostgresAddress>> {
-    let given = wanted
+fn database_address(context: &Context<'_>, given: Option<&str>) -> Result<Option<PostgresAddress>> {
+    let address = given
         .or_else(|| context.env.get(DATABASE_ENV).map(String::as_str))
         .filter(|text| !text.is_empty());
-    let address = given.map(str::parse).transpose();
-    address.map_err(|error: PostgresAddressError| {
+    address.map(str::parse).transpose().map_err(|error: PostgresAddressError| {
         Error::new(FailureKind::Usage, error.to_string())
             .hint(format!("mend `--database` or `{DATABASE_ENV}`"))
     })
@@ -143,7 +137,7 @@ fn print_started(
         data: data.into(),
         admin_token: started.admin_token,
     };
-    // Whoever closed the output does not stop the registry.
+    // A closed stdout does not stop the registry.
     let _ = terminal.print(&view, |out| {
         writeln!(
             out,
@@ -160,18 +154,18 @@ fn print_started(
 }
 
 pub(super) fn serve_error(error: ServeError) -> Error {
-    let told = Error::new(FailureKind::Environment, error.to_string());
+    let report = Error::new(FailureKind::Environment, error.to_string());
     match error {
         ServeError::DataDir(_, source) => {
-            told.because(source).hint("name another folder with `--data`, or make this one writable")
+            report.because(source).hint("name another folder with `--data`, or make this one writable")
         }
-        ServeError::DataDirInUse(_) => told.hint("end it first, or name another folder with `--data`"),
-        ServeError::Database(_, source) => told.because(source).hint(format!(
+        ServeError::DataDirInUse(_) => report.hint("end it first, or name another folder with `--data`"),
+        ServeError::Database(_, source) => report.because(source).hint(format!(
             "start the database, or mend `--database` or `{DATABASE_ENV}`; one that wants TLS needs `?sslmode=require`"
         )),
         ServeError::Listen(_, source) => {
-            told.because(source).hint("name another address with `--listen`; port 0 takes one that is free")
+            report.because(source).hint("name another address with `--listen`; port 0 takes one that is free")
         }
-        ServeError::Io(source) => told.because(source).hint("run it again when the cause is mended"),
+        ServeError::Io(source) => report.because(source).hint("run it again when the cause is mended"),
     }
 }

@@ -1,4 +1,4 @@
-//! `sp show`
+//! `sp show`.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -24,7 +24,7 @@ pub(super) fn run(
     })
 }
 
-/// Source, id and folder, separated by tabs.
+/// Writes source, ID and folder, separated by tabs.
 fn write_plain(out: &mut dyn Write, view: &PackView) -> io::Result<()> {
     view.skills.iter().try_for_each(|skill| {
         let source =

@@ -1,4 +1,4 @@
-//! Errors and findings as text and as JSON.
+//! Rendering of errors and findings, as text and as JSON.
 
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use sp_engine::Error;
@@ -39,17 +39,19 @@ pub(super) fn error_json(error: &Error) -> String {
 }
 
 fn finding_items(report: &Report) -> Vec<FindingItem> {
-    report.located_findings().iter().map(|placed| FindingItem::new(&report.file, placed)).collect()
+    let item = |located| FindingItem::new(&report.file, located);
+    report.located_findings().iter().map(item).collect()
 }
 
-/// Every finding of a report with the line it is about.
+/// Renders every finding of a report with its source line.
 pub(super) fn render_findings(report: &Report) -> String {
-    report.located_findings().iter().map(|placed| render_snippet(&report.file, placed)).collect()
+    let snippet = |located| render_snippet(&report.file, located);
+    report.located_findings().iter().map(snippet).collect()
 }
 
-/// A finding with the line it is about.
-pub(crate) fn render_snippet(file: &str, placed: &LocatedFinding) -> String {
-    let LocatedFinding { finding, location: place } = placed;
+/// Renders a finding with its source line.
+pub(crate) fn render_snippet(file: &str, located: &LocatedFinding) -> String {
+    let LocatedFinding { finding, location } = located;
     let level = match finding.severity {
         Severity::Error => Level::ERROR,
         Severity::Warning => Level::WARNING,
@@ -57,7 +59,7 @@ pub(crate) fn render_snippet(file: &str, placed: &LocatedFinding) -> String {
     };
     let message = printable(&finding.message).into_owned();
     let file = printable(file).into_owned();
-    let Some(place) = place else {
+    let Some(location) = location else {
         let style = severity_style(finding.severity);
         let help = finding
             .help
@@ -69,26 +71,30 @@ pub(crate) fn render_snippet(file: &str, placed: &LocatedFinding) -> String {
             "{style}{word}[{rule}]{style:#}{STRONG}: {message}{STRONG:#}\n {MARK}-->{MARK:#} {file}\n{help}\n"
         );
     };
-    // What is hidden is shown by what it says.
-    let visible = |part: &str| match finding.check.id == SE_09.id {
-        true => printable_tabs(&mark(part)),
-        false => printable_tabs(part),
+    // Hidden text is decoded, so that the reader sees what it says.
+    let visible = |part: &str| {
+        if finding.check.id == SE_09.id {
+            printable_tabs(&mark(part))
+        } else {
+            printable_tabs(part)
+        }
     };
     let [before, marked, after] =
-        [&place.excerpt.before, &place.excerpt.marked, &place.excerpt.after]
+        [&location.excerpt.before, &location.excerpt.marked, &location.excerpt.after]
             .map(|part| visible(part));
     let line = format!("{before}{marked}{after}");
     let annotation = AnnotationKind::Primary.span(before.len()..before.len() + marked.len());
     let title = level.primary_title(message).id(finding.check.id);
-    let source = Snippet::source(&line).line_start(place.start.line).annotation(annotation);
+    let source = Snippet::source(&line).line_start(location.start.line).annotation(annotation);
     let mut group = Group::with_title(title).element(source);
     if let Some(help) = &finding.help {
         group = group.element(Level::HELP.message(printable(help).into_owned()));
     }
     let rendered = Renderer::styled().render(&[group]);
-    // The renderer would count the column in the line as it is shown, which may be cut and have tabs expanded.
+    // The renderer counts the column in the line as it is shown, which may be truncated and have
+    // tabs expanded. Replace its location with the one in the file.
     let (title, source) = rendered.split_once('\n').unwrap_or((&rendered, ""));
-    let LineColumn { line, column } = place.start;
+    let LineColumn { line, column } = location.start;
     let indent = " ".repeat(line.to_string().len());
     format!("{title}\n{indent}{MARK}--> {MARK:#}{file}:{line}:{column}\n{source}\n\n")
 }
@@ -98,8 +104,8 @@ mod tests {
     use super::*;
     use sp_formats::checks::PK_01;
 
-    /// Where a problem at these bytes is said to be.
-    fn place(text: &str, start: usize) -> String {
+    /// Renders a finding at `start`, and returns the line with its location.
+    fn location(text: &str, start: usize) -> String {
         let mut report = Report::new("file", text);
         report.error(&PK_01, start..start + 1, "it is wrong").help("change it");
         let shown = anstream::adapter::strip_str(&render_findings(&report)).to_string();
@@ -108,21 +114,21 @@ mod tests {
     }
 
     #[test]
-    fn a_position_is_that_in_the_file_however_the_line_is_shown() {
-        // Far to the right on a line of which only a part is shown.
-        assert_eq!(place(&"x".repeat(5000), 0), "--> file:1:1");
-        assert_eq!(place(&"x".repeat(5000), 161), "--> file:1:162");
-        assert_eq!(place(&"x".repeat(5000), 4321), "--> file:1:4322");
-        assert_eq!(place(&format!("a\n{}", "é".repeat(2000)), 2 + 3000), "--> file:2:1501");
-        // Behind characters that are shown as several.
-        assert_eq!(place("\t\tx", 2), "--> file:1:3");
-        assert_eq!(place("\u{202e}\u{7}x", 4), "--> file:1:3");
-        // On a line whose number has several digits.
-        assert_eq!(place(&format!("{}x", "\n".repeat(99)), 99), "--> file:100:1");
+    fn locations_refer_to_the_file_even_if_the_line_is_truncated() {
+        // On a long line, of which only a part is shown.
+        assert_eq!(location(&"x".repeat(5000), 0), "--> file:1:1");
+        assert_eq!(location(&"x".repeat(5000), 161), "--> file:1:162");
+        assert_eq!(location(&"x".repeat(5000), 4321), "--> file:1:4322");
+        assert_eq!(location(&format!("a\n{}", "é".repeat(2000)), 2 + 3000), "--> file:2:1501");
+        // After characters that are shown as several.
+        assert_eq!(location("\t\tx", 2), "--> file:1:3");
+        assert_eq!(location("\u{202e}\u{7}x", 4), "--> file:1:3");
+        // On a line whose number has several digits, which widens the margin.
+        assert_eq!(location(&format!("{}x", "\n".repeat(99)), 99), "--> file:100:1");
     }
 
     #[test]
-    fn a_snippet_shows_title_place_line_and_help() {
+    fn a_snippet_shows_title_location_line_and_help() {
         let mut report = Report::new("file", "one\ntwo three\n");
         report.error(&PK_01, 8..13, "it is wrong").help("change it");
         let shown = anstream::adapter::strip_str(&render_findings(&report)).to_string();

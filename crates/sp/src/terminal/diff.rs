@@ -1,4 +1,4 @@
-//! What changes in a file, as a unified diff.
+//! Unified diffs of text files.
 
 use std::time::Duration;
 
@@ -7,14 +7,15 @@ use sp_formats::printable::{mask_secrets, printable};
 
 use super::{ADDED, DIM, REMOVED, STRONG};
 
-/// After this long the best diff is not looked for any more: two long texts of strangers could take minutes.
+/// After this time the diff is completed approximately. Two long, unrelated texts could take
+/// minutes.
 const DIFF_TIMEOUT: Duration = Duration::from_secs(2);
 
 fn diff_lines<'t>(before: &'t str, after: &'t str) -> TextDiff<'t, 't, str> {
     TextDiff::configure().timeout(DIFF_TIMEOUT).diff_lines(before, after)
 }
 
-/// A unified diff as programs read it.
+/// Returns a unified diff that programs can parse.
 pub(crate) fn plain_diff(file: &str, before: &str, after: &str) -> String {
     let (before, after) = (mask_secrets(before), mask_secrets(after));
     let diff = diff_lines(&before, &after);
@@ -24,7 +25,7 @@ pub(crate) fn plain_diff(file: &str, before: &str, after: &str) -> String {
         .to_string()
 }
 
-/// A unified diff as people read it, with nothing hidden in it.
+/// Returns a unified diff with colors, in which hidden characters are escaped.
 pub(crate) fn colored_diff(file: &str, before: &str, after: &str) -> String {
     let (before, after) = (mask_secrets(before), mask_secrets(after));
     let diff = diff_lines(&before, &after);

@@ -1,11 +1,11 @@
-//! JSON in which nothing is hidden: characters that show nothing of themselves are escaped.
+//! JSON output in which invisible and control characters are escaped.
 
 use std::io::{self, Write};
 
 use serde_json::ser::{Formatter, PrettyFormatter};
 use sp_formats::printable::is_hidden;
 
-/// Indented JSON, every hidden character as `\\uXXXX`. Whoever reads it gets the same text.
+/// Writes indented JSON with hidden characters as `\\uXXXX`. It parses to the same value.
 #[derive(Default)]
 pub(super) struct EscapingFormatter(PrettyFormatter<'static>);
 

@@ -1,9 +1,9 @@
-//! Text that fits.
+//! Wrapping and padding of text.
 
-/// Longer lines than this are hard to read, however wide the terminal is.
+/// Longer lines are hard to read, even on a wider terminal.
 const MAX_LINE_LEN: usize = 100;
 
-/// The text in lines that fit the terminal.
+/// Wraps a text at the width of the terminal.
 pub(crate) fn wrap(text: &str, width: Option<u16>) -> String {
     let width = width.map_or(MAX_LINE_LEN, usize::from).clamp(20, MAX_LINE_LEN);
     let mut lines = String::new();
@@ -23,7 +23,7 @@ pub(crate) fn wrap(text: &str, width: Option<u16>) -> String {
     lines
 }
 
-/// The text with blanks behind it, or cut, so that it has this many characters.
+/// Pads or truncates a text to `width` characters.
 pub(crate) fn pad(text: &str, width: usize) -> String {
     match text.chars().count() {
         length if length > width => {
@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_fit_and_no_word_is_lost() {
+    fn text_is_wrapped_and_padded() {
         let text = wrap("one two three four five six seven", Some(20));
         assert_eq!(text, "one two three four\nfive six seven");
         assert_eq!(pad("é", 3), "é  ");

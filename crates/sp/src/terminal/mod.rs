@@ -1,4 +1,8 @@
-//! The terminal: data to stdout; warnings, hints, progress and errors to stderr.
+//! Output of `sp`: data to stdout; warnings, hints, progress and errors to stderr.
+//!
+//! A [`Terminal`] knows the output format and verbosity. Commands print reports through it, and the
+//! engine reports events to it. Text from files, servers and arguments is escaped before it is
+//! printed, so that it cannot control the terminal.
 
 mod diagnostics;
 mod diff;
@@ -35,13 +39,12 @@ pub(crate) const CHANGED: Style = AnsiColor::Yellow.on_default();
 pub(crate) const REMOVED: Style = AnsiColor::Red.on_default();
 pub(crate) const DIM: Style = Style::new().dimmed();
 pub(crate) const STRONG: Style = Style::new().bold();
-/// What points at a place.
+/// The arrow before a location.
 const MARK: Style = AnsiColor::BrightBlue.on_default().bold();
 
-/// More warnings of one kind than this are counted, not shown.
+/// Further files with warnings are counted, not shown, unless `--verbose` is given.
 const MAX_SHOWN_REPORTS: usize = 5;
 
-/// How much is said.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verbosity {
     Normal,
@@ -54,13 +57,11 @@ impl Verbosity {
     }
 }
 
-/// Where everything that `sp` says goes.
 pub(crate) struct Terminal {
     pub format: OutputFormat,
     pub verbosity: Verbosity,
     progress: ProgressLine,
     report_count: Mutex<usize>,
-    /// Whether nobody reads what is printed any more.
     stdout_closed: AtomicBool,
 }
 
@@ -76,7 +77,7 @@ impl Terminal {
         }
     }
 
-    /// Prints a result: text as `text` writes it, or the value as JSON.
+    /// Prints a report: the value as JSON, or the text that `text` writes.
     pub(crate) fn print<T: Serialize>(
         &self,
         value: &T,
@@ -88,12 +89,12 @@ impl Terminal {
         }
     }
 
-    /// Prints a value as JSON, whatever the format.
+    /// Prints a value as JSON, regardless of the format.
     pub(crate) fn print_json<T: Serialize>(&self, value: &T) -> Result<()> {
         self.print_text(|out| write_json(value, out))
     }
 
-    /// Prints text, whatever the format.
+    /// Prints text, regardless of the format.
     pub(crate) fn print_text(
         &self,
         text: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
@@ -102,7 +103,7 @@ impl Terminal {
         self.print_hidden_report_count();
         let mut out = std::io::BufWriter::new(anstream::stdout().lock());
         match text(&mut out).and_then(|()| out.flush()) {
-            // The reader has seen enough.
+            // The reader closed the pipe, as `head` does.
             Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => {
                 self.stdout_closed.store(true, Ordering::Relaxed);
                 Ok(())
@@ -115,12 +116,12 @@ impl Terminal {
         }
     }
 
-    /// Whether nobody reads what is printed any more.
+    /// Whether a write to stdout has failed because the reader closed the pipe.
     pub(crate) fn is_stdout_closed(&self) -> bool {
         self.stdout_closed.load(Ordering::Relaxed)
     }
 
-    /// Shows an error with its causes, its places and the way out.
+    /// Prints an error with its findings, causes and hints.
     pub(crate) fn print_error(&self, error: &Error) {
         self.progress.clear();
         let text = match self.format {
@@ -130,19 +131,19 @@ impl Terminal {
         write_stderr(&text);
     }
 
-    /// How wide the output may be.
+    /// Returns the width of the terminal, or `None` if stdout is not a terminal.
     pub(crate) fn width(&self) -> Option<u16> {
         terminal_size::terminal_size_of(std::io::stdout())
             .map(|(terminal_size::Width(width), _)| width)
     }
 
-    /// Says something that is not the result.
+    /// Prints text that is not part of the result.
     pub(crate) fn print_stderr(&self, text: &str) {
         self.progress.clear();
         write_stderr(text);
     }
 
-    /// Makes room for a result that takes the place of the last one.
+    /// Clears the screen, if stdout is a terminal.
     pub(crate) fn clear_screen(&self) -> Result<()> {
         let on_terminal = std::io::stdout().is_terminal();
         self.print_text(
@@ -167,7 +168,6 @@ impl Terminal {
         }
     }
 
-    /// Says how many reports were not shown.
     fn print_hidden_report_count(&self) {
         let seen =
             self.report_count.lock().map(|mut seen| std::mem::take(&mut *seen)).unwrap_or_default();
@@ -187,25 +187,11 @@ impl EventListener for Terminal {
         match event {
             Event::Waiting => self.print_labelled(HINT, "waiting", "another `sp` is at work"),
             Event::Recovered(recovery) => {
-                let what = match recovery.outcome {
-                    RecoveryOutcome::RolledBack => {
-                        "an earlier run was interrupted: what it had begun was taken back"
-                    }
-                    RecoveryOutcome::Finished => {
-                        "an earlier run was interrupted at its very end: it was completed"
-                    }
-                };
-                self.print_labelled(HINT, "recovered", what);
+                self.print_labelled(HINT, "recovered", recovery_message(&recovery.outcome));
                 for kept in &recovery.trashed {
-                    self.print_labelled(
-                        HINT,
-                        "kept",
-                        &format!(
-                            "the edited `{}` is in `{}`",
-                            kept.from.display(),
-                            kept.to.display()
-                        ),
-                    );
+                    let (from, to) = (kept.from.display(), kept.to.display());
+                    let text = format!("the edited `{from}` is in `{to}`");
+                    self.print_labelled(HINT, "kept", &text);
                 }
             }
             Event::Fetching { repo, progress } => {
@@ -261,7 +247,18 @@ impl EventListener for Terminal {
     }
 }
 
-/// A value as the JSON that is printed of it.
+fn recovery_message(outcome: &RecoveryOutcome) -> &'static str {
+    match outcome {
+        RecoveryOutcome::RolledBack => {
+            "an earlier run was interrupted: what it had begun was taken back"
+        }
+        RecoveryOutcome::Finished => {
+            "an earlier run was interrupted at its very end: it was completed"
+        }
+    }
+}
+
+/// Returns a value as JSON, exactly as it would be printed.
 pub(crate) fn to_json<T: Serialize>(value: &T) -> Result<String> {
     let mut bytes = Vec::new();
     let text = write_json(value, &mut bytes)
@@ -276,12 +273,11 @@ fn write_json<T: Serialize>(value: &T, out: &mut dyn Write) -> std::io::Result<(
     writeln!(out)
 }
 
-/// Writes to stderr; if even that fails there is nobody to tell.
+/// Writes to stderr. A failure is ignored, because there is nowhere left to report it.
 fn write_stderr(text: &str) {
     let _ = anstream::stderr().lock().write_all(text.as_bytes());
 }
 
-/// The word for a severity, in its colour.
 fn severity_style(severity: Severity) -> Style {
     match severity {
         Severity::Error => ERROR,

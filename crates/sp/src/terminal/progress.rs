@@ -1,4 +1,5 @@
-//! One line that says how far long work is: only on a terminal, only past half a second.
+//! The progress line. It is shown only on a terminal, and only for work that takes longer than
+//! [`SHOW_DELAY`].
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -12,12 +13,12 @@ pub(crate) struct ProgressLine {
     state: Arc<Mutex<ProgressState>>,
 }
 
-/// What the line says, and the line once it is worth showing.
 #[derive(Default)]
 struct ProgressState {
     text: Option<String>,
+    /// `None` until the delay has passed.
     bar: Option<ProgressBar>,
-    /// Which piece of work this is: a waiting thread shows only its own.
+    /// Counts pieces of work, so that a delayed thread does not show the line of an earlier one.
     generation: u64,
 }
 
@@ -26,7 +27,7 @@ impl ProgressLine {
         Self { enabled, state: Arc::default() }
     }
 
-    /// Says `text`, once the work has taken long enough to be worth it.
+    /// Shows `text` once the delay has passed.
     pub(crate) fn show(&self, text: String) {
         if !self.enabled {
             return;
@@ -41,7 +42,7 @@ impl ProgressLine {
         line.text = Some(text);
     }
 
-    /// Work may be silent from its first word on, so a thread of its own looks after it.
+    /// Shows the line from another thread, because the work may report nothing more for a while.
     fn show_later(&self, turn: u64) {
         let line = Arc::clone(&self.state);
         std::thread::spawn(move || {
@@ -58,7 +59,6 @@ impl ProgressLine {
         });
     }
 
-    /// Takes the line away.
     pub(crate) fn clear(&self) {
         let mut line = lock(&self.state);
         line.generation += 1;

@@ -1,9 +1,8 @@
-//! Tables without lines, as wide as the terminal and no wider.
+//! Tables without borders, wrapped at the width of the terminal.
 
 use comfy_table::{ContentArrangement, Table};
 use sp_formats::printable::printable;
 
-/// A table with a heading, ready to be printed.
 pub(crate) fn table(heading: &[&str], rows: Vec<Vec<String>>, width: Option<u16>) -> String {
     let mut table = Table::new();
     table
@@ -11,7 +10,7 @@ pub(crate) fn table(heading: &[&str], rows: Vec<Vec<String>>, width: Option<u16>
         .set_content_arrangement(ContentArrangement::Dynamic);
     match width {
         Some(width) => table.set_width(width),
-        // Not a terminal: one line a row, whatever its length.
+        // Not a terminal: one line per row, regardless of its length.
         None => table.set_content_arrangement(ContentArrangement::Disabled),
     };
     table.set_header(heading.iter().map(|title| title.to_uppercase()));

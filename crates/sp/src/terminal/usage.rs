@@ -1,4 +1,4 @@
-//! Errors of the command line itself. They quote arguments, which may hold what a terminal must not get.
+//! Usage errors. They quote arguments, which can contain control characters.
 
 use std::ffi::OsString;
 
@@ -9,19 +9,20 @@ use sp_formats::printable::{printable, printable_lines};
 use super::write_stderr;
 use crate::cli::Cli;
 
-/// Parses the command line. What cannot be parsed, help and the version are printed; the error is the exit code.
+/// Parses the command line. Prints usage errors, help and the version; `Err` is the exit code.
 pub(crate) fn parse_cli(arguments: &[OsString]) -> Result<Cli, u8> {
     Cli::try_parse_from(arguments).map_err(|error| {
-        match error.use_stderr() {
-            true => write_stderr(&render_error(&error, arguments)),
-            // Help and the version quote nothing. A closed output is nobody's fault.
-            false => drop(error.print()),
+        if error.use_stderr() {
+            write_stderr(&render_error(&error, arguments));
+        } else {
+            // Help and the version quote no arguments. A closed stdout is not an error.
+            drop(error.print());
         }
         u8::try_from(error.exit_code()).unwrap_or(u8::MAX)
     })
 }
 
-/// The text of an error, with every hidden character of the arguments escaped.
+/// Renders an error with every hidden character in the arguments escaped.
 fn render_error(error: &Error, arguments: &[OsString]) -> String {
     let shown: Vec<String> = arguments
         .iter()
@@ -30,7 +31,8 @@ fn render_error(error: &Error, arguments: &[OsString]) -> String {
     if shown.iter().zip(arguments).all(|(shown, argument)| **shown == **argument) {
         return error.render().ansi().to_string();
     }
-    // The same error about the escaped arguments keeps its colors. If they give another one, colors are left out.
+    // Parsing the escaped arguments usually fails in the same way, with colors. If it does not,
+    // escape the rendered text, which removes them.
     match Cli::try_parse_from(&shown) {
         Err(escaped) if escaped.kind() == error.kind() => escaped.render().ansi().to_string(),
         _ => printable_lines(&error.render().to_string()) + "\n",
@@ -42,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn se_08_a_usage_error_shows_hidden_characters_of_its_arguments_escaped() {
+    fn se_08_usage_errors_escape_hidden_characters_in_arguments() {
         for hidden in [
             "\u{1b}[35mx",
             "\u{9b}31m",
@@ -73,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn a_usage_error_about_plain_arguments_is_what_clap_renders() {
+    fn usage_errors_with_printable_arguments_are_rendered_by_clap() {
         let arguments: Vec<OsString> = ["sp", "--no-such"].iter().map(OsString::from).collect();
         let error = Cli::try_parse_from(&arguments).unwrap_err();
         assert_eq!(render_error(&error, &arguments), error.render().ansi().to_string());

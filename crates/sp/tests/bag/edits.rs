@@ -1,4 +1,5 @@
-//! What is here stays: lazy installing, edits, replacing, removing, and the catalog after each change.
+//! What is here stays: lazy installing, edits, replacing, removing, and the catalog after each
+//! change.
 
 use std::os::unix::fs::{PermissionsExt, symlink};
 

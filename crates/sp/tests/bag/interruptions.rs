@@ -1,4 +1,5 @@
-//! Wholly old or wholly new, catalog and lock included: `sp bag` is killed and refused at every call.
+//! Wholly old or wholly new, catalog and lock included: `sp bag` is killed and refused at every
+//! call.
 
 use std::process::{Command, Stdio};
 
@@ -17,7 +18,8 @@ struct Scenario {
     calls: u64,
     /// Text that must not be lost.
     edit: Option<&'static str>,
-    /// Whether what a killed run left beside its files is swept by the same command, and not by any.
+    /// Whether what a killed run left beside its files is swept by the same command, and not by
+    /// any.
     rerun_sweeps: bool,
 }
 
@@ -50,7 +52,8 @@ impl Scenario {
         }
     }
 
-    /// After a broken run: the next command finds it old or new, and a rerun makes it new. True if it was old.
+    /// After a broken run: the next command finds it old or new, and a rerun makes it new. True if
+    /// it was old.
     #[track_caller]
     fn check(&self, what: &str) -> bool {
         // Where there is no workspace yet, listing fails, and puts things in order all the same.

@@ -1,4 +1,5 @@
-//! `sp bag`: sources, installing, editing, dependencies, precedence, and what is left when it is cut short.
+//! `sp bag`: sources, installing, editing, dependencies, precedence, and what is left when it is
+//! cut short.
 #![allow(
     clippy::disallowed_methods,
     clippy::unwrap_used,
@@ -144,7 +145,8 @@ fn skills(world: &World) -> Vec<String> {
     folders.map(|(name, _)| name).filter(|name| name != "skillbag-get-skills").collect()
 }
 
-/// The catalog fits the folders exactly, the lock knows no skill that is gone, and nothing is left over.
+/// The catalog fits the folders exactly, the lock knows no skill that is gone, and nothing is left
+/// over.
 #[track_caller]
 fn in_step(world: &World, what: &str) {
     let mut names = skills(world);

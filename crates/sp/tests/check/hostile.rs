@@ -38,7 +38,8 @@ const TRICKS: [(&str, &str); 9] = [
     ("\u{e0041}", "\\U000e0041"),
 ];
 
-/// A world in which everything that can be named is named by a trick: `raw` as it is, `yaml` as YAML writes it.
+/// A world in which everything that can be named is named by a trick: `raw` as it is, `yaml` as
+/// YAML writes it.
 fn tricked(raw: &str, yaml: &str) -> World {
     let world = world!();
     let folder: String = raw.chars().filter(|c| !c.is_control()).collect();

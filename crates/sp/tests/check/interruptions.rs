@@ -1,4 +1,5 @@
-//! `sp check --fix` killed, or refused, at every one of its calls: either all files are fixed or none is.
+//! `sp check --fix` killed, or refused, at every one of its calls: either all files are fixed or
+//! none is.
 
 use std::os::unix::fs::PermissionsExt;
 

@@ -1,4 +1,5 @@
-//! `sp check` and what belongs to it: what it recognises, what it prints, what it mends, and what skills cost.
+//! `sp check` and what belongs to it: what it recognises, what it prints, what it mends, and what
+//! skills cost.
 #![allow(
     clippy::disallowed_methods,
     clippy::unwrap_used,

@@ -1,8 +1,10 @@
-//! What is said of a single skill: fields that are not the format's, bodies that cost too much, links that lead nowhere.
+//! What is said of a single skill: fields that are not the format's, bodies that cost too much,
+//! links that lead nowhere.
 
 use super::*;
 
-/// What is found in a skill called `a` with this text, as `line:column severity[rule] message; help`.
+/// What is found in a skill called `a` with this text, as
+/// `line:column severity[rule] message; help`.
 fn found(world: &World, text: &str) -> Vec<String> {
     world.write("skills/a/SKILL.md", text);
     let findings = report(world, &["skills/a"])["findings"].as_array().unwrap().clone();

@@ -221,7 +221,8 @@ fn cp_13_another_input_gives_another_id_and_one_that_is_given_is_taken() {
     assert_eq!(bytes(&world, "pack"), before);
 }
 
-/// A knowledge base that nobody thought of: texts of words that overlap, so that scores tie and sentences repeat.
+/// A knowledge base that nobody thought of: texts of words that overlap, so that scores tie and
+/// sentences repeat.
 fn any_files() -> impl Strategy<Value = Vec<(String, String)>> {
     let word = proptest::sample::select(vec![
         "webhooks", "shops", "retry", "queue", "never", "always", "use", "order", "`limit`",

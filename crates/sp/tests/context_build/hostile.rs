@@ -1,4 +1,5 @@
-//! What people find on the web is written by strangers: it is skipped or it is harmless, and nothing hangs.
+//! What people find on the web is written by strangers: it is skipped or it is harmless, and
+//! nothing hangs.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -6,7 +7,8 @@ use std::os::unix::fs::symlink;
 
 use super::*;
 
-/// Adds files to a good knowledge base and builds; how many documents there are now, and what was skipped.
+/// Adds files to a good knowledge base and builds; how many documents there are now, and what was
+/// skipped.
 #[track_caller]
 fn beside_good(files: &[(&str, &[u8])]) -> (u64, Vec<String>) {
     let world = rich();

@@ -1,4 +1,5 @@
-//! `sp context build` and `sp context kb`: packs from what somebody collected, in every form, from friend and foe.
+//! `sp context build` and `sp context kb`: packs from what somebody collected, in every form, from
+//! friend and foe.
 #![allow(
     clippy::disallowed_methods,
     clippy::unwrap_used,

@@ -1,4 +1,5 @@
-//! Attacks: each is refused with its exit code, a sink keeps what it had, and nothing else is written.
+//! Attacks: each is refused with its exit code, a sink keeps what it had, and nothing else is
+//! written.
 #![allow(
     clippy::disallowed_methods,
     clippy::unwrap_used,
@@ -27,7 +28,8 @@ use std::time::{Duration, Instant};
 
 use sp_testkit::{Entry, Files, HANG_TIMEOUT, HttpServer, Repo, Run, World, noise, world};
 
-/// 64 MiB, and what the pages of a program that was built for tests take besides: 14 MiB at its start.
+/// 64 MiB, and what the pages of a program that was built for tests take besides: 14 MiB at its
+/// start.
 const MEMORY: u64 = (64 + 14) * 1024;
 
 /// A world with a canary tree on all sides and a sink in which a good pack stands.
@@ -118,7 +120,8 @@ fn remote(world: &World) -> Repo {
     repo
 }
 
-/// Commits a skill `tools/x` whose folder has these entries for `git mktree -z`, besides its `SKILL.md`.
+/// Commits a skill `tools/x` whose folder has these entries for `git mktree -z`, besides its
+/// `SKILL.md`.
 fn commit_skill(repo: &Repo, entries: &[(&str, &str, &[u8])]) {
     let skill = repo.blob(b"---\nname: x\ndescription: Does x.\n---\n");
     let mut lines: Vec<(&str, &str, &[u8])> = vec![("100644 blob", &skill, b"SKILL.md")];
@@ -154,7 +157,8 @@ fn raw_tree(repo: &Repo, entries: &[(&str, &str, &[u8])]) -> String {
     repo.feed(&["hash-object", "-t", "tree", "-w", "--stdin", "--literally"], &bytes).trim().into()
 }
 
-/// How a run that is meant to be cheap went: its end, and the most memory that `sp` itself had, in KiB.
+/// How a run that is meant to be cheap went: its end, and the most memory that `sp` itself had, in
+/// KiB.
 struct Cost {
     code: Option<i32>,
     stderr: String,

@@ -4,7 +4,8 @@ use super::*;
 
 use sp_testkit::SwapLoop;
 
-/// A world with an installed pack, and a foreign directory whose folders have the names of the pack's.
+/// A world with an installed pack, and a foreign directory whose folders have the names of the
+/// pack's.
 fn contested() -> World {
     let world = world!();
     for skill in ["a", "b", "c"] {

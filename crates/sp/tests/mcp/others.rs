@@ -1,4 +1,5 @@
-//! Clients that others wrote. The whole of it, with the official suite and the inspector, is `interop/mcp/run`.
+//! Clients that others wrote. The whole of it, with the official suite and the inspector, is
+//! `interop/mcp/run`.
 
 use std::path::Path;
 use std::process::Command;

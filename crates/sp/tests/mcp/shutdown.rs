@@ -1,4 +1,5 @@
-//! How a session ends: every request that was read has its response, and nothing keeps the process alive.
+//! How a session ends: every request that was read has its response, and nothing keeps the process
+//! alive.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
@@ -20,7 +21,8 @@ fn request(id: u64, method: &str, params: &Value) -> String {
     json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).to_string()
 }
 
-/// Runs a server whose whole input is there from the start, and ends at once. Returns what it wrote.
+/// Runs a server whose whole input is there from the start, and ends at once. Returns what it
+/// wrote.
 fn run(world: &World, input: impl AsRef<[u8]>) -> Vec<Value> {
     let file = world.path("input");
     std::fs::write(&file, input).unwrap();
@@ -136,7 +138,8 @@ fn mc_01_messages_before_the_handshake_do_not_end_the_session() {
 fn mc_01_requests_that_share_an_id_have_a_response_each() {
     let world = two_skills();
     let line = request(7, "skills/list", &json!({}));
-    // Whether the second comes while the first is in progress is not known here; both are answered either way.
+    // Whether the second comes while the first is in progress is not known here; both are answered
+    // either way.
     let answers =
         run(&world, format!("{line}\n{line}\n{}\n", request(8, "tools/list", &json!({}))));
     assert_eq!(

@@ -1,4 +1,5 @@
-//! `sp pkg create` and `sp pkg merge`: where problems of an input file are reported, and what happens the second time.
+//! `sp pkg create` and `sp pkg merge`: where problems of an input file are reported, and what
+//! happens the second time.
 
 use super::*;
 

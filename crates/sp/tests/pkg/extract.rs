@@ -1,4 +1,5 @@
-//! `sp pkg create --from`: a project and its history become a package; nothing of the project's own is run or followed.
+//! `sp pkg create --from`: a project and its history become a package; nothing of the project's own
+//! is run or followed.
 
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{PermissionsExt, symlink};

@@ -1,4 +1,5 @@
-//! Wholly old or wholly new: `sp pkg` and `sp key` are killed and refused at every call that changes something.
+//! Wholly old or wholly new: `sp pkg` and `sp key` are killed and refused at every call that
+//! changes something.
 
 use super::*;
 
@@ -14,8 +15,8 @@ struct Scenario {
     old: Files,
     new: Files,
     calls: u64,
-    /// Whether it also writes a file for the user: what a killed run left beside it is nobody's to sweep, and the
-    /// file may still be missing where all else is new.
+    /// Whether it also writes a file for the user: what a killed run left beside it is nobody's to
+    /// sweep, and the file may still be missing where all else is new.
     delivers: bool,
 }
 
@@ -48,7 +49,8 @@ impl Scenario {
         }
     }
 
-    /// After a broken run: the next command finds it old or new, and a rerun makes it new. True if it was old.
+    /// After a broken run: the next command finds it old or new, and a rerun makes it new. True if
+    /// it was old.
     #[track_caller]
     fn check(&self, what: &str) -> bool {
         // A command that changes the store, and not what is looked at.
@@ -112,7 +114,8 @@ impl Scenario {
     }
 }
 
-/// What a user can tell of a world: project and sinks to the byte, and what is in the store, trusted, and waiting.
+/// What a user can tell of a world: project and sinks to the byte, and what is in the store,
+/// trusted, and waiting.
 fn seen(world: &World) -> Files {
     let mut files = Files::new();
     for part in ["project", "home/.claude"] {

@@ -1,4 +1,5 @@
-//! `sp pkg` and `sp key`: the life of a package, whom it is trusted from, and what is left when it is cut short.
+//! `sp pkg` and `sp key`: the life of a package, whom it is trusted from, and what is left when it
+//! is cut short.
 #![allow(
     clippy::disallowed_methods,
     clippy::unwrap_used,
@@ -36,7 +37,8 @@ enum Signs {
     Whole,
 }
 
-/// A package as somebody else might write it; hashes and signatures are counted here, apart from `sp`.
+/// A package as somebody else might write it; hashes and signatures are counted here, apart from
+/// `sp`.
 #[derive(Clone)]
 struct Made {
     manifest: Map<String, Value>,
@@ -246,7 +248,8 @@ fn records(world: &World) -> Files {
     files
 }
 
-/// Runs `sp pkg`, which must fail with this code and these words, and change neither home nor project.
+/// Runs `sp pkg`, which must fail with this code and these words, and change neither home nor
+/// project.
 #[track_caller]
 fn refused(world: &World, args: &[&str], code: i32, words: &str) -> Run {
     let before = (records(world), world.files("project"));

@@ -385,7 +385,8 @@ fn large(count: usize) -> (Vec<Value>, Vec<Value>) {
     ((0..count).map(one).collect(), inside.chain(across).collect())
 }
 
-/// Waits for the layout, then pans by hand: the median and the longest time of a frame, in milliseconds.
+/// Waits for the layout, then pans by hand: the median and the longest time of a frame, in
+/// milliseconds.
 const PAN: &str = r#"
     await until(() => drawn("state") === "settled", "the layout ends");
     point("pointerdown", 700, 860);

@@ -380,7 +380,8 @@ fn pk_25_a_name_is_looked_for_where_it_is_bound_and_nowhere_else() {
     pkg(world, &["install", "free/tool"]).ok();
     assert_eq!(locked(world), ["@acme/notes 1.0.0", "@free/tool 1.0.0"]);
     assert_eq!(outside.asked_for("/acme/notes"), 0);
-    // A lock that says otherwise is not followed, and neither is one that names a host that nobody here knows.
+    // A lock that says otherwise is not followed, and neither is one that names a host that nobody
+    // here knows.
     let text = read(world, "project/ctxpkg.lock");
     for (from, words) in [
         (outside.address(), "the config binds `acme` to"),

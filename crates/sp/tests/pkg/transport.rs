@@ -499,7 +499,8 @@ fn pk_14_a_secret_file_that_others_can_read_is_refused() {
             pkg(&world, &["send", "notes", "--target", &receiver.address, "--secret-file", &file]);
         assert_eq!(run.code, Some(code), "{mode:o}: {run}");
     }
-    // A secret that was named must be there; without one nothing is received unless that was allowed.
+    // A secret that was named must be there; without one nothing is received unless that was
+    // allowed.
     let run =
         pkg(&world, &["send", "notes", "--target", &receiver.address, "--secret-env", "NOTHING"])
             .fails(2);
@@ -532,7 +533,8 @@ fn pk_14_an_unsigned_envelope_is_sent_with_a_warning_and_received_only_where_tha
     assert_eq!(strict.event()["event"], "refused");
     drop(strict);
 
-    // With a secret of its own, it accepts what is unsigned and what is signed well, and nothing else.
+    // With a secret of its own, it accepts what is unsigned and what is signed well, and nothing
+    // else.
     let lenient = Receiver::start(&there, &["--allow-unsigned"]);
     let sent = unsigned(&lenient).ok();
     assert!(

@@ -348,7 +348,8 @@ fn pk_25_what_is_refused_changes_nothing() {
     assert_eq!(registry.ask("GET /api/v1/namespaces/%00/members", Some(&me), b"").status, 404);
 }
 
-/// A hundred publishes are cut: four at once, at moments of their own, and all at another moment of the registry.
+/// A hundred publishes are cut: four at once, at moments of their own, and all at another moment of
+/// the registry.
 #[test]
 fn se_01_a_registry_that_is_killed_has_a_version_wholly_or_not_at_all() {
     const AT_ONCE: u64 = 4;

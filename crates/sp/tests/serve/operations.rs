@@ -1,4 +1,5 @@
-//! What who runs a registry sees of it, and what it does with those who ask too much, too slowly or too often.
+//! What who runs a registry sees of it, and what it does with those who ask too much, too slowly or
+//! too often.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;

@@ -1,6 +1,5 @@
-//! The shape of the house: which crate may use which, what each may never do, and that every
-//! dependency has a reason. A crate or dependency that is new here is added to a table below
-//! and to the page that explains it.
+//! Which crate may depend on which, what each must not do, and that every dependency has a reason.
+//! Add a new crate or dependency to a table below and to the page that explains it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -10,7 +9,7 @@ use serde_json::Value;
 
 use crate::source::rust_files;
 
-/// Our crates, and which of ours each is built on.
+/// The crates of the workspace, each with the workspace crates it depends on.
 const CRATES: &[(&str, &[&str])] = &[
     ("sp-tree", &[]),
     ("sp-formats", &["sp-tree"]),
@@ -22,15 +21,15 @@ const CRATES: &[(&str, &[&str])] = &[
     ("xtask", &["sp-analyze", "sp-formats"]),
 ];
 
-/// At most this many edges between crates that ship.
+/// Maximum number of edges between crates that ship.
 const MAX_EDGES: usize = 12;
-/// At most this many edges on a path from one crate to another.
+/// Maximum number of edges on a path from one crate to another.
 const MAX_CHAIN: usize = 5;
 
-/// Crates that are never part of what a user gets.
+/// Crates that do not ship.
 const DEV_ONLY: &[&str] = &["sp-testkit", "xtask"];
 
-/// Who may use a dependency in a test, besides those who ship it.
+/// Which crates may use a dependency in tests, in addition to those that ship it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum InTests {
     Nobody,
@@ -38,9 +37,9 @@ enum InTests {
 }
 use InTests::{Anybody, Nobody};
 
-/// Dependencies, which of our crates may be built on each, and who may use it in tests.
+/// The dependencies, each with the crates that may use it and those that may use it in tests.
 const DEPENDENCIES: &[(&str, &[&str], InTests)] = &[
-    // What a terminal shows and reads stays in the binary.
+    // Terminal output and arguments: only the binary.
     ("annotate-snippets", &["sp"], Nobody),
     ("anstream", &["sp"], Nobody),
     ("anstyle", &["sp"], Nobody),
@@ -57,7 +56,7 @@ const DEPENDENCIES: &[(&str, &[&str], InTests)] = &[
     ("granit-parser", &["sp-formats"], Nobody),
     ("pulldown-cmark", &["sp-formats", "sp-analyze", "sp-serve"], Nobody),
     ("toml_edit", &["sp-formats"], Nobody),
-    // What a project says of itself.
+    // Extraction from projects.
     ("roxmltree", &["sp-analyze"], Nobody),
     ("toml", &["sp-analyze"], Nobody),
     ("tree-sitter", &["sp-analyze"], Nobody),
@@ -67,10 +66,10 @@ const DEPENDENCIES: &[(&str, &[&str], InTests)] = &[
     ("tree-sitter-python", &["sp-analyze"], Nobody),
     ("tree-sitter-rust", &["sp-analyze"], Nobody),
     ("tree-sitter-typescript", &["sp-analyze"], Nobody),
-    // What somebody has collected.
+    // Knowledge bases.
     ("dom_smoothie", &["sp-analyze"], Nobody),
     ("rusqlite", &["sp-engine", "sp-serve"], Nobody),
-    // MCP and the registry: what is asynchronous stays there.
+    // MCP and the registry: the only async code.
     ("rmcp", &["sp-serve"], Nobody),
     ("askama", &["sp-serve"], Nobody),
     ("axum", &["sp-serve"], Nobody),
@@ -136,7 +135,7 @@ const DEPENDENCIES: &[(&str, &[&str], InTests)] = &[
     ("syn", &[], Anybody),
 ];
 
-/// Words that may not stand in a crate's own code, tests left out.
+/// Words that must not occur in a crate's code, except in tests.
 const NEVER: &[(&str, &[&str])] = &[
     (
         "sp-tree",
@@ -180,13 +179,11 @@ const NEVER: &[(&str, &[&str])] = &[
     ("sp-serve", &["std::env", "SystemTime::now", "process::exit", "println!"]),
 ];
 
-/// A crate of ours as cargo knows it.
+/// A workspace crate, as `cargo metadata` describes it.
 struct Package {
     name: String,
     manifest: PathBuf,
-    /// What it is built on.
     ships: BTreeSet<String>,
-    /// What its tests use.
     tests: BTreeSet<String>,
 }
 
@@ -250,7 +247,7 @@ fn crates_are_built_on_one_another_only_as_drawn() {
     }
 }
 
-/// The length of the longest path down from a crate.
+/// Returns the length of the longest path from a crate.
 fn chain(name: &str) -> usize {
     let below = CRATES.iter().find(|(known, _)| *known == name).map_or(&[][..], |(_, below)| below);
     below.iter().map(|name| chain(name) + 1).max().unwrap_or(0)
@@ -313,7 +310,7 @@ fn every_dependency_has_a_line_in_the_page_and_every_line_a_dependency() {
     assert!(idle.is_empty(), "`DEPENDENCIES` has rows for {idle:?}, which nothing uses");
 }
 
-/// The sections of a manifest, each with its lines. Enough of TOML for our own files.
+/// Returns the sections of a manifest, each with its lines. Supports only the TOML that we use.
 fn sections(manifest: &Path) -> BTreeMap<String, Vec<String>> {
     let text = std::fs::read_to_string(manifest).expect("a manifest");
     let mut sections: BTreeMap<String, Vec<String>> = BTreeMap::new();

@@ -15,10 +15,10 @@ use crate::source::{Crate, Module, shipped};
 
 type Path = Vec<String>;
 
-/// What can be named in a crate.
+/// The names that paths in a crate can refer to.
 struct Names {
     modules: BTreeSet<Path>,
-    /// A module and a name in it, to the path that it re-exports.
+    /// Maps a module and a name in it to the path it re-exports.
     re_exports: BTreeMap<(Path, String), Path>,
     globs: BTreeMap<Path, Vec<Path>>,
     declared: BTreeSet<(Path, String)>,
@@ -68,7 +68,7 @@ impl Names {
         }
     }
 
-    /// A path as written in a module, from the root of the crate.
+    /// Resolves a path as written in a module to a path from the crate root.
     fn absolute(&self, module: &[String], path: &[String]) -> Option<Path> {
         let mut base = module.to_vec();
         let mut rest = path;
@@ -96,7 +96,7 @@ impl Names {
         Some(base)
     }
 
-    /// The module that declares what a path names.
+    /// Returns the module that declares the item a path names.
     fn home(&self, path: &[String], depth: usize) -> Option<Path> {
         let known =
             (0..=path.len()).rev().find(|length| self.modules.contains(&path[..*length]))?;
@@ -126,7 +126,7 @@ impl Names {
 
 struct Import {
     path: Path,
-    /// The name it gets here; a glob has none.
+    /// The local name; `None` for a glob.
     name: Option<String>,
 }
 
@@ -161,7 +161,7 @@ fn imports(tree: &UseTree) -> Vec<Import> {
     }
 }
 
-/// Every path that is written in a module, re-exports left out.
+/// Collects the paths in a module, except re-exports.
 #[derive(Default)]
 struct Paths(Vec<Path>);
 
@@ -211,7 +211,7 @@ impl Paths {
     }
 }
 
-/// For each module, the modules whose items it names.
+/// Returns an edge from each module to every module whose items it names.
 fn edges(krate: &Crate) -> BTreeSet<(Path, Path)> {
     let names = Names::of(krate);
     let mut edges = BTreeSet::new();
@@ -228,7 +228,7 @@ fn edges(krate: &Crate) -> BTreeSet<(Path, Path)> {
     edges
 }
 
-/// The graph of the children of `parent`: each stands for everything below it.
+/// Returns the graph of the children of `parent`, each together with everything below it.
 fn siblings(
     edges: &BTreeSet<(Path, Path)>,
     parent: &[String],
@@ -244,7 +244,7 @@ fn siblings(
     graph
 }
 
-/// The groups of names that can all reach each other, of more than one name.
+/// Returns the strongly connected components with more than one name.
 fn cycles(graph: &BTreeMap<String, BTreeSet<String>>) -> Vec<BTreeSet<&str>> {
     let reach = |start: &str| {
         let mut seen = BTreeSet::new();

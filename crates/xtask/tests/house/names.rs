@@ -1,4 +1,4 @@
-//! One name, one type.
+//! Type names: few are used twice, none is vague.
 
 use std::collections::BTreeMap;
 
@@ -7,10 +7,10 @@ use syn::{Ident, ItemEnum, ItemStruct, ItemTrait, ItemType};
 
 use crate::source::shipped;
 
-/// At most this many of a hundred types share their name with another.
+/// Maximum percentage of types that share their name with another one.
 const MAX_SHARED_PERCENT: usize = 8;
 
-/// Words that say nothing about what a type is.
+/// Names that do not say what a type is.
 const VAGUE: &[&str] = &[
     "Answer", "Place", "Found", "Wanted", "Asked", "Offer", "Kept", "Shelf", "Stock", "Desk",
     "Door", "Work", "Chosen", "Gathered", "Standing", "Served",
@@ -44,7 +44,7 @@ impl<'ast> Visit<'ast> for Types {
     }
 }
 
-/// Each type name, with the modules that declare it.
+/// Returns each type name with the modules that declare it.
 fn declarations() -> BTreeMap<String, Vec<String>> {
     let mut declarations: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for krate in shipped() {

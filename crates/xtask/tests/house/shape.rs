@@ -1,4 +1,4 @@
-//! Lengths: of functions and of files.
+//! Lengths of functions, files and comment lines.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use crate::crates::workspace;
 use crate::source::{rust_files, shipped};
 
 const MAX_FUNCTION_LINES: usize = 80;
-/// Nine functions of ten are at most this long.
+/// Maximum length of nine functions out of ten.
 const MAX_USUAL_FUNCTION_LINES: usize = 28;
 const MAX_FILE_LINES: usize = 600;
 const MAX_LINE_CHARS: usize = 100;
@@ -93,7 +93,7 @@ fn files_are_short() {
     assert!(long.is_empty(), "split these files: {long:#?}");
 }
 
-/// Comments, which the formatter leaves alone. Long literals are not cut for this.
+/// Checks only comments: the formatter does not wrap them. Long literals are allowed.
 #[test]
 fn comments_fit_the_width() {
     let mut long = Vec::new();

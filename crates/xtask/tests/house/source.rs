@@ -19,13 +19,13 @@ pub struct Crate {
 }
 
 pub struct Module {
-    /// Names from the root of the crate, which itself has none.
+    /// The module names from the crate root; empty for the root.
     pub path: Vec<String>,
     pub items: Vec<Item>,
 }
 
 impl Module {
-    /// `install::plan`, or `crate` for the root.
+    /// Returns the path, such as `install::plan`, or `crate` for the root.
     pub fn display(&self) -> String {
         if self.path.is_empty() { "crate".into() } else { self.path.join("::") }
     }
@@ -107,7 +107,7 @@ fn is_test(item: &Item) -> bool {
     })
 }
 
-/// Every Rust file below a directory.
+/// Collects the Rust files below a directory.
 pub fn rust_files(dir: &Path, files: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(dir).expect("a directory").flatten() {
         let path = entry.path();

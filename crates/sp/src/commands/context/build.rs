@@ -1,4 +1,4 @@
-//! `sp context build`
+//! `sp context build`.
 
 use std::io::Write;
 use std::time::Duration;
@@ -17,7 +17,7 @@ use crate::cli::{ContextBuildArgs, OutputFormat};
 use crate::commands::{format_size, format_thousands, pluralize};
 use crate::terminal::{ADDED, CHANGED, DIM, REMOVED, STRONG, Terminal, table};
 
-/// The variable that holds the key for a model.
+/// The API key for the model. It is not a flag, because other users can see a command line.
 const MODEL_KEY_ENV: &str = "SP_MODEL_KEY";
 
 pub(super) fn run(
@@ -122,7 +122,7 @@ fn write_human(
             format_size(zip.bytes as u64)
         )?;
     }
-    // Why it failed was told as a warning.
+    // A failure was already printed as a warning.
     if let Some(model) = built.model.as_ref().filter(|model| model.failed.is_none()) {
         write_model(model, out)?;
     }
@@ -145,7 +145,7 @@ fn write_model(model: &ModelChoiceReport, out: &mut dyn Write) -> std::io::Resul
     Ok(())
 }
 
-/// What is not in the pack, by reason.
+/// Writes what was left out of the pack, grouped by reason.
 fn write_omissions(left: &[ContextPackOmission], out: &mut dyn Write) -> std::io::Result<()> {
     writeln!(out, "\n{STRONG}not in the pack{STRONG:#}")?;
     let mut reasons: Vec<&str> = left.iter().map(|left| left.why.as_str()).collect();

@@ -1,4 +1,4 @@
-//! What differs between two context packs.
+//! `sp context diff`.
 
 use std::io::{self, Write};
 
@@ -21,7 +21,7 @@ pub(super) fn print_diff(found: ContextPackComparison, terminal: &Terminal) -> R
     })
 }
 
-/// The value with the diff of each file of Markdown that changed.
+/// Adds a unified diff to each Markdown file that changed.
 fn with_diffs(
     ContextPackComparison { mut diff, bodies }: ContextPackComparison,
 ) -> ContextPackDiff {
@@ -33,7 +33,7 @@ fn with_diffs(
     diff
 }
 
-/// A line for each difference, and nothing where there is none.
+/// Writes one line per difference, and nothing if there is none.
 fn write_plain(out: &mut dyn Write, diff: &ContextPackDiff) -> io::Result<()> {
     for member in &diff.manifest {
         writeln!(out, "changed\tmanifest\t{}", printable(&member.member))?;
@@ -98,7 +98,7 @@ fn write_human(
     if diff.same { writeln!(out, "no difference in what they say") } else { Ok(()) }
 }
 
-/// A word of the stack, or a source: of one that came or went the title, of another what changed.
+/// Writes a stack entry or a source: its title if it was added or removed, otherwise its changes.
 fn write_item(out: &mut dyn Write, item: &DiffEntry) -> io::Result<()> {
     let (style, sign) = change_sign(item.change);
     let title = item.members.iter().find(|member| member.member == "title");

@@ -1,4 +1,4 @@
-//! `sp context push`, `url` and `revoke`
+//! `sp context push`, `url` and `revoke`.
 
 use sp_engine::context_pack::{self, ContextPackPushRequest, CreateUrlRequest};
 use sp_engine::{Context, Result};
@@ -58,7 +58,7 @@ fn print_pushed(
         let about =
             format!("{} · {}", pluralize(report.files, "file"), format_size(report.bytes as u64));
         writeln!(out, "{DIM}{about} · sha256 {}{warnings}{DIM:#}", report.sha256)?;
-        // Who named the registry must name it again.
+        // The suggested command needs `--registry` if this one had it.
         let registry =
             registry.map(|registry| format!(" --registry {registry}")).unwrap_or_default();
         writeln!(out, "next: sp context url {}{registry}", report.pack_id)

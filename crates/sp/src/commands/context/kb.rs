@@ -1,4 +1,4 @@
-//! `sp context kb`
+//! `sp context kb`.
 
 use std::io::Write;
 
@@ -14,7 +14,7 @@ use crate::cli::{KbCommand, OutputFormat};
 use crate::commands::{format_thousands, pluralize};
 use crate::terminal::{DIM, STRONG, Terminal, WARNING, table, wrap};
 
-/// So many files that were skipped are named.
+/// Longer lists of skipped documents are truncated.
 const MAX_SHOWN_SKIPPED: usize = 10;
 
 pub(super) fn run(context: &Context<'_>, command: &KbCommand, terminal: &Terminal) -> Result<()> {
@@ -64,28 +64,28 @@ fn print_added(context: &Context<'_>, added: &KbAddReport, terminal: &Terminal) 
     Ok(())
 }
 
-/// Names what was skipped, and the way out.
+/// Prints the skipped documents, and how to fix the most common causes.
 pub(super) fn print_skipped(skipped: &[KbSkippedItem], terminal: &Terminal) {
     if skipped.is_empty() {
         return;
     }
-    let mut told =
+    let mut text =
         format!("{WARNING}skipped{WARNING:#} {}:\n", pluralize(skipped.len(), "document"));
     for one in skipped.iter().take(MAX_SHOWN_SKIPPED) {
         let line = one.line.map(|line| format!(":{line}")).unwrap_or_default();
-        told += &format!("  {}{line}: {}\n", printable(&one.file), printable(&one.why));
+        text += &format!("  {}{line}: {}\n", printable(&one.file), printable(&one.why));
     }
     if skipped.len() > MAX_SHOWN_SKIPPED {
-        told += &format!(
+        text += &format!(
             "  and {} more; `--format json` names them all\n",
             skipped.len() - MAX_SHOWN_SKIPPED
         );
     }
     let lacks = |what: &str| skipped.iter().any(|one| one.why.contains(what));
     if lacks("`url`") || lacks("date") {
-        told += "hint: write `url:` and `captured_at:` into the frontmatter, or `base_url:` and `captured_at:` into a `kb.yaml` for the folder\n";
+        text += "hint: write `url:` and `captured_at:` into the frontmatter, or `base_url:` and `captured_at:` into a `kb.yaml` for the folder\n";
     }
-    terminal.print_stderr(&told);
+    terminal.print_stderr(&text);
 }
 
 fn print_list(context: &Context<'_>, view: &KbList, terminal: &Terminal) -> Result<()> {

@@ -1,4 +1,4 @@
-//! `sp context`
+//! `sp context`.
 
 mod build;
 mod diff;
@@ -17,7 +17,7 @@ use sp_formats::output::{ContextPackView, ContextPackWriteReport, FileChangeKind
 use sp_formats::printable::printable;
 
 use super::{check, format_size, format_thousands, mode, pluralize};
-use crate::cli::{self, ContextPackAgentArg, ContextPackCommand, GlobalOptions, OutputFormat};
+use crate::cli::{ContextPackAgentArg, ContextPackCommand, GlobalOptions, OutputFormat};
 use crate::terminal::{ADDED, CHANGED, DIM, REMOVED, STRONG, Terminal, WARNING, table};
 
 pub(super) fn run(
@@ -28,17 +28,11 @@ pub(super) fn run(
 ) -> Result<ExitCode> {
     match command {
         ContextPackCommand::Check(given) => {
-            let paths = if given.paths.is_empty() {
-                vec![context.current_dir.clone()]
-            } else {
-                given.paths.clone()
-            };
-            return check::run(
-                context,
-                options,
-                &cli::CheckArgs { paths, ..given.clone() },
-                terminal,
-            );
+            let mut args = given.clone();
+            if args.paths.is_empty() {
+                args.paths.push(context.current_dir.clone());
+            }
+            return check::run(context, options, &args, terminal);
         }
         ContextPackCommand::Show { pack } => {
             print_view(&context_pack::show(context, pack)?, terminal)?
@@ -62,19 +56,12 @@ pub(super) fn run(
             print_written(context, &context_pack::seal(context, pack)?, "", terminal)?;
         }
         ContextPackCommand::Zip { pack, output, force } => {
-            let overwrite = if *force { Overwrite::Allow } else { Overwrite::Refuse };
-            let request =
-                ContextPackZipRequest { pack: pack.clone(), output: output.clone(), overwrite };
-            let zipped = context_pack::zip(context, &request)?;
-            terminal.print(&zipped, |out| {
-                let file = context.display_path(&zipped.file);
-                writeln!(
-                    out,
-                    "packed {} into {file} · {}",
-                    pluralize(zipped.files, "file"),
-                    format_size(zipped.bytes as u64)
-                )
-            })?;
+            let request = ContextPackZipRequest {
+                pack: pack.clone(),
+                output: output.clone(),
+                overwrite: if *force { Overwrite::Allow } else { Overwrite::Refuse },
+            };
+            zip(context, &request, terminal)?;
         }
         ContextPackCommand::Push { .. }
         | ContextPackCommand::Url { .. }
@@ -82,23 +69,14 @@ pub(super) fn run(
             hosted::run(context, command, terminal)?;
         }
         ContextPackCommand::Install { pack, agents, dry_run } => {
-            let readers = if agents.is_empty() {
-                &[ContextPackAgentArg::Cursor, ContextPackAgentArg::Agents][..]
-            } else {
-                agents
-            };
             let request = ContextPackInstallRequest {
                 pack: pack.clone(),
                 root: options.root.clone(),
-                agents: readers.iter().map(|reader| to_reader(*reader)).collect(),
+                agents: to_agents(agents),
                 mode: mode(*dry_run),
             };
-            print_written(
-                context,
-                &context_pack::install(context, &request)?,
-                dry_run_note(*dry_run),
-                terminal,
-            )?;
+            let report = context_pack::install(context, &request)?;
+            print_written(context, &report, dry_run_note(*dry_run), terminal)?;
         }
         ContextPackCommand::Uninstall { dry_run } => {
             let report = context_pack::uninstall(context, options.root.as_deref(), mode(*dry_run))?;
@@ -111,12 +89,30 @@ pub(super) fn run(
     Ok(ExitCode::SUCCESS)
 }
 
-fn to_reader(reader: ContextPackAgentArg) -> ContextPackAgent {
-    match reader {
+fn zip(context: &Context<'_>, request: &ContextPackZipRequest, terminal: &Terminal) -> Result<()> {
+    let report = context_pack::zip(context, request)?;
+    terminal.print(&report, |out| {
+        writeln!(
+            out,
+            "packed {} into {} · {}",
+            pluralize(report.files, "file"),
+            context.display_path(&report.file),
+            format_size(report.bytes as u64)
+        )
+    })
+}
+
+/// Returns the agents to install for; without `--agent` these are Cursor and `AGENTS.md`.
+fn to_agents(agents: &[ContextPackAgentArg]) -> Vec<ContextPackAgent> {
+    if agents.is_empty() {
+        return vec![ContextPackAgent::Cursor, ContextPackAgent::Agents];
+    }
+    let agent = |agent: &ContextPackAgentArg| match agent {
         ContextPackAgentArg::Cursor => ContextPackAgent::Cursor,
         ContextPackAgentArg::Agents => ContextPackAgent::Agents,
         ContextPackAgentArg::Claude => ContextPackAgent::Claude,
-    }
+    };
+    agents.iter().map(agent).collect()
 }
 
 fn dry_run_note(dry_run: bool) -> &'static str {
@@ -184,11 +180,11 @@ fn write_human(
     writeln!(out)?;
     if !view.files.is_empty() {
         write!(out, "{}", table(&["file", "tokens", "size"], rows.collect(), terminal.width()))?;
-        let all: usize = view.files.iter().map(|file| file.tokens).sum();
+        let total: usize = view.files.iter().map(|file| file.tokens).sum();
         writeln!(
             out,
             "{DIM}{} tokens in all ({}){DIM:#}\n",
-            format_thousands(all),
+            format_thousands(total),
             view.tokenizer
         )?;
     }
@@ -205,9 +201,9 @@ fn write_human(
     match (view.errors, view.warnings) {
         (0, 0) => writeln!(out, "valid"),
         (errors, warnings) => {
-            let told =
+            let counts =
                 format!("{}, {}", pluralize(errors, "error"), pluralize(warnings, "warning"));
-            writeln!(out, "{WARNING}{told}{WARNING:#}; `sp context check` tells which")
+            writeln!(out, "{WARNING}{counts}{WARNING:#}; `sp context check` tells which")
         }
     }
 }

@@ -1,4 +1,4 @@
-//! `sp mcp install` and `sp mcp uninstall`
+//! `sp mcp install` and `sp mcp uninstall`.
 
 use std::io::{self, Write};
 
@@ -68,7 +68,7 @@ fn print_change(
     })
 }
 
-/// Action, agent, server and file, separated by tabs.
+/// Writes action, agent, server and file, separated by tabs.
 fn write_plain(
     out: &mut dyn Write,
     change: &McpChangeReport,

@@ -1,4 +1,4 @@
-//! `sp mcp`
+//! `sp mcp`.
 
 mod install;
 mod serve;
@@ -11,11 +11,11 @@ use crate::terminal::Terminal;
 pub(super) fn run(
     context: &Context<'_>,
     options: &GlobalOptions,
-    wanted: &McpArgs,
+    args: &McpArgs,
     terminal: &Terminal,
 ) -> Result<()> {
-    match &wanted.action {
-        None => serve::run(options, wanted, terminal),
+    match &args.action {
+        None => serve::run(options, args, terminal),
         Some(McpCommand::Install(request)) => install::install(context, request, terminal),
         Some(McpCommand::Uninstall { target }) => install::uninstall(context, target, terminal),
     }

@@ -1,4 +1,4 @@
-//! `sp mcp`: this machine, over stdin and stdout or over HTTP.
+//! `sp mcp`: serves the skills and packages of this machine over stdio or HTTP.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -16,15 +16,15 @@ use crate::commands::serve::serve_error;
 use crate::environment;
 use crate::terminal::{STRONG, Terminal};
 
-/// A command line is seen by others, so the token stands here.
+/// The token is not a flag, because other users can see a command line.
 const TOKEN_ENV: &str = "SP_MCP_TOKEN";
-/// A shorter one can be guessed.
+/// Shorter tokens could be guessed.
 const MIN_TOKEN_LEN: usize = 16;
 
-pub(super) fn run(options: &GlobalOptions, wanted: &McpArgs, terminal: &Terminal) -> Result<()> {
+pub(super) fn run(options: &GlobalOptions, args: &McpArgs, terminal: &Terminal) -> Result<()> {
     let context = environment::context(options, &SilentListener)?;
-    // A pack that was named and is none is said now, and not passed over later.
-    for pack in &wanted.packs {
+    // Fail now if a named pack is invalid; the server would silently skip it.
+    for pack in &args.packs {
         read_context_pack(&context, pack)?;
     }
     let token = context.env.get(TOKEN_ENV).filter(|token| !token.is_empty()).cloned();
@@ -33,29 +33,29 @@ pub(super) fn run(options: &GlobalOptions, wanted: &McpArgs, terminal: &Terminal
         refresh: environment::refresh,
         library_filter: LibraryFilter {
             root: options.root.clone(),
-            origins: wanted.from.iter().map(|origin| source_name(*origin).to_owned()).collect(),
+            origins: args.from.iter().map(|source| source_name(*source).to_owned()).collect(),
         },
-        packs: wanted.packs.clone(),
-        write_access: if wanted.allow_write { WriteAccess::Allowed } else { WriteAccess::Denied },
+        packs: args.packs.clone(),
+        write_access: if args.allow_write { WriteAccess::Allowed } else { WriteAccess::Denied },
     });
-    let told = local.instructions();
-    let desk = Arc::new(SharedBackend(Arc::new(local), told));
-    match wanted.http {
-        None => serve_stdio(desk).map_err(|e| {
+    let instructions = local.instructions();
+    let backend = Arc::new(SharedBackend(Arc::new(local), instructions));
+    match args.http {
+        None => serve_stdio(backend).map_err(|e| {
             Error::new(FailureKind::Environment, "MCP cannot be served")
                 .because(e)
                 .hint("run it again when the cause is mended")
         }),
         Some(listen) => {
-            let settings = McpSettings { listen, token: required_token(listen, wanted, token)? };
-            serve_mcp(&settings, desk, |address| print_started(address, terminal))
+            let settings = McpSettings { listen, token: required_token(listen, args, token)? };
+            serve_mcp(&settings, backend, |address| print_started(address, terminal))
                 .map_err(serve_error)
         }
     }
 }
 
-fn source_name(origin: SkillSourceArg) -> &'static str {
-    match origin {
+fn source_name(source: SkillSourceArg) -> &'static str {
+    match source {
         SkillSourceArg::Repo => "repo",
         SkillSourceArg::Bag => "bag",
         SkillSourceArg::Sink => "sink",
@@ -63,34 +63,34 @@ fn source_name(origin: SkillSourceArg) -> &'static str {
     }
 }
 
-/// The token that is asked for: beyond this machine, and where something may be changed, there must be one.
+/// Validates the token. It is required for a non-loopback address and with `--allow-write`.
 fn required_token(
     listen: SocketAddr,
-    wanted: &McpArgs,
+    args: &McpArgs,
     token: Option<String>,
 ) -> Result<Option<String>> {
-    let make =
+    let hint =
         format!("set one: `{TOKEN_ENV}=$(openssl rand -hex 32)`, and give it to those who may ask");
     match token {
         Some(token) if token.len() < MIN_TOKEN_LEN => {
             let message =
                 format!("the token in `{TOKEN_ENV}` has fewer than {MIN_TOKEN_LEN} characters");
-            Err(Error::new(FailureKind::Usage, message).hint(make))
+            Err(Error::new(FailureKind::Usage, message).hint(hint))
         }
         None if !listen.ip().is_loopback() => {
             let message = format!(
                 "`{listen}` can be reached from elsewhere, and there is no token in `{TOKEN_ENV}`"
             );
             Err(Error::new(FailureKind::Usage, message)
-                .hint(make)
+                .hint(hint)
                 .hint("or listen on this machine alone: `127.0.0.1:7879`"))
         }
-        None if wanted.allow_write => {
+        None if args.allow_write => {
             let message = format!(
                 "others on this machine could change something, and there is no token in `{TOKEN_ENV}`"
             );
             Err(Error::new(FailureKind::Usage, message)
-                .hint(make)
+                .hint(hint)
                 .hint("or leave `--allow-write` out"))
         }
         token => Ok(token),
@@ -99,7 +99,7 @@ fn required_token(
 
 fn print_started(address: SocketAddr, terminal: &Terminal) {
     let view = McpStartReport { address: format!("http://{address}/mcp") };
-    // Whoever closed the output does not stop the server.
+    // A closed stdout does not stop the server.
     let _ = terminal.print(&view, |out| {
         writeln!(out, "{STRONG}{}{STRONG:#}", view.address)?;
         out.flush()

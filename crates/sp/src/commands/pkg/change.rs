@@ -1,9 +1,12 @@
-//! What happens to the packages of a project.
+//! Printing of changes to the packages of a project.
+
+use std::io::{self, Write};
 
 use anstyle::Style;
 use sp_engine::{Context, Result};
 use sp_formats::output::{
-    FolderAction, FolderChange, GraphChangeReport, PackageChangeReport, SinkChange,
+    FolderAction, FolderChange, GraphChangeReport, PackageChangeItem, PackageChangeReport,
+    SinkChange,
 };
 use sp_formats::printable::printable;
 
@@ -18,46 +21,11 @@ pub(super) fn print_change(
     terminal: &Terminal,
 ) -> Result<()> {
     terminal.print(report, |out| {
-        for package in &report.packages {
-            let (style, sign) = action_sign(package.action);
-            if terminal.format == OutputFormat::Plain {
-                let action = serde_json::to_value(package.action).unwrap_or_default();
-                writeln!(
-                    out,
-                    "{}\t{}\t{}",
-                    action.as_str().unwrap_or_default(),
-                    printable(&package.name),
-                    printable(&package.version)
-                )?;
-                continue;
-            }
-            let from =
-                package.from_version.as_ref().map(|from| format!("{from} → ")).unwrap_or_default();
-            let by = if package.needed_by.is_empty() {
-                String::new()
-            } else {
-                format!("  {DIM}for {}{DIM:#}", printable(&package.needed_by.join(", ")))
-            };
-            writeln!(
-                out,
-                "{style}{sign}{style:#} {} {}{}{by}",
-                printable(&package.name),
-                printable(&from),
-                printable(&package.version)
-            )?;
-            for (sink, folder) in package_folders(report, &package.name) {
-                let (style, sign) = self::action_sign(folder.action);
-                let edited = if folder.edited {
-                    format!("  {WARNING}edited since it was installed{WARNING:#}")
-                } else {
-                    String::new()
-                };
-                let path = context.display_path(&sink.path.join(&folder.folder));
-                writeln!(out, "    {style}{sign}{style:#} {path}{edited}")?;
-            }
-        }
         if terminal.format == OutputFormat::Plain {
-            return Ok(());
+            return report.packages.iter().try_for_each(|package| write_plain(package, out));
+        }
+        for package in &report.packages {
+            write_package(context, report, package, out)?;
         }
         for kept in report.kept.iter().chain(report.sinks.iter().flat_map(|sink| &sink.kept)) {
             writeln!(
@@ -87,27 +55,69 @@ pub(super) fn print_change(
     })
 }
 
-/// What changes in what the project knows.
-fn write_context_change(
-    change: &GraphChangeReport,
-    out: &mut dyn std::io::Write,
-) -> std::io::Result<()> {
+/// Writes action, name and version, separated by tabs.
+fn write_plain(package: &PackageChangeItem, out: &mut dyn Write) -> io::Result<()> {
+    let action = serde_json::to_value(package.action).unwrap_or_default();
+    let (name, version) = (printable(&package.name), printable(&package.version));
+    writeln!(out, "{}\t{name}\t{version}", action.as_str().unwrap_or_default())
+}
+
+/// Writes a package, and below it the folders in sinks that change with it.
+fn write_package(
+    context: &Context<'_>,
+    report: &PackageChangeReport,
+    package: &PackageChangeItem,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let (style, sign) = action_sign(package.action);
+    let from = package.from_version.as_ref().map(|from| format!("{from} → ")).unwrap_or_default();
+    let needed_by = if package.needed_by.is_empty() {
+        String::new()
+    } else {
+        format!("  {DIM}for {}{DIM:#}", printable(&package.needed_by.join(", ")))
+    };
+    writeln!(
+        out,
+        "{style}{sign}{style:#} {} {}{}{needed_by}",
+        printable(&package.name),
+        printable(&from),
+        printable(&package.version)
+    )?;
+    for (sink, folder) in package_folders(report, &package.name) {
+        let (style, sign) = action_sign(folder.action);
+        let edited = if folder.edited {
+            format!("  {WARNING}edited since it was installed{WARNING:#}")
+        } else {
+            String::new()
+        };
+        let path = context.display_path(&sink.path.join(&folder.folder));
+        writeln!(out, "    {style}{sign}{style:#} {path}{edited}")?;
+    }
+    Ok(())
+}
+
+/// Writes the changes to the project's merged graph.
+fn write_context_change(change: &GraphChangeReport, out: &mut dyn Write) -> io::Result<()> {
     let parts = [
         (change.added.len(), "added"),
         (change.updated.len(), "updated"),
         (change.removed.len(), "removed"),
         (change.superseded.len(), "superseded"),
     ];
-    let told: String = parts
+    let counts: String = parts
         .iter()
         .filter(|(count, _)| *count > 0)
         .map(|(count, what)| format!(" · {count} {what}"))
         .collect();
-    let odds = match change.contradictions.len() {
+    let contradictions = match change.contradictions.len() {
         0 => String::new(),
         many => format!(" · {}", pluralize(many, "contradiction")),
     };
-    writeln!(out, "\n{STRONG}context{STRONG:#} {}{told}{odds}", pluralize(change.nodes, "node"))?;
+    writeln!(
+        out,
+        "\n{STRONG}context{STRONG:#} {}{counts}{contradictions}",
+        pluralize(change.nodes, "node")
+    )?;
     write_contradictions(&change.contradictions, out)
 }
 
@@ -115,8 +125,8 @@ fn package_folders<'a>(
     report: &'a PackageChangeReport,
     package: &'a str,
 ) -> impl Iterator<Item = (&'a SinkChange, &'a FolderChange)> {
-    let of = move |sink: &'a SinkChange| sink.folders.iter().map(move |folder| (sink, folder));
-    report.sinks.iter().flat_map(of).filter(move |(_, folder)| folder.pack == package)
+    let folders = move |sink: &'a SinkChange| sink.folders.iter().map(move |folder| (sink, folder));
+    report.sinks.iter().flat_map(folders).filter(move |(_, folder)| folder.pack == package)
 }
 
 fn action_sign(action: FolderAction) -> (Style, char) {

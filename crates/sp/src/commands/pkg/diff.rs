@@ -1,4 +1,4 @@
-//! What differs between two packages.
+//! `sp pkg diff`.
 
 use std::io::{self, Write};
 
@@ -45,10 +45,10 @@ pub(super) fn print_diff(diff: &PackageDiff, terminal: &Terminal) -> Result<()> 
                 list.iter().try_for_each(|item| write_item(out, item))?;
             }
         }
-        match diff.manifest.is_empty() && lists.iter().all(|(_, list)| list.is_empty()) {
-            true => writeln!(out, "no difference"),
-            false => Ok(()),
+        if diff.manifest.is_empty() && lists.iter().all(|(_, list)| list.is_empty()) {
+            writeln!(out, "no difference")?;
         }
+        Ok(())
     })
 }
 

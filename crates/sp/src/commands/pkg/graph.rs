@@ -1,4 +1,6 @@
-//! What is known: put together, and chosen for an agent.
+//! `sp pkg merge`, `touch`, `reinforce`, `prune`, `query`, `graph` and `load`.
+
+use std::io::{self, Write};
 
 use sp_engine::graph::{ContextFormat, GraphEvolution, NodeFilter};
 use sp_engine::pkg::{self, GraphFormat, GraphQuery, LoadRequest, MergeRequest, QueryRequest};
@@ -13,7 +15,7 @@ use super::{overwrite, show, signing_key};
 use crate::cli::{self, GlobalOptions, OutputFormat, PackageCommand};
 use crate::terminal::{DIM, STRONG, Terminal, WARNING, table, to_json};
 
-/// More contradictions than this are counted, and not shown.
+/// Longer lists of contradictions are truncated.
 const MAX_SHOWN_CONTRADICTIONS: usize = 20;
 
 pub(super) fn merge(
@@ -47,10 +49,7 @@ pub(super) fn merge(
     terminal.print_text(|out| write_merge_summary(&merged, out))
 }
 
-fn write_merge_summary(
-    merged: &PackageMergeReport,
-    out: &mut dyn std::io::Write,
-) -> std::io::Result<()> {
+fn write_merge_summary(merged: &PackageMergeReport, out: &mut dyn Write) -> io::Result<()> {
     let [shared, old] = [merged.shared.len(), merged.superseded.len()];
     writeln!(
         out,
@@ -62,22 +61,27 @@ fn write_merge_summary(
     write_contradictions(&merged.contradictions, out)
 }
 
-/// Contradictions, each with both sides.
+/// Writes each contradiction with the content of both nodes.
 pub(super) fn write_contradictions(
-    all: &[ContradictionItem],
-    out: &mut dyn std::io::Write,
-) -> std::io::Result<()> {
-    for one in all.iter().take(MAX_SHOWN_CONTRADICTIONS) {
-        let why = if one.same_id { "one id, two contents" } else { "said by an edge" };
+    contradictions: &[ContradictionItem],
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    for item in contradictions.iter().take(MAX_SHOWN_CONTRADICTIONS) {
+        let why = if item.same_id { "one id, two contents" } else { "said by an edge" };
         writeln!(
             out,
             "{WARNING}✗{WARNING:#} {} and {}  {DIM}{why}{DIM:#}",
-            printable(&one.from),
-            printable(&one.to)
+            printable(&item.from),
+            printable(&item.to)
         )?;
-        writeln!(out, "    {}\n    {}", printable(&one.from_content), printable(&one.to_content))?;
+        writeln!(
+            out,
+            "    {}\n    {}",
+            printable(&item.from_content),
+            printable(&item.to_content)
+        )?;
     }
-    match all.len().checked_sub(MAX_SHOWN_CONTRADICTIONS) {
+    match contradictions.len().checked_sub(MAX_SHOWN_CONTRADICTIONS) {
         Some(more) if more > 0 => {
             writeln!(out, "{DIM}… and {more} more; `--format json` lists all{DIM:#}")
         }
@@ -117,22 +121,33 @@ pub(super) fn load(
 
 pub(super) fn evolve(
     context: &Context<'_>,
-    (package, evolution): (&str, &GraphEvolution),
-    sign: &cli::SignArgs,
+    command: &PackageCommand,
     terminal: &Terminal,
 ) -> Result<()> {
-    let (stored, about) = pkg::evolve(context, package, evolution, signing_key(sign))?;
+    let (package, evolution, sign) = match command {
+        PackageCommand::Touch { package, nodes, sign } => {
+            (package, GraphEvolution::Touch(nodes.clone()), sign)
+        }
+        PackageCommand::Reinforce { package, nodes, sign } => {
+            (package, GraphEvolution::Reinforce(nodes.clone()), sign)
+        }
+        PackageCommand::Prune { package, below, sign } => {
+            (package, GraphEvolution::Prune(*below), sign)
+        }
+        _ => return Ok(()),
+    };
+    let (stored, count) = pkg::evolve(context, package, &evolution, signing_key(sign))?;
     show::print_created(context, &stored, terminal)?;
     if terminal.format != OutputFormat::Human {
         return Ok(());
     }
-    let what = match evolution {
+    let verb = match evolution {
         GraphEvolution::Touch(_) => "touched",
         GraphEvolution::Reinforce(_) => "reinforced",
         GraphEvolution::Prune(_) => "left out",
     };
     terminal
-        .print_text(|out| writeln!(out, "{STRONG}{what}{STRONG:#} {}", pluralize(about, "node")))
+        .print_text(|out| writeln!(out, "{STRONG}{verb}{STRONG:#} {}", pluralize(count, "node")))
 }
 
 pub(super) fn query(
@@ -168,37 +183,25 @@ pub(super) fn query(
             )
         }),
         _ if view.nodes.is_empty() => writeln!(out, "no node fits"),
-        _ => {
-            let rows = view.nodes.iter().map(|node| {
-                let line = node.line.map(|line| format!(":{line}")).unwrap_or_default();
-                let file =
-                    node.file.as_ref().map(|file| format!("{file}{line}")).unwrap_or_default();
-                let first = node.content.lines().next().unwrap_or_default().to_owned();
-                vec![
-                    node.id.clone(),
-                    node.kind.clone(),
-                    format!("{:.2}", node.activation),
-                    file,
-                    first,
-                ]
-            });
-            write!(
-                out,
-                "{}",
-                table(
-                    &["node", "type", "active", "file", "says"],
-                    rows.collect(),
-                    terminal.width()
-                )
-            )?;
-            for edge in &view.edges {
-                let [from, kind, to] =
-                    [&edge.from, &edge.kind, &edge.to].map(|text| printable(text));
-                writeln!(out, "{DIM}{from} ─{kind}→ {to}{DIM:#}")?;
-            }
-            Ok(())
-        }
+        _ => write_graph(&view, terminal, out),
     })
+}
+
+/// Writes the nodes as a table, then one line per edge.
+fn write_graph(view: &GraphView, terminal: &Terminal, out: &mut dyn Write) -> io::Result<()> {
+    let rows = view.nodes.iter().map(|node| {
+        let line = node.line.map(|line| format!(":{line}")).unwrap_or_default();
+        let file = node.file.as_ref().map(|file| format!("{file}{line}")).unwrap_or_default();
+        let first = node.content.lines().next().unwrap_or_default().to_owned();
+        vec![node.id.clone(), node.kind.clone(), format!("{:.2}", node.activation), file, first]
+    });
+    let heading = ["node", "type", "active", "file", "says"];
+    write!(out, "{}", table(&heading, rows.collect(), terminal.width()))?;
+    for edge in &view.edges {
+        let [from, kind, to] = [&edge.from, &edge.kind, &edge.to].map(|text| printable(text));
+        writeln!(out, "{DIM}{from} ─{kind}→ {to}{DIM:#}")?;
+    }
+    Ok(())
 }
 
 pub(super) fn draw(
@@ -217,7 +220,7 @@ pub(super) fn draw(
         }
         cli::GraphFormatArg::Html => pkg::render_graph(context, packages, root, GraphFormat::Html),
     };
-    let kept = match out {
+    let written = match out {
         Some(file) => {
             let text = text()?;
             let file = pkg::write_graph(context, &text, file, overwrite(*force))?;
@@ -225,7 +228,7 @@ pub(super) fn draw(
         }
         None => None,
     };
-    match (kept, terminal.format) {
+    match (written, terminal.format) {
         (_, OutputFormat::Json) => terminal.print_json(&query_all(context, options, packages)?),
         (None, _) => {
             let text = text()?;
@@ -240,7 +243,6 @@ pub(super) fn draw(
     }
 }
 
-/// All that is known.
 fn query_all(
     context: &Context<'_>,
     options: &GlobalOptions,
@@ -253,7 +255,7 @@ fn query_all(
     )
 }
 
-/// What was left out goes to stderr: it is not for the agent.
+/// Formats what was loaded and left out. It goes to stderr, because it is not for the agent.
 fn load_summary(loaded: &PackageLoadReport) -> String {
     let tokens = |number| format_thousands(number);
     let mut text = format!(

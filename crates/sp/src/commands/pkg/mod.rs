@@ -1,4 +1,4 @@
-//! `sp pkg`
+//! `sp pkg`.
 
 mod change;
 mod diff;
@@ -11,7 +11,6 @@ mod verify;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use sp_engine::graph::GraphEvolution;
 use sp_engine::pkg::{
     self, CreateRequest, CreateSource, DowngradePolicy, ExportCompat, ExportRequest, ImportRequest,
     NewKeyPolicy, OptionalDependencies, Overwrite, PackageInstallRequest, StaleRequest,
@@ -29,29 +28,82 @@ pub(super) fn run(
     command: &PackageCommand,
     terminal: &Terminal,
 ) -> Result<ExitCode> {
-    if let Some(most) = max_size(command) {
-        context.limits.push(("package-bytes".into(), most));
+    if let Some(bytes) = max_size(command) {
+        context.limits.push(("package-bytes".into(), bytes));
     }
     let (context, root) = (&context, options.root.as_deref());
     match command {
-        PackageCommand::Create(create) => show::print_created(
-            context,
-            &pkg::create(context, &create_request(options, create)?)?,
-            terminal,
-        )?,
+        PackageCommand::Create(create) => {
+            let created = pkg::create(context, &create_request(options, create)?)?;
+            show::print_created(context, &created, terminal)?;
+        }
         PackageCommand::Import { files, trust } => {
             let request = ImportRequest { files: files.clone(), trust: trust_overrides(trust) };
             show::print_imported(&pkg::import(context, &request)?, terminal)?;
         }
-        PackageCommand::Export { package, output, force, compat } => {
-            let request = ExportRequest {
-                package: package.clone(),
-                output: output.clone(),
-                overwrite: overwrite(*force),
-                compat: if compat.is_some() { ExportCompat::LeanCtx } else { ExportCompat::None },
-            };
-            show::print_exported(context, &pkg::export(context, &request)?, terminal)?;
+        PackageCommand::Export { .. } => export(context, command, terminal)?,
+        PackageCommand::Install { .. }
+        | PackageCommand::Uninstall { .. }
+        | PackageCommand::Rollback { .. } => change_project(context, options, command, terminal)?,
+        PackageCommand::List => show::print_list(&pkg::list(context, root)?, terminal)?,
+        PackageCommand::Info { package, .. } => {
+            show::print_info(&pkg::info(context, package)?, terminal)?
         }
+        PackageCommand::Remove { packages, dry_run } => {
+            let removed = pkg::remove(context, packages, mode(*dry_run))?;
+            show::print_removed(&removed, *dry_run, terminal)?;
+        }
+        PackageCommand::Diff { before, after, .. } => {
+            diff::print_diff(&pkg::diff(context, before, after)?, terminal)?
+        }
+        PackageCommand::Log { name } => show::print_log(&pkg::log(context, root, name)?, terminal)?,
+        PackageCommand::Verify { package, trust } => {
+            return verify::verify(context, package, trust_overrides(trust), terminal);
+        }
+        PackageCommand::Merge { .. } => graph::merge(context, command, terminal)?,
+        PackageCommand::Touch { .. }
+        | PackageCommand::Reinforce { .. }
+        | PackageCommand::Prune { .. } => graph::evolve(context, command, terminal)?,
+        PackageCommand::Stale { packages, dir, exit_code } => {
+            let request = StaleRequest {
+                packages: packages.clone(),
+                dir: dir.clone(),
+                root: options.root.clone(),
+            };
+            let is_outdated = stale::print_stale(context, &request, terminal)?;
+            if *exit_code && is_outdated {
+                return Ok(ExitCode::from(1));
+            }
+        }
+        PackageCommand::Query { .. } => graph::query(context, options, command, terminal)?,
+        PackageCommand::Graph { .. } => graph::draw(context, options, command, terminal)?,
+        PackageCommand::Load { .. } => graph::load(context, options, command, terminal)?,
+        PackageCommand::Send { .. } => transport::send(context, command, terminal)?,
+        PackageCommand::Receive { .. } => transport::receive(context, command, terminal)?,
+        PackageCommand::Inbox { .. } => transport::inbox(context, root, command, terminal)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn export(context: &Context<'_>, command: &PackageCommand, terminal: &Terminal) -> Result<()> {
+    let PackageCommand::Export { package, output, force, compat } = command else { return Ok(()) };
+    let request = ExportRequest {
+        package: package.clone(),
+        output: output.clone(),
+        overwrite: overwrite(*force),
+        compat: if compat.is_some() { ExportCompat::LeanCtx } else { ExportCompat::None },
+    };
+    show::print_exported(context, &pkg::export(context, &request)?, terminal)
+}
+
+/// Runs a command that changes the packages of a project.
+fn change_project(
+    context: &Context<'_>,
+    options: &GlobalOptions,
+    command: &PackageCommand,
+    terminal: &Terminal,
+) -> Result<()> {
+    let report = match command {
         PackageCommand::Install { packages, place, with_optional, registry, trust } => {
             let request = PackageInstallRequest {
                 packages: packages.clone(),
@@ -67,85 +119,18 @@ pub(super) fn run(
                 registry: registry.clone(),
                 mode: mode(place.dry_run),
             };
-            change::print_change(context, &pkg::install(context, &request)?, terminal)?;
+            pkg::install(context, &request)?
         }
         PackageCommand::Uninstall { packages, dry_run } => {
-            change::print_change(
-                context,
-                &pkg::uninstall(context, packages, &base_request(options, *dry_run))?,
-                terminal,
-            )?;
+            pkg::uninstall(context, packages, &base_request(options, *dry_run))?
         }
         PackageCommand::Rollback { name, to, dry_run } => {
             let request = base_request(options, *dry_run);
-            change::print_change(
-                context,
-                &pkg::rollback(context, name.as_deref(), to.as_deref(), &request)?,
-                terminal,
-            )?;
+            pkg::rollback(context, name.as_deref(), to.as_deref(), &request)?
         }
-        PackageCommand::List => show::print_list(&pkg::list(context, root)?, terminal)?,
-        PackageCommand::Info { package, .. } => {
-            show::print_info(context, &pkg::info(context, package)?, terminal)?
-        }
-        PackageCommand::Remove { packages, dry_run } => {
-            show::print_removed(
-                &pkg::remove(context, packages, mode(*dry_run))?,
-                *dry_run,
-                terminal,
-            )?;
-        }
-        PackageCommand::Diff { before, after, .. } => {
-            diff::print_diff(&pkg::diff(context, before, after)?, terminal)?
-        }
-        PackageCommand::Log { name } => show::print_log(&pkg::log(context, root, name)?, terminal)?,
-        PackageCommand::Verify { package, trust } => {
-            return verify::verify(context, package, trust_overrides(trust), terminal);
-        }
-        PackageCommand::Merge { .. } => graph::merge(context, command, terminal)?,
-        PackageCommand::Touch { package, nodes, sign } => {
-            graph::evolve(
-                context,
-                (package, &GraphEvolution::Touch(nodes.clone())),
-                sign,
-                terminal,
-            )?;
-        }
-        PackageCommand::Reinforce { package, nodes, sign } => {
-            graph::evolve(
-                context,
-                (package, &GraphEvolution::Reinforce(nodes.clone())),
-                sign,
-                terminal,
-            )?;
-        }
-        PackageCommand::Prune { package, below, sign } => {
-            graph::evolve(context, (package, &GraphEvolution::Prune(*below)), sign, terminal)?;
-        }
-        PackageCommand::Stale { packages, dir, exit_code } => {
-            let request = StaleRequest {
-                packages: packages.clone(),
-                dir: dir.clone(),
-                root: options.root.clone(),
-            };
-            let outgrown = stale::print_stale(context, &request, terminal)?;
-            return Ok(if *exit_code && outgrown { ExitCode::from(1) } else { ExitCode::SUCCESS });
-        }
-        PackageCommand::Query { .. } => graph::query(context, options, command, terminal)?,
-        PackageCommand::Graph { .. } => graph::draw(context, options, command, terminal)?,
-        PackageCommand::Load { .. } => graph::load(context, options, command, terminal)?,
-        PackageCommand::Send { .. } => transport::send(context, command, terminal)?,
-        PackageCommand::Receive { .. } => transport::receive(context, command, terminal)?,
-        PackageCommand::Inbox { accept, reject, trust } => {
-            transport::inbox(
-                context,
-                (accept.as_deref(), reject.as_deref(), trust),
-                root,
-                terminal,
-            )?;
-        }
-    }
-    Ok(ExitCode::SUCCESS)
+        _ => return Ok(()),
+    };
+    change::print_change(context, &report, terminal)
 }
 
 fn max_size(command: &PackageCommand) -> Option<u64> {
@@ -180,13 +165,13 @@ fn overwrite(force: bool) -> Overwrite {
     if force { Overwrite::Allow } else { Overwrite::Refuse }
 }
 
-fn sink_requests(place: &cli::PackageTargetArgs) -> Vec<SinkRequest> {
+fn sink_requests(target: &cli::PackageTargetArgs) -> Vec<SinkRequest> {
     let sink = |name: &String| SinkRequest {
         name: name.clone(),
-        path: place.path.clone(),
-        scope: to_sink_scope(place.scope),
+        path: target.path.clone(),
+        scope: to_sink_scope(target.scope),
     };
-    place.agent.iter().map(sink).collect()
+    target.agent.iter().map(sink).collect()
 }
 
 fn base_request(options: &GlobalOptions, dry_run: bool) -> PackageInstallRequest {
@@ -206,7 +191,7 @@ fn create_request(
     options: &GlobalOptions,
     create: &cli::PackageCreateArgs,
 ) -> Result<CreateRequest> {
-    let material = match (create.kind, &create.input) {
+    let source = match (create.kind, &create.input) {
         (_, Some(input)) => CreateSource::Input(input.clone()),
         (PackageKindArg::Skills, None) if create.skills.is_empty() => {
             return Err(Error::new(FailureKind::Usage, "no skill is named")
@@ -233,7 +218,7 @@ fn create_request(
         tags: create.tag.clone(),
         dependencies: create.depends.clone(),
         level: create.level,
-        source: material,
+        source,
         sign: signing_key(&create.sign),
         output: create.output.clone(),
         overwrite: overwrite(create.force),
@@ -241,7 +226,7 @@ fn create_request(
     })
 }
 
-/// `--sign` is the default key, `--sign=name` another.
+/// `--sign` selects the default key, `--sign=<name>` another one.
 fn signing_key(sign: &cli::SignArgs) -> Option<Option<String>> {
     sign.sign.as_ref().map(|key| Some(key.clone()).filter(|key| !key.is_empty()))
 }

@@ -1,11 +1,12 @@
-//! What is in the store, and what came into it or went.
+//! Printing of stored packages: `sp pkg create`, `import`, `list`, `info`, `remove`, `log` and
+//! `export`.
 
 use std::io::{self, Write};
 
 use sp_engine::{Context, Result};
 use sp_formats::output::{
     PackageExportReport, PackageInfo, PackageItem, PackageList, PackageLog, PackageRemoveReport,
-    StoredPackageList,
+    StoredPackageList, TypeCount,
 };
 use sp_formats::printable::printable;
 
@@ -92,12 +93,13 @@ pub(super) fn print_list(list: &PackageList, terminal: &Terminal) -> Result<()> 
         if terminal.format == OutputFormat::Plain {
             return list.packages.iter().try_for_each(|package| write_plain_package(out, package));
         }
-        match list.packages.is_empty() {
-            true => writeln!(
+        if list.packages.is_empty() {
+            writeln!(
                 out,
                 "the store is empty; `sp pkg create` makes a package, `sp pkg import` takes one"
-            )?,
-            false => write!(out, "{}", package_table(&list.packages, terminal))?,
+            )?;
+        } else {
+            write!(out, "{}", package_table(&list.packages, terminal))?;
         }
         if !list.waiting.is_empty() {
             writeln!(out)?;
@@ -139,13 +141,13 @@ pub(super) fn write_waiting(
     out: &mut dyn Write,
     terminal: &Terminal,
 ) -> io::Result<()> {
-    let rows = list.waiting.iter().map(|one| {
+    let rows = list.waiting.iter().map(|package| {
         vec![
-            one.id.clone(),
-            one.name.clone(),
-            one.version.clone(),
-            one.sender.clone(),
-            one.received_at.clone(),
+            package.id.clone(),
+            package.name.clone(),
+            package.version.clone(),
+            package.sender.clone(),
+            package.received_at.clone(),
         ]
     });
     write!(
@@ -160,23 +162,14 @@ pub(super) fn write_waiting(
     writeln!(out, "{DIM}`sp pkg inbox --accept <ID>` takes one, `--reject <ID>` refuses it{DIM:#}")
 }
 
-pub(super) fn print_info(
-    context: &Context<'_>,
-    info: &PackageInfo,
-    terminal: &Terminal,
-) -> Result<()> {
+pub(super) fn print_info(info: &PackageInfo, terminal: &Terminal) -> Result<()> {
     terminal.print(info, |out| {
         let package = &info.package;
-        let mut line = |label: &str, text: &str| match text.is_empty() {
-            true => Ok(()),
-            false => writeln!(out, "{}  {}", pad(label, 12), printable(text)),
-        };
-        let counts = |counts: &[sp_formats::output::TypeCount]| {
-            counts
-                .iter()
-                .map(|one| format!("{} {}", one.count, one.kind))
-                .collect::<Vec<_>>()
-                .join(", ")
+        let mut line = |label: &str, text: &str| {
+            if text.is_empty() {
+                return Ok(());
+            }
+            writeln!(out, "{}  {}", pad(label, 12), printable(text))
         };
         let level =
             info.conformance_level.map(|level| format!(", level {level}")).unwrap_or_default();
@@ -193,22 +186,18 @@ pub(super) fn print_info(
                 .join(", "),
         )?;
         line("layers", &info.layers.join(", "))?;
-        line("nodes", &with_total(package.nodes, &counts(&info.node_types)))?;
-        line("edges", &with_total(package.edges, &counts(&info.edge_types)))?;
+        line("nodes", &type_counts(package.nodes, &info.node_types))?;
+        line("edges", &type_counts(package.edges, &info.edge_types))?;
         line("tags", &info.tags.join(", "))?;
-        for (at, one) in info.dependencies.iter().enumerate() {
-            let optional = if one.optional { ", optional" } else { "" };
-            line(
-                if at == 0 { "needs" } else { "" },
-                &format!("{} {}{optional}", one.name, one.range),
-            )?;
+        for (index, dependency) in info.dependencies.iter().enumerate() {
+            let optional = if dependency.optional { ", optional" } else { "" };
+            let text = format!("{} {}{optional}", dependency.name, dependency.range);
+            line(if index == 0 { "needs" } else { "" }, &text)?;
         }
         line("not with", &info.conflicts.join(", "))?;
-        for (at, file) in info.files.iter().enumerate() {
-            line(
-                if at == 0 { "files" } else { "" },
-                &format!("{}  {}", file.path, format_size(file.size)),
-            )?;
+        for (index, file) in info.files.iter().enumerate() {
+            let text = format!("{}  {}", file.path, format_size(file.size));
+            line(if index == 0 { "files" } else { "" }, &text)?;
         }
         line("size", &format_size(package.size))?;
         line("signed by", package.signer.as_deref().unwrap_or("nobody"))?;
@@ -218,13 +207,18 @@ pub(super) fn print_info(
             format!("from {from}, {}", package.stored_at.as_deref().unwrap_or_default())
         });
         line("stored", &from.unwrap_or_default())?;
-        let _ = context;
         Ok(())
     })
 }
 
-fn with_total(sum: u64, parts: &str) -> String {
-    if sum == 0 { String::new() } else { format!("{sum}: {parts}") }
+/// Formats a total with its parts, such as `3: 2 fact, 1 decision`; empty if it is zero.
+fn type_counts(total: u64, counts: &[TypeCount]) -> String {
+    if total == 0 {
+        return String::new();
+    }
+    let parts: Vec<String> =
+        counts.iter().map(|part| format!("{} {}", part.count, part.kind)).collect();
+    format!("{total}: {}", parts.join(", "))
 }
 
 pub(super) fn print_removed(
@@ -285,32 +279,32 @@ pub(super) fn print_log(log: &PackageLog, terminal: &Terminal) -> Result<()> {
         });
         let heading = ["version", "stored", "nodes / edges", "signed by", "from", ""];
         write!(out, "{}", table(&heading, rows.collect(), terminal.width()))?;
-        match log.removed.is_empty() {
-            true => Ok(()),
-            false => writeln!(
+        if !log.removed.is_empty() {
+            writeln!(
                 out,
                 "{DIM}removed, and never free again: {}{DIM:#}",
                 printable(&log.removed.join(", "))
-            ),
+            )?;
         }
+        Ok(())
     })
 }
 
 pub(super) fn print_exported(
     context: &Context<'_>,
-    done: &PackageExportReport,
+    report: &PackageExportReport,
     terminal: &Terminal,
 ) -> Result<()> {
-    terminal.print(done, |out| {
-        let file = context.display_path(&done.file);
+    terminal.print(report, |out| {
+        let file = context.display_path(&report.file);
         if terminal.format == OutputFormat::Plain {
             return writeln!(out, "{file}");
         }
-        let (name, version) = (printable(&done.name), printable(&done.version));
+        let (name, version) = (printable(&report.name), printable(&report.version));
         writeln!(
             out,
             "{STRONG}exported{STRONG:#} {name} {version} to {file} · {}",
-            format_size(done.size)
+            format_size(report.size)
         )
     })
 }

@@ -1,4 +1,4 @@
-//! `sp pkg stale`
+//! `sp pkg stale`.
 
 use sp_engine::pkg::{self, StaleRequest};
 use sp_engine::{Context, Result};
@@ -9,7 +9,7 @@ use super::super::pluralize;
 use crate::cli::OutputFormat;
 use crate::terminal::{DIM, Terminal, table};
 
-/// Says what was outgrown, and whether anything was.
+/// Prints the stale nodes. Returns whether any node is outdated.
 pub(super) fn print_stale(
     context: &Context<'_>,
     request: &StaleRequest,
@@ -64,7 +64,7 @@ fn current_line(node: &StaleNode) -> String {
     node.line_now.or(node.line).map(|line| line.to_string()).unwrap_or_default()
 }
 
-/// What moved says what it said.
+/// Counts the nodes whose content is outdated. Nodes that only moved are not.
 fn outdated_count(found: &StaleReport) -> usize {
     found.stale.iter().filter(|node| node.state != StaleState::Moved).count()
 }

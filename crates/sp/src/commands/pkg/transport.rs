@@ -1,4 +1,6 @@
-//! Packages on their way between machines.
+//! `sp pkg send`, `receive` and `inbox`.
+
+use std::path::Path;
 
 use sp_engine::pkg::{
     self, EnvelopeSignature, ReceiveAction, ReceiveRequest, ReviewDecision, SecretSource,
@@ -88,7 +90,7 @@ pub(super) fn receive(
     let until = if *once { ListenMode::Once } else { ListenMode::Forever };
     let request = ListenRequest { listen: listen.clone(), mode: until, package };
     receiver::receive(context, &request, &|incoming| {
-        // A line that cannot be printed is nobody's loss but the reader's.
+        // A closed stdout does not stop the receiver.
         let _ = print_event(&incoming, terminal);
     })
 }
@@ -129,7 +131,7 @@ fn print_event(incoming: &ReceiverEvent, terminal: &Terminal) -> Result<()> {
         }
     };
     match terminal.format {
-        // One line each, so that a program can read them as they come.
+        // One JSON object per line, so that a program can read them as they arrive.
         OutputFormat::Json => terminal.print_text(|out| {
             writeln!(out, "{}", serde_json::to_string(&line).unwrap_or_default())
         }),
@@ -139,45 +141,33 @@ fn print_event(incoming: &ReceiverEvent, terminal: &Terminal) -> Result<()> {
 
 pub(super) fn inbox(
     context: &Context<'_>,
-    (accept, reject, trust): (Option<&str>, Option<&str>, &cli::TrustArgs),
-    root: Option<&std::path::Path>,
+    root: Option<&Path>,
+    command: &PackageCommand,
     terminal: &Terminal,
 ) -> Result<()> {
+    let PackageCommand::Inbox { accept, reject, trust } = command else { return Ok(()) };
+    let review = |id: &str, decision| {
+        pkg::review_waiting_package(context, id, decision, trust_overrides(trust))
+    };
     match (accept, reject) {
-        (Some(id), _) => print_imported(
-            &pkg::review_waiting_package(
-                context,
-                id,
-                ReviewDecision::Accept,
-                trust_overrides(trust),
-            )?,
-            terminal,
-        ),
+        (Some(id), _) => print_imported(&review(id, ReviewDecision::Accept)?, terminal),
         (_, Some(id)) => {
-            let done = pkg::review_waiting_package(
-                context,
-                id,
-                ReviewDecision::Reject,
-                trust_overrides(trust),
-            )?;
-            terminal.print(&done, |out| writeln!(out, "refused and removed"))
+            let report = review(id, ReviewDecision::Reject)?;
+            terminal.print(&report, |out| writeln!(out, "refused and removed"))
         }
-        (None, None) => {
-            let list = PackageList { packages: Vec::new(), ..pkg::list(context, root)? };
-            terminal.print(&list, |out| match (list.waiting.is_empty(), terminal.format) {
-                (true, OutputFormat::Plain) => Ok(()),
-                (true, _) => writeln!(out, "nothing is waiting"),
-                (false, OutputFormat::Plain) => list.waiting.iter().try_for_each(|one| {
-                    writeln!(
-                        out,
-                        "{}\t{}\t{}",
-                        one.id,
-                        printable(&one.name),
-                        printable(&one.version)
-                    )
-                }),
-                (false, _) => write_waiting(&list, out, terminal),
-            })
-        }
+        (None, None) => print_waiting(pkg::list(context, root)?, terminal),
     }
+}
+
+fn print_waiting(list: PackageList, terminal: &Terminal) -> Result<()> {
+    let list = PackageList { packages: Vec::new(), ..list };
+    terminal.print(&list, |out| match (list.waiting.is_empty(), terminal.format) {
+        (true, OutputFormat::Plain) => Ok(()),
+        (true, _) => writeln!(out, "nothing is waiting"),
+        (false, OutputFormat::Plain) => list.waiting.iter().try_for_each(|package| {
+            let (name, version) = (printable(&package.name), printable(&package.version));
+            writeln!(out, "{}\t{name}\t{version}", package.id)
+        }),
+        (false, _) => write_waiting(&list, out, terminal),
+    })
 }

@@ -1,4 +1,4 @@
-//! The verification of a package, step by step.
+//! `sp pkg verify`: every verification step with its outcome.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -14,10 +14,10 @@ use crate::terminal::{ADDED, DIM, ERROR, STRONG, Terminal, WARNING, pad};
 pub(super) fn verify(
     context: &Context<'_>,
     package: &str,
-    accepted: TrustOverrides,
+    trust: TrustOverrides,
     terminal: &Terminal,
 ) -> Result<ExitCode> {
-    let (report, failure) = pkg::verify(context, package, accepted)?;
+    let (report, failure) = pkg::verify(context, package, trust)?;
     terminal.print(&report, |out| write_steps(&report, terminal, out))?;
     match failure {
         None => Ok(ExitCode::SUCCESS),
@@ -60,8 +60,9 @@ fn write_steps(
             printable(&step.detail)
         )?;
     }
-    match report.verified {
-        true => writeln!(out, "\n{ADDED}verified{ADDED:#}"),
-        false => writeln!(out, "\n{ERROR}refused{ERROR:#}"),
+    if report.verified {
+        writeln!(out, "\n{ADDED}verified{ADDED:#}")
+    } else {
+        writeln!(out, "\n{ERROR}refused{ERROR:#}")
     }
 }

@@ -1,0 +1,200 @@
+//! Printing of check results, for `sp check`, `sp check --watch` and `sp audit`.
+//!
+//! [`print_outcome`] prints everything in the format that `--format` asks for. The functions below
+//! it print the parts that `sp audit` shares. Nothing here decides whether a run has failed.
+
+use std::io::Write;
+
+use sp_engine::TOKENIZER;
+use sp_engine::{CheckResults, Context, Result};
+use sp_formats::FileFindings;
+use sp_formats::output::{CheckReport, FindingItem, FixedFileItem, SkillCost};
+use sp_formats::printable::printable;
+use sp_formats::report::{LocatedFinding, Severity, github_annotation, sarif_log};
+
+use super::{format_thousands, pluralize};
+use crate::cli::OutputFormat;
+use crate::terminal::{self, ADDED, DIM, ERROR, HINT, STRONG, Terminal, WARNING};
+
+/// The results of a check, and the fixes that preceded it.
+pub(super) struct CheckOutcome {
+    pub(super) results: CheckResults,
+    pub(super) fixes: Option<FixOutcome>,
+}
+
+pub(super) struct FixOutcome {
+    pub(super) files: Vec<FixedFileItem>,
+    /// Includes problems that are fixed without editing a file, so `files` can be empty.
+    pub(super) problems: usize,
+    pub(super) applied: bool,
+}
+
+impl CheckOutcome {
+    pub(super) fn without_fixes(results: CheckResults) -> Self {
+        Self { results, fixes: None }
+    }
+
+    /// Whether this was a dry run that found something to fix.
+    pub(super) fn has_pending_fixes(&self) -> bool {
+        self.fixes.as_ref().is_some_and(|fixes| !fixes.applied && fixes.problems > 0)
+    }
+}
+
+pub(super) fn print_outcome(
+    context: &Context<'_>,
+    outcome: &CheckOutcome,
+    terminal: &Terminal,
+) -> Result<()> {
+    let results = &outcome.results;
+    match terminal.format {
+        OutputFormat::Json => terminal.print_json(&report(outcome))?,
+        OutputFormat::Human | OutputFormat::Md | OutputFormat::Xml => {
+            terminal.print_text(|out| {
+                write_snippets(results, out)?;
+                write_summary(outcome, out)
+            })?
+        }
+        _ => print_findings(context, results, terminal)?,
+    }
+    results.unreadable.iter().for_each(|error| terminal.print_error(error));
+    Ok(())
+}
+
+/// Prints only the findings, in SARIF, as GitHub annotations, or one per line.
+pub(super) fn print_findings(
+    context: &Context<'_>,
+    results: &CheckResults,
+    terminal: &Terminal,
+) -> Result<()> {
+    match terminal.format {
+        OutputFormat::Sarif => {
+            terminal.print_json(&sarif_log(&results.files, &context.current_dir))
+        }
+        OutputFormat::Github => terminal.print_text(|out| {
+            for_each_finding(results, |file, finding| {
+                writeln!(out, "{}", github_annotation(file, finding, &context.current_dir))
+            })
+        }),
+        _ => terminal.print_text(|out| {
+            for_each_finding(results, |file, finding| write_plain(out, file, finding))
+        }),
+    }
+}
+
+/// Writes each finding with the source lines it refers to.
+pub(super) fn write_snippets(results: &CheckResults, out: &mut dyn Write) -> std::io::Result<()> {
+    for_each_finding(results, |file, finding| {
+        write!(out, "{}", terminal::render_snippet(&file.file, finding))
+    })
+}
+
+fn for_each_finding(
+    results: &CheckResults,
+    mut show: impl FnMut(&FileFindings, &LocatedFinding) -> std::io::Result<()>,
+) -> std::io::Result<()> {
+    results
+        .files
+        .iter()
+        .try_for_each(|file| file.findings.iter().try_for_each(|finding| show(file, finding)))
+}
+
+/// Writes `file:line:column: severity[rule] message`, the form that editors and `grep` parse.
+fn write_plain(
+    out: &mut dyn Write,
+    file: &FileFindings,
+    finding: &LocatedFinding,
+) -> std::io::Result<()> {
+    let item = FindingItem::new(&file.file, finding);
+    let (file, message) = (printable(&item.file), printable(&item.message));
+    writeln!(
+        out,
+        "{file}:{}:{}: {}[{}] {message}",
+        item.line, item.column, item.severity, item.rule
+    )
+}
+
+fn report(outcome: &CheckOutcome) -> CheckReport {
+    let fixed = outcome.fixes.as_ref().map(|fixes| fixes.files.clone());
+    outcome.results.to_report(fixed.unwrap_or_default())
+}
+
+/// Writes the last lines: what was checked, what was found, and what to do next.
+fn write_summary(outcome: &CheckOutcome, out: &mut dyn Write) -> std::io::Result<()> {
+    let results = &outcome.results;
+    if let Some(fixes) = &outcome.fixes {
+        let verb = if fixes.applied { "mended" } else { "would mend" };
+        let problems = pluralize(fixes.problems, "problem");
+        // `sp bag check --fix` also creates missing files, which is not an edit.
+        let files = match fixes.files.len() {
+            0 if fixes.problems > 0 => String::new(),
+            files => format!(" in {}", pluralize(files, "file")),
+        };
+        writeln!(out, "{ADDED}{verb}{ADDED:#} {problems}{files}")?;
+    }
+    if results.files.is_empty() && !results.unreadable.is_empty() {
+        return Ok(());
+    }
+    let checked = checked_summary(results);
+    let then = if outcome.has_pending_fixes() { "then " } else { "" };
+    writeln!(out, "{checked}{then}{}", finding_summary(results, "no problems"))?;
+    write_cost_line(results, out)?;
+    if results.imports_left > 0 {
+        let imports = pluralize(results.imports_left, "import");
+        writeln!(
+            out,
+            "{DIM}{imports} not looked at; `--imports` fetches and checks them too{DIM:#}"
+        )?;
+    }
+    if results.fixable_count() > 0 && outcome.fixes.is_none() {
+        let fixable = pluralize(results.fixable_count(), "problem");
+        writeln!(
+            out,
+            "{DIM}`sp check --fix` mends {fixable}, `sp explain <RULE>` tells more of a rule{DIM:#}"
+        )?;
+    } else if !results.files.is_empty() {
+        writeln!(out, "{DIM}`sp explain <RULE>` tells more of a rule{DIM:#}")?;
+    }
+    Ok(())
+}
+
+/// Formats what was checked, such as `2 skills and 1 pack: `; empty if nothing was.
+pub(super) fn checked_summary(results: &CheckResults) -> String {
+    let counts = [
+        (results.skills, "skill"),
+        (results.packs, "pack"),
+        (results.packages, "package"),
+        (results.context_packs, "context pack"),
+    ];
+    let checked: Vec<String> =
+        counts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| pluralize(*n, what)).collect();
+    if checked.is_empty() { String::new() } else { format!("{}: ", checked.join(" and ")) }
+}
+
+/// Formats the number of findings, such as `1 error, 2 warnings in 1 file`, or returns `nothing`.
+pub(super) fn finding_summary(results: &CheckResults, nothing: &str) -> String {
+    let found: Vec<String> =
+        [(Severity::Error, ERROR), (Severity::Warning, WARNING), (Severity::Note, HINT)]
+            .into_iter()
+            .map(|(severity, style)| (results.count(severity), severity.as_str(), style))
+            .filter(|(n, ..)| *n > 0)
+            .map(|(n, word, style)| format!("{style}{}{style:#}", pluralize(n, word)))
+            .collect();
+    if found.is_empty() {
+        return format!("{ADDED}{nothing}{ADDED:#}");
+    }
+    format!("{} in {}", found.join(", "), pluralize(results.files.len(), "file"))
+}
+
+/// Writes the token cost of the checked skills, one number per tier.
+fn write_cost_line(results: &CheckResults, out: &mut dyn Write) -> std::io::Result<()> {
+    if results.costs.is_empty() {
+        return Ok(());
+    }
+    let sum = |tier: fn(&SkillCost) -> usize| results.costs.iter().map(tier).sum::<usize>();
+    let [always, body, files] =
+        [sum(|c| c.always), sum(|c| c.body), sum(|c| c.files)].map(format_thousands);
+    writeln!(
+        out,
+        "{STRONG}tokens{STRONG:#}: {always} always, {body} when used, {files} in other files {DIM}({TOKENIZER}){DIM:#}"
+    )
+}
