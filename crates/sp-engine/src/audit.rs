@@ -8,9 +8,9 @@ use std::path::PathBuf;
 use sp_formats::checks::SECURITY_CHECKS;
 
 use crate::check::{CheckRequest, CheckResults, CheckStrictness, ImportPolicy, check_with_facts};
-use crate::config::Session;
 use crate::context::Context;
 use crate::error::Result;
+use crate::session::Session;
 use crate::sinks::{SinkRequest, resolve_sink};
 
 /// What is to be audited.

@@ -6,12 +6,12 @@ use sp_formats::output::CleanReport;
 use sp_tree::transaction::TRASH_DIR;
 use sp_tree::{Dir, DirEntry, EntryKind, FileError, Follow, Segment};
 
-use crate::config::Session;
+use crate::apply_mode::ApplyMode;
 use crate::context::Context;
 use crate::error::Result;
 use crate::home::LockedHome;
-use crate::install::ApplyMode;
 use crate::pkg::downloads_dir;
+use crate::session::Session;
 
 /// What is cleaned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -7,9 +7,9 @@ use sp_formats::output::{CostGroup, CostReport, SkillCost};
 
 use crate::agents::agents;
 use crate::check::{CheckRequest, CheckStrictness, ImportPolicy, skill_costs};
-use crate::config::Session;
 use crate::context::{Context, Event};
 use crate::error::{Error, FailureKind, Result};
+use crate::session::Session;
 use crate::sinks::{BUILT_IN_SINKS, Sink, SinkRequest, SinkScope, resolve_sink};
 use crate::token_counter::TokenCounter;
 

@@ -11,9 +11,9 @@ use sp_tree::{
     Digest, DigestIndex, Dir, DirLock, FileError, Follow, Limits, Name, StaticName, read_limited,
 };
 
+use crate::apply_mode::ApplyMode;
 use crate::context::{Context, Event};
 use crate::error::{Error, FailureKind, Result};
-use crate::install::ApplyMode;
 
 const STATE_FILE: StaticName = StaticName("state.json");
 const STATE_TEMP: StaticName = StaticName("state.json.tmp");
@@ -207,6 +207,5 @@ pub(crate) fn recover_interrupted(context: &Context<'_>, limits: &Limits) -> Res
     if left_over {
         LockedHome::open(context, limits)?;
     }
-    crate::source::web::remove_stale_downloads(context);
     Ok(())
 }

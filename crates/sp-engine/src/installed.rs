@@ -3,10 +3,10 @@
 use sp_formats::output::{ImportItem, InstalledItem, InstalledList};
 use sp_formats::state::InstallRecord;
 
-use crate::config::Session;
 use crate::context::Context;
 use crate::error::Result;
 use crate::home::read_state;
+use crate::session::Session;
 use crate::sinks::{SinkRequest, resolve_sink};
 
 /// The packs that are installed, in one sink or in all.

@@ -4,10 +4,10 @@ use std::path::Path;
 
 use sp_formats::output::{PackItem, PackList, SkillItem, SkillList};
 
-use crate::config::Session;
 use crate::context::{Context, Event};
 use crate::error::Result;
 use crate::repository::{SkillRepository, pack_name};
+use crate::session::Session;
 
 /// The skills below `skills/`.
 pub fn skills(context: &Context<'_>, root: Option<&Path>) -> Result<SkillList> {

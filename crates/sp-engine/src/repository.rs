@@ -12,9 +12,9 @@ use sp_tree::{
     DigestIndex, Dir, FileError, Name, StampScope, WalkReport, find_dirs_with_file, read_limited,
 };
 
-use crate::config::Session;
 use crate::context::{Context, Event};
 use crate::error::{Error, FailureKind, Result};
+use crate::session::Session;
 
 /// A directory with `skills/` and `packs/`.
 #[derive(Debug, Clone)]

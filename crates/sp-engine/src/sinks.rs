@@ -9,10 +9,10 @@ use sp_formats::suggest::nearest;
 use sp_tree::PinnedDir;
 
 use crate::agents::{Agent, agents, find_agent};
-use crate::config::Session;
 use crate::context::{Context, Event};
 use crate::error::{Error, FailureKind, Result};
 use crate::repository::SkillRepository;
+use crate::session::Session;
 
 /// The sink that has no place of its own.
 pub(crate) const CUSTOM_SINK: &str = "custom";
@@ -85,7 +85,19 @@ pub(crate) fn agent_for_sink(name: &str) -> Option<&'static Agent> {
     find_agent(row)
 }
 
-/// Finds the directory that a request means.
+/// Resolves requests to sinks. Two names of one directory are one sink.
+pub(crate) fn resolve_sinks(session: &Session<'_>, requests: &[SinkRequest]) -> Result<Vec<Sink>> {
+    let sinks: Result<_> = requests.iter().map(|request| resolve_sink(session, request)).collect();
+    Ok(dedup_sinks(sinks?))
+}
+
+/// Removes sinks whose directory occurs before.
+pub(crate) fn dedup_sinks(sinks: Vec<Sink>) -> Vec<Sink> {
+    let mut seen = std::collections::HashSet::new();
+    sinks.into_iter().filter(|sink| seen.insert(sink.path.clone())).collect()
+}
+
+/// Resolves a request to a directory.
 pub(crate) fn resolve_sink(session: &Session<'_>, request: &SinkRequest) -> Result<Sink> {
     let (context, config) = (session.context, &session.config);
     let name = request.name.as_str();

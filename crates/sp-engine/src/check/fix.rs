@@ -14,12 +14,13 @@ use sp_tree::transaction::PriorState;
 use sp_tree::{Digest, Dir, FileError, FileStamp, Follow, Name, read_limited};
 
 use super::{CheckRequest, CheckResults, check_with};
-use crate::config::Session;
+use crate::apply_mode::ApplyMode;
 use crate::context::{Context, Event};
 use crate::error::{Error, FailureKind, Result};
 use crate::home::LockedHome;
-use crate::install::{ApplyMode, ChangeExecutor};
-use crate::plan::FilePlan;
+use crate::install::change::ChangeExecutor;
+use crate::install::plan::FilePlan;
+use crate::session::Session;
 use crate::token_counter::TokenCounter;
 
 /// Fixes that bring others to light, and those again, end here.

@@ -27,9 +27,9 @@ use sp_formats::report::Severity;
 pub use fix::{FixResults, FixedFile, fix};
 pub use watch::{CheckWatcher, watch};
 
-use crate::config::Session;
 use crate::context::{Context, Event};
 use crate::error::{Error, FailureKind, Result};
+use crate::session::Session;
 use crate::token_counter::TokenCounter;
 use collector::FindingCollector;
 use fix::FileDrafts;

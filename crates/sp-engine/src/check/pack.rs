@@ -10,9 +10,9 @@ use sp_formats::report::{Report, Severity};
 use super::target::{CheckTarget, is_repository};
 use super::{CheckableFormat, Checker, ImportPolicy, hidden, repository};
 use crate::error::Result;
+use crate::install::selection::importable_skills;
 use crate::repository::{ParsedPackFile, SkillRepository, is_pack_file, parse_pack_lenient};
-use crate::resolve::{ImportableSkills, select_skills};
-use crate::show::importable_skills;
+use crate::select::{ImportableSkills, select_skills};
 use crate::source::git::CheckoutOpener;
 
 /// A pack file.

@@ -17,8 +17,8 @@ use sp_tree::{
     load_untrusted, read_limited,
 };
 
-use crate::config::Session;
 use crate::error::{Error, FailureKind, Result};
+use crate::session::Session;
 use git::{CheckoutOpener, GitCheckout, read_blobs};
 
 /// A source that is here.

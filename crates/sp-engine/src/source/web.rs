@@ -5,17 +5,17 @@
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use sp_formats::redact::redact_secrets;
 use sp_formats::workspace::{LockedArchive, WebSource};
-use sp_tree::{Digest, Dir, FileError, Follow, Hasher, Name, NewFile};
+use sp_tree::{Digest, Hasher};
 
-use crate::config::Session;
-use crate::context::{Context, Event, Network};
+use crate::context::{Event, Network};
+use crate::downloads::{DownloadedFile, archive_path};
 use crate::error::{Error, FailureKind, Result};
 use crate::http::{BodyError, ResponseBody, call_cancellable, client_config};
+use crate::session::Session;
 
 /// More redirects than this lead nowhere.
 const MAX_REDIRECTS: u32 = 5;
@@ -25,8 +25,6 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
 const MIN_TIMEOUT: Duration = Duration::from_millis(1);
 const BUFFER_BYTES: usize = 64 * 1024;
 const NOT_FOUND: u16 = 404;
-/// How many files were fetched in this run.
-static DOWNLOAD_COUNT: AtomicUsize = AtomicUsize::new(0);
 
 /// An address, and how it is shown: without what opens it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,50 +40,13 @@ impl WebAddress {
     }
 }
 
-/// A file that was fetched. It is removed when this is dropped.
-pub(crate) struct DownloadedFile {
-    // As long as it is held, the file is in use, and nobody sweeps it away.
-    _locked_file: File,
-    dir: Dir,
-    name: Name,
-    path: PathBuf,
-    /// What its bytes hash to.
-    pub digest: Digest,
-}
-
-impl DownloadedFile {
-    pub(crate) fn path(&self) -> &Path {
-        &self.path
-    }
-
-    /// Keeps the file in the cache, where [`locked_archive`] finds it by its digest.
-    pub(super) fn keep_in_cache(self, context: &Context<'_>) -> Result<()> {
-        let kept = context.open_private_dir(&archive_cache_dir(context))?;
-        let name = archive_name(&self.digest)?;
-        kept.remove_tree(&name)?;
-        Ok(self.dir.rename_noreplace(&self.name, &kept, &name)?)
-    }
-}
-
-/// Where archives are kept that cannot be fetched again, since their addresses are not recorded in full.
-pub(crate) fn archive_cache_dir(context: &Context<'_>) -> PathBuf {
-    context.cache_dir().join("archives")
-}
-
-fn archive_name(digest: &Digest) -> Result<Name> {
-    Name::new(&format!("{}.zip", digest.hex()))
-        .map_err(|e| Error::new(FailureKind::Data, e.to_string()))
-}
-
 /// The archive of a source whose query is not in the lock, from the cache.
 pub(super) fn locked_archive(
     session: &Session<'_>,
     source: &WebSource,
     locked: &LockedArchive,
 ) -> Result<PathBuf> {
-    let path = locked
-        .digest
-        .map(|digest| archive_cache_dir(session.context).join(format!("{}.zip", digest.hex())));
+    let path = locked.digest.map(|digest| archive_path(session.context, &digest));
     let is_right =
         |path: &PathBuf| file_digest(path, session.limits.zip_bytes).ok() == locked.digest;
     path.filter(is_right).ok_or_else(|| {
@@ -110,13 +71,6 @@ fn file_digest(path: &Path, max_bytes: u64) -> std::io::Result<Digest> {
             0 => return Ok(hasher.finish()),
             count => hasher.update(&block[..count]),
         }
-    }
-}
-
-impl Drop for DownloadedFile {
-    fn drop(&mut self) {
-        // Best effort: what stays is a cache, and `sp clean --cache` removes it.
-        let _ = self.dir.remove_tree(&self.name);
     }
 }
 
@@ -185,7 +139,7 @@ impl<'a> WebClient<'a> {
         if body.content_length().is_some_and(|length| length > limit) {
             return Err(too_large_error(address, limit));
         }
-        let (mut download, mut file) = create_download(context)?;
+        let (mut download, mut file) = DownloadedFile::create(context)?;
         let mut hasher = Hasher::default();
         let mut block = vec![0; BUFFER_BYTES];
         let mut fetched = 0u64;
@@ -260,33 +214,6 @@ impl<'a> WebClient<'a> {
             None => {
                 error.hint("check the address and your access; a local copy can be named instead")
             }
-        }
-    }
-}
-
-/// A new place in the cache.
-fn create_download(context: &Context<'_>) -> Result<(DownloadedFile, NewFile)> {
-    let dir = context.open_private_dir(&context.cache_dir().join("zip"))?;
-    let invalid = |e: sp_tree::PathError| Error::new(FailureKind::Usage, e.to_string());
-    // Several may be fetched at once, and each has a name of its own.
-    let number = DOWNLOAD_COUNT.fetch_add(1, Ordering::Relaxed);
-    let name = Name::new(&format!("{}-{number}.zip", context.run_id)).map_err(invalid)?;
-    let path = dir.path_of(&name);
-    let file = dir.create_file(&name, false)?;
-    let held = dir.open_file(&name, Follow::Never)?;
-    held.lock().map_err(|e| FileError::new("lock", &path, e))?;
-    Ok((DownloadedFile { _locked_file: held, dir, name, path, digest: Digest::of(b"") }, file))
-}
-
-/// Removes what downloads left that died. Best effort: it is a cache.
-pub(crate) fn remove_stale_downloads(context: &Context<'_>) {
-    let Ok(dir) = Dir::open(&context.cache_dir().join("zip")) else {
-        return;
-    };
-    for entry in dir.entries().unwrap_or_default() {
-        let unused = dir.open_file(&entry, Follow::Never).is_ok_and(|file| file.try_lock().is_ok());
-        if unused {
-            let _ = dir.remove_tree(&entry);
         }
     }
 }

@@ -7,7 +7,8 @@ use std::process::ChildStdout;
 use sp_tree::{Dir, Limits, Listing, ListingBuilder, ListingError};
 
 use super::cache::{GitCheckout, is_unadvertised};
-use super::command::{GitCommand, GitFetch, GitRepository, command_output, spawn_piped};
+use super::command::{GitCommand, GitRepository, command_output, spawn_piped};
+use super::fetch::GitFetch;
 use super::tree::{GitSkillFile, LinkTargets};
 use crate::context::{Context, Event, Network};
 use crate::error::{Error, FailureKind, Result};

@@ -6,9 +6,11 @@ use std::path::{Path, PathBuf};
 use sp_formats::git_repo::{GitRef, GitRepo, GitTransport};
 use sp_formats::pack::PackImport;
 use sp_tree::atomic::{self, Durability, TempFile};
-use sp_tree::{Digest, Dir, EntryKind, Follow, Limits, Name, Segment, StaticName, read_limited};
+use sp_tree::{Digest, Dir, Follow, Limits, Name, Segment, StaticName, read_limited};
 
-use super::command::{GitFetch, GitRepository, command_output, succeeds};
+use super::command::{GitRepository, command_output, succeeds};
+use super::fetch::GitFetch;
+use super::object_dir::remove_stale_files;
 use super::process::GitLimits;
 use super::tree::GitTree;
 use crate::context::{Context, Event, Network};
@@ -531,33 +533,6 @@ pub(super) fn is_unadvertised(error: &Error) -> bool {
 /// A server may call a ref anything; only what cannot be misread is handed back to git.
 fn is_plain_ref(name: &str) -> bool {
     name.starts_with("refs/") && GitRef::new(name.trim_end_matches("^{}")).is_ok()
-}
-
-/// Removes what a git that was killed left behind: its locks, which would stop every later git,
-/// and packs that it had not finished. Only who holds the cache's lock may.
-pub(super) fn remove_stale_files(dir: &Dir) -> Result<()> {
-    let remove = |dir: &Dir| -> Result<()> {
-        for entry in dir.entries()? {
-            let name = entry.name().as_encoded_bytes();
-            if entry.kind == EntryKind::File
-                && (name.ends_with(b".lock") || name.starts_with(b"tmp_"))
-            {
-                dir.remove_file(&entry)?;
-            }
-        }
-        Ok(())
-    };
-    remove(dir)?;
-    match open_pack_dir(dir) {
-        Some(packs) => remove(&packs),
-        None => Ok(()),
-    }
-}
-
-/// Where a repository of the cache keeps its packs, once it has any.
-pub(super) fn open_pack_dir(dir: &Dir) -> Option<Dir> {
-    let objects = dir.open_dir(&StaticName("objects"), Follow::Never).ok()?;
-    objects.open_dir(&StaticName("pack"), Follow::Never).ok()
 }
 
 fn is_oid(text: &str) -> bool {

@@ -7,7 +7,9 @@
 mod blobs;
 mod cache;
 mod command;
+mod fetch;
 mod history;
+mod object_dir;
 mod process;
 mod raw_tree;
 mod tree;

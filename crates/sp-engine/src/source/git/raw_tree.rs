@@ -9,10 +9,9 @@ use std::collections::{HashSet, VecDeque};
 use std::io::{self, BufRead, BufReader, Read, Write};
 
 use sp_formats::git_repo::GitRepo;
-use sp_tree::{Limits, to_hex};
+use sp_tree::{Limits, escape_non_utf8, to_hex};
 
 use super::command::{GitCommand, spawn_piped};
-use super::tree::{GitEntryKind, GitObject, display_path_bytes};
 use crate::error::{Error, FailureKind, Result};
 
 /// The longest path, in bytes, that any common file system can open.
@@ -22,6 +21,22 @@ const MAX_MODE_LEN: u64 = 8;
 /// The objects that are requested ahead of the one being read. Their IDs fit into the smallest pipe buffer, so a write
 /// never blocks while git waits for its answers to be read.
 const MAX_PENDING_REQUESTS: usize = 128;
+
+/// What a path of a commit is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum GitEntryKind {
+    Folder,
+    File { executable: bool },
+    Link,
+    Submodule,
+}
+
+/// An object and what it is used as.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct GitObject {
+    pub kind: GitEntryKind,
+    pub id: Box<str>,
+}
 
 /// Reads all trees of a commit with `command`, a `git cat-file --batch`, and passes every path with its object to
 /// `insert`.
@@ -194,6 +209,11 @@ fn read_entry(
         _ => GitEntryKind::File { executable: false },
     };
     Ok((name, GitObject { kind: item, id: to_hex(&id).into() }))
+}
+
+pub(super) fn display_path_bytes(path: &[u8]) -> String {
+    use std::os::unix::ffi::OsStrExt;
+    escape_non_utf8(std::ffi::OsStr::from_bytes(path))
 }
 
 #[cfg(test)]

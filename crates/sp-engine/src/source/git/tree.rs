@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, HashMap};
 
 use sp_formats::git_repo::GitRepo;
 use sp_formats::skill::SKILL_FILE;
-use sp_tree::{Limits, PathError, RelPath, escape_non_utf8};
+use sp_tree::{Limits, PathError, RelPath};
 
 use super::command::GitCommand;
-use super::raw_tree::read_trees;
+use super::raw_tree::{GitEntryKind, GitObject, display_path_bytes, read_trees};
 use crate::error::{Error, FailureKind, Result};
 use crate::repository::partition_skill_dirs;
 
@@ -16,22 +16,6 @@ const MAX_LINK_HOPS: usize = 40;
 
 /// Where links point, by the object that holds the target.
 pub(super) type LinkTargets = HashMap<Box<str>, Vec<u8>>;
-
-/// What a path of a commit is.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum GitEntryKind {
-    Folder,
-    File { executable: bool },
-    Link,
-    Submodule,
-}
-
-/// An object and what it is used as.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct GitObject {
-    pub kind: GitEntryKind,
-    pub id: Box<str>,
-}
 
 /// All paths of a commit.
 #[derive(Debug, Default)]
@@ -374,9 +358,4 @@ fn split_parent(path: &[u8]) -> (&[u8], &[u8]) {
         Some(at) => (&path[..at], &path[at + 1..]),
         None => (b"", path),
     }
-}
-
-pub(super) fn display_path_bytes(path: &[u8]) -> String {
-    use std::os::unix::ffi::OsStrExt;
-    escape_non_utf8(std::ffi::OsStr::from_bytes(path))
 }
