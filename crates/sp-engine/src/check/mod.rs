@@ -6,6 +6,7 @@
 mod collector;
 mod config;
 mod context_pack;
+mod discover;
 mod fix;
 mod hidden;
 mod pack;
@@ -13,6 +14,8 @@ mod package;
 mod report;
 mod repository;
 mod skill;
+mod skill_checks;
+mod skills_below;
 mod target;
 mod watch;
 mod workspace;

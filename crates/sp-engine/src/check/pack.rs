@@ -7,8 +7,9 @@ use sp_formats::checks::{SP_11, SP_12, SP_17};
 use sp_formats::pack::{self, Pack};
 use sp_formats::report::{Report, Severity};
 
-use super::target::{CheckTarget, is_repository};
-use super::{CheckableFormat, Checker, ImportPolicy, hidden, repository};
+use super::discover::{is_repository, local_skill_ids};
+use super::target::CheckTarget;
+use super::{CheckableFormat, Checker, ImportPolicy, hidden};
 use crate::error::Result;
 use crate::install::selection::importable_skills;
 use crate::repository::{ParsedPackFile, SkillRepository, is_pack_file, parse_pack_lenient};
@@ -29,7 +30,7 @@ impl CheckableFormat for PackFormat {
         let read = read_pack_file(checker, place.path.clone())?;
         match repository_root(checker, &place.path) {
             Some(root) => {
-                let local = repository::local_skill_ids(checker, &root)?;
+                let local = local_skill_ids(checker.session, &root)?;
                 check_pack(checker, &root, &local, read)
             }
             None => {

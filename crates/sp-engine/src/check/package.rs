@@ -1,6 +1,6 @@
 //! Packages: `.ctxpkg` files.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use sp_analyze::audit::SkillFacts;
 use sp_analyze::hidden::{check_json, check_part, check_text};
@@ -9,12 +9,13 @@ use sp_formats::output::AuditedPackage;
 use sp_formats::package::{Package, VerificationOutcome, check_level, read};
 use sp_formats::report::{Report, Severity};
 use sp_formats::skill::{self, SKILL_FILE, SkillMetadata};
-use sp_tree::{Dir, EntryKind, LoadedTree, RelPath};
+use sp_tree::{LoadedTree, RelPath};
 
+use super::discover::find_packages;
 use super::target::CheckTarget;
 use super::{CheckMode, CheckableFormat, Checker, hidden};
 use crate::error::Result;
-use crate::pkg::{installed_packages_dir, is_package_file, verify_signer};
+use crate::pkg::{is_package_file, verify_signer};
 
 /// A package.
 pub(super) struct PackageFormat;
@@ -124,24 +125,6 @@ fn check_hidden(package: &Package, report: &mut Report) {
                 .for_each(|value| check_json(value, report));
         }
     }
-}
-
-/// The packages that lie in a directory, and those that are installed there.
-pub(super) fn find_packages(root: &Path) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    for dir in [root.to_path_buf(), installed_packages_dir(root)] {
-        let entries = Dir::open(&dir).and_then(|opened| opened.entries()).unwrap_or_default();
-        let files = entries.iter().filter(|entry| entry.kind == EntryKind::File);
-        found
-            .extend(files.map(|entry| dir.join(entry.name())).filter(|path| is_package_file(path)));
-    }
-    found.sort();
-    found
-}
-
-/// Whether packages lie in a directory, or are installed there.
-pub(super) fn has_packages(dir: &Path) -> bool {
-    !find_packages(dir).is_empty()
 }
 
 /// Checks the packages of a directory.

@@ -2,10 +2,8 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use sp_formats::skill::SKILL_FILE;
-
 use super::CheckRequest;
-use super::package::{find_packages, has_packages};
+use super::discover::{find_packages, has_packages, is_repository, is_skill_dir};
 use crate::context::Context;
 use crate::context_pack::{ContextPackLocation, RemoteContextPack, is_context_pack};
 use crate::error::{Error, FailureKind, Result};
@@ -116,13 +114,4 @@ pub(super) fn resolve_targets(
 /// Whether a directory is something by itself.
 fn is_checkable_dir(dir: &Path) -> bool {
     is_skill_dir(dir) || is_repository(dir) || is_workspace(dir) || is_context_pack(dir)
-}
-
-pub(super) fn is_skill_dir(dir: &Path) -> bool {
-    // Whatever it is, a folder with such an entry is meant to be a skill.
-    dir.join(SKILL_FILE).symlink_metadata().is_ok_and(|metadata| !metadata.is_dir())
-}
-
-pub(super) fn is_repository(dir: &Path) -> bool {
-    dir.join("skills").is_dir() || dir.join("packs").is_dir()
 }

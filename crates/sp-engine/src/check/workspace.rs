@@ -14,9 +14,10 @@ use sp_formats::workspace::{
     read_workspace_skill, write_catalog,
 };
 
+use super::discover::is_repository;
 use super::repository::RepositoryFormat;
-use super::skill::check_skill;
-use super::target::{CheckTarget, is_repository};
+use super::skill_checks::check_skill;
+use super::target::CheckTarget;
 use super::{CheckableFormat, Checker, hidden};
 use crate::error::Result;
 use crate::source::git::is_tracked;
