@@ -1,4 +1,4 @@
-//! `sp config`: what is in force, and which agents are on this machine.
+//! `sp config`: the effective configuration, and the agents on this machine.
 
 use sp_formats::config::Config;
 use sp_formats::output::{ConfigView, LimitItem, SinkItem, SinkOrigin};
@@ -11,7 +11,7 @@ use crate::sinks::{
     BUILT_IN_SINKS, agent_for_sink, differing_agent_dir, global_dir, hint_agent_dir, real_path,
 };
 
-/// What is in force, and which agents are on this machine.
+/// Returns the effective configuration, and the agents on this machine.
 pub fn config(context: &Context<'_>) -> Result<ConfigView> {
     let Session { config, limits, .. } = Session::begin(context)?;
     let configured = config.sinks.iter().map(|(name, _)| name.as_str());

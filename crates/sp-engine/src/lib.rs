@@ -1,13 +1,16 @@
-//! What `sp` does without a terminal, a module a verb.
+//! Everything `sp` does, without a terminal: one module per operation.
 //!
 //! ```text
-//! source  ──▶ resolve ──▶ plan ──▶ apply
-//! bytes       selection    value    one transaction
+//! source ──▶ select ──▶ plan ──▶ apply
+//! bytes      skills     value    one transaction
 //! ```
 //!
-//! Decisions are pure functions of values; reaching out (git, the disk) and changing things
-//! stand apart from them and are small. Nothing here prints, exits or parses arguments: what
-//! is worth telling on the way goes to the [`EventListener`] of the [`Context`].
+//! An operation is a function from a [`Context`] and a request to a report. Decisions are pure
+//! functions of values; fetching and applying are separate and small. Clock, environment, home
+//! directory and randomness come in through the [`Context`].
+//!
+//! Nothing here prints, exits, parses arguments or is async. Progress, warnings and hints are
+//! [`Event`]s that go to the [`EventListener`] of the [`Context`].
 
 mod agents;
 mod apply_mode;
