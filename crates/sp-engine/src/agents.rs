@@ -1,4 +1,4 @@
-//! The agents we know, as rows of one table.
+//! The known coding agents, from the table in `agents.tsv`.
 
 use std::path::PathBuf;
 use std::sync::OnceLock;
@@ -20,7 +20,7 @@ pub struct Agent {
     pub global: Option<&'static str>,
     /// A directory that exists if the agent is installed.
     marker: Option<&'static str>,
-    /// Whether it ignores or rejects a skill whose folder name is not the skill's name.
+    /// Whether the folder of a skill must have the name of the skill.
     pub requires_matching_names: bool,
 }
 

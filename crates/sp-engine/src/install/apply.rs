@@ -44,6 +44,7 @@ pub(super) struct AppliedPlan {
 
 /// What is in the stage, ready to be swapped.
 struct StagedPlan {
+    jobs: Vec<StageJob>,
     skills: StagedSkills,
     id: PlanId,
 }
@@ -70,7 +71,7 @@ impl PlanApplier<'_> {
         let transaction_plan = self.transaction_plan(plan, changes, generation)?;
         let mut transaction =
             Transaction::begin(&self.home.dir, &self.session.limits, transaction_plan)?;
-        let staged = match self.stage(&stager, &transaction, plan, &jobs) {
+        let staged = match self.stage(&stager, &transaction, plan, jobs) {
             Ok(staged) => staged,
             Err(error) => {
                 transaction.abort()?;
@@ -79,7 +80,7 @@ impl PlanApplier<'_> {
         };
         transaction.swap()?;
         self.index_sources(&staged.skills, indexes);
-        self.index_copies(&transaction, plan, &jobs, &staged.skills, indexes);
+        self.index_copies(&transaction, plan, &staged, indexes);
         let next_state = state.with_installs(generation, self.records(state, plan, &staged.skills));
         let trashed = transaction.commit(
             || self.home.store_state(&next_state),
@@ -118,13 +119,13 @@ impl PlanApplier<'_> {
         stager: &SkillStager<'_>,
         transaction: &Transaction<'_>,
         plan: &ChangePlan,
-        jobs: &[StageJob],
+        jobs: Vec<StageJob>,
     ) -> Result<StagedPlan> {
-        let skills = stager.stage(transaction, jobs)?;
+        let skills = stager.stage(transaction, &jobs)?;
         stage_files(transaction, plan)?;
         // The ID covers the staged bytes: a source may have changed since the plan was made.
         let id = self.verify_plan_id(plan, &skills)?;
-        Ok(StagedPlan { skills, id })
+        Ok(StagedPlan { jobs, skills, id })
     }
 
     fn verify_plan_id(&self, plan: &ChangePlan, staged: &StagedSkills) -> Result<PlanId> {
@@ -171,15 +172,14 @@ impl PlanApplier<'_> {
         &self,
         transaction: &Transaction<'_>,
         plan: &ChangePlan,
-        jobs: &[StageJob],
-        staged: &StagedSkills,
+        staged: &StagedPlan,
         indexes: &mut DigestIndexes<'_>,
     ) {
         let folders: Vec<(usize, &Name)> =
             plan.changed_folders().map(|(sink, folder)| (sink, &folder.name)).collect();
         let now = (self.session.context.wall_clock)();
-        for job in jobs {
-            let Some(skill) = staged.get(&job.skill) else { continue };
+        for job in &staged.jobs {
+            let Some(skill) = staged.skills.get(&job.skill) else { continue };
             for (slot, stamps) in job.slots.iter().zip(&skill.copy_stamps) {
                 let (sink, name) = folders[*slot];
                 let stamps = stamps_after_move(transaction, sink, name, stamps);

@@ -1,6 +1,8 @@
-//! What is on the web: fetched within a size and a time, by the one client that there is.
+//! Fetching files from URLs, with limits on size and time.
 //!
-//! A zip is fetched whole into a file that is gone again after use; other files are read as they come.
+//! A [`WebClient`] is created for one operation; all of its requests share one deadline. An archive is
+//! downloaded to a temporary file ([`WebClient::download`]), other files are streamed
+//! ([`WebClient::get`]). URLs may contain secrets: messages use [`WebAddress::display_url`] only.
 
 use std::fs::File;
 use std::io::Read;
@@ -17,16 +19,14 @@ use crate::error::{Error, FailureKind, Result};
 use crate::http::{BodyError, ResponseBody, call_cancellable, client_config};
 use crate::session::Session;
 
-/// More redirects than this lead nowhere.
 const MAX_REDIRECTS: u32 = 5;
-/// How long a connection may take to be made.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
-/// What is left when the time is over: nothing would mean that there is no limit.
+/// The timeout of a request after the deadline. Zero would mean no timeout.
 const MIN_TIMEOUT: Duration = Duration::from_millis(1);
 const BUFFER_BYTES: usize = 64 * 1024;
 const NOT_FOUND: u16 = 404;
 
-/// An address, and how it is shown: without what opens it.
+/// A URL, and its form without secrets for display.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct WebAddress {
     pub url: String,
@@ -34,13 +34,13 @@ pub(crate) struct WebAddress {
 }
 
 impl WebAddress {
-    /// The address of a source of skills.
     pub(super) fn from_source(source: &WebSource) -> Self {
         Self { url: source.url.clone(), display_url: source.to_string() }
     }
 }
 
-/// The archive of a source whose query is not in the lock, from the cache.
+/// Finds the archive of a source in the cache. Used if the lockfile does not record the query of its
+/// URL, so that it cannot be fetched again.
 pub(super) fn locked_archive(
     session: &Session<'_>,
     source: &WebSource,
@@ -74,7 +74,7 @@ fn file_digest(path: &Path, max_bytes: u64) -> std::io::Result<Digest> {
     }
 }
 
-/// Asks servers. All that one asks for must come within the time of one download.
+/// Fetches files. All requests must complete within `download-seconds`.
 pub(crate) struct WebClient<'a> {
     session: &'a Session<'a>,
     agent: ureq::Agent,
@@ -82,7 +82,7 @@ pub(crate) struct WebClient<'a> {
 }
 
 impl<'a> WebClient<'a> {
-    /// A client for an address and what lies beside it; none offline.
+    /// Creates a client for an address and files beside it. Fails with `--offline`.
     pub(crate) fn new(session: &'a Session<'a>, address: &WebAddress) -> Result<Self> {
         if session.context.network == Network::Offline {
             return Err(Error::new(
@@ -95,14 +95,14 @@ impl<'a> WebClient<'a> {
             .max_redirects(MAX_REDIRECTS)
             .timeout_connect(Some(CONNECT_TIMEOUT))
             .timeout_per_read(Some(Duration::from_secs(session.limits.stall_seconds)))
-            // What starts safe stays safe, wherever it is redirected to.
+            // Never follow a redirect from https to http.
             .https_only(address.url.to_ascii_lowercase().starts_with("https://"))
             .build();
-        let until = Instant::now() + Duration::from_secs(session.limits.download_seconds);
-        Ok(Self { session, agent: config.into(), deadline: until })
+        let deadline = Instant::now() + Duration::from_secs(session.limits.download_seconds);
+        Ok(Self { session, agent: config.into(), deadline })
     }
 
-    /// Asks for a file of at most `max_bytes` bytes; none if the server has none there.
+    /// Requests a file of at most `max_bytes` bytes. Returns `None` if it does not exist.
     pub(crate) fn get_optional(
         &self,
         address: &WebAddress,
@@ -115,7 +115,7 @@ impl<'a> WebClient<'a> {
         }
     }
 
-    /// Asks for a file of at most `max_bytes` bytes that must be there.
+    /// Requests a file of at most `max_bytes` bytes.
     pub(crate) fn get(&self, address: &WebAddress, max_bytes: u64) -> Result<ResponseBody> {
         self.request(address, max_bytes)?.map_err(|error| self.request_error(address, &error))
     }
@@ -128,11 +128,11 @@ impl<'a> WebClient<'a> {
         self.session.context.emit(Event::Fetching { repo: &address.display_url, progress: None });
         let left = self.deadline.saturating_duration_since(Instant::now()).max(MIN_TIMEOUT);
         let request = self.agent.get(&address.url).config().timeout_global(Some(left)).build();
-        let answer = call_cancellable(self.session.context, move || request.call())?;
-        Ok(answer.map(|response| ResponseBody::new(response, max_bytes)))
+        let response = call_cancellable(self.session.context, move || request.call())?;
+        Ok(response.map(|response| ResponseBody::new(response, max_bytes)))
     }
 
-    /// Fetches a file whole.
+    /// Downloads a file of at most `zip-bytes` bytes into the cache.
     pub(crate) fn download(&self, address: &WebAddress) -> Result<DownloadedFile> {
         let (context, limit) = (self.session.context, self.session.limits.zip_bytes);
         let mut body = self.get(address, limit)?;
@@ -170,12 +170,12 @@ impl<'a> WebClient<'a> {
         }
         let reason = error.to_string().replace(&address.url, &address.display_url);
         Error::new(FailureKind::Environment, format!("cannot fetch `{}`", address.display_url))
-            // The reason may name an address, this one or where it led, with all that stands in it.
+            // The reason may contain this URL or the target of a redirect, with secrets.
             .because(redact_secrets(&reason))
             .hint("check the address and your access; a local copy can be named instead")
     }
 
-    /// The error for a body that ended early.
+    /// Returns the error for a body that could not be read to its end.
     pub(crate) fn body_error(&self, address: &WebAddress, error: BodyError) -> Error {
         if let BodyError::Timeout(timeout) = error {
             return self.timeout_error(address, timeout);
@@ -185,7 +185,7 @@ impl<'a> WebClient<'a> {
             .hint("nothing was changed: run it again, or fetch it yourself and name the file")
     }
 
-    /// The error for a server that exceeds a limit of time.
+    /// Returns the error for an exceeded timeout.
     fn timeout_error(&self, address: &WebAddress, timeout: ureq::Timeout) -> Error {
         let limits = &self.session.limits;
         let (reason, limit) = match timeout {
@@ -196,13 +196,10 @@ impl<'a> WebClient<'a> {
             ureq::Timeout::Resolve | ureq::Timeout::Connect => {
                 (format!("there was no connection within {} s", CONNECT_TIMEOUT.as_secs()), None)
             }
-            _ => {
-                let seconds = limits.download_seconds;
-                (
-                    format!("the download was not complete after {seconds} s"),
-                    Some("download-seconds"),
-                )
-            }
+            _ => (
+                format!("the download was not complete after {} s", limits.download_seconds),
+                Some("download-seconds"),
+            ),
         };
         let error =
             Error::new(FailureKind::Environment, format!("cannot fetch `{}`", address.display_url))
