@@ -1,4 +1,4 @@
-//! The agents we know, as rows of one table.
+//! The known coding agents, from the table in `agents.tsv`.
 
 use std::path::PathBuf;
 use std::sync::OnceLock;
@@ -7,24 +7,24 @@ use crate::context::Context;
 
 const AGENTS_TSV: &str = include_str!("agents.tsv");
 
-/// An agent and where it reads its skills.
+/// A coding agent and the directories it reads skills from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Agent {
-    /// Its id, as `--agent` takes it.
+    /// The value for `--agent`.
     pub id: &'static str,
-    /// Its own name.
+    /// The product name.
     pub name: &'static str,
-    /// Where it reads in a project.
+    /// The directory it reads in a project, relative to its root.
     pub project: &'static str,
-    /// Where it reads for a user; may name a variable.
+    /// The directory it reads in all projects. May start with `${VAR:-default}` or `~`.
     pub global: Option<&'static str>,
-    /// Where its own files are, which tells that it is on this machine.
+    /// A directory that exists if the agent is installed.
     marker: Option<&'static str>,
-    /// Whether it minds a folder whose name is not the skill's.
+    /// Whether the folder of a skill must have the name of the skill.
     pub requires_matching_names: bool,
 }
 
-/// All agents, in the order of the table.
+/// Returns all agents, in the order of the table.
 pub fn agents() -> &'static [Agent] {
     static AGENTS: OnceLock<Vec<Agent>> = OnceLock::new();
     AGENTS.get_or_init(|| AGENTS_TSV.lines().filter_map(parse_row).collect())
@@ -33,30 +33,30 @@ pub fn agents() -> &'static [Agent] {
 fn parse_row(line: &'static str) -> Option<Agent> {
     let some = |field: &'static str| (field != "-").then_some(field);
     match line.split('\t').collect::<Vec<_>>()[..] {
-        [id, name, project, global, marker, minds] if !line.starts_with('#') => Some(Agent {
+        [id, name, project, global, marker, naming] if !line.starts_with('#') => Some(Agent {
             id,
             name,
             project,
             global: some(global),
             marker: some(marker),
-            requires_matching_names: minds == "minds",
+            requires_matching_names: naming == "minds",
         }),
         _ => None,
     }
 }
 
-/// The agent with this id.
 pub(crate) fn find_agent(id: &str) -> Option<&'static Agent> {
     agents().iter().find(|agent| agent.id == id)
 }
 
 impl Agent {
-    /// Where it reads for this user.
+    /// Returns the directory that the agent reads in all projects of the user.
     pub(crate) fn global_dir(&self, context: &Context<'_>) -> Option<PathBuf> {
         self.global.map(|path| expand_env_path(context, path))
     }
 
-    /// Whether it is on this machine: its directory holds more than the skills that `sp` may have put there.
+    /// Whether the agent is installed: its directory contains more than a `skills` directory, which
+    /// `sp` may have created.
     pub(crate) fn is_installed(&self, context: &Context<'_>) -> bool {
         let entries =
             self.marker.and_then(|path| std::fs::read_dir(expand_env_path(context, path)).ok());
@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sp_27_the_table_is_whole_and_its_ids_are_distinct() {
+    fn sp_27_agent_table_is_complete_and_ids_are_unique() {
         let rows = AGENTS_TSV.lines().filter(|line| !line.starts_with('#')).count();
         assert_eq!(agents().len(), rows);
         assert_eq!(rows, 79);

@@ -1,36 +1,37 @@
-//! `sp audit`: what somebody should know before trusting skills, packs and packages.
+//! `sp audit`: what a user should know before trusting skills, packs and packages.
 //!
-//! It is the check, of which only what the rules of safety say is kept, and the facts that the check
-//! gathers on its way. It judges nothing else, changes nothing, and asks nothing of the network.
+//! An audit is a check that keeps only the findings of security rules, and collects facts: what each
+//! skill contains and requests, who signed each package. It changes nothing and does not use the
+//! network.
 
 use std::path::PathBuf;
 
 use sp_formats::checks::SECURITY_CHECKS;
 
 use crate::check::{CheckRequest, CheckResults, CheckStrictness, ImportPolicy, check_with_facts};
-use crate::config::Session;
 use crate::context::Context;
 use crate::error::Result;
+use crate::session::Session;
 use crate::sinks::{SinkRequest, resolve_sink};
 
-/// What is to be audited.
+/// What to audit. If everything is empty, the directory that `sp check` would check.
 #[derive(Debug, Clone)]
 pub struct AuditRequest {
-    /// Skills, repositories, bags, packs, packages or folders of skills.
+    /// Skills, repositories, workspaces, packs, packages or directories of skills.
     pub paths: Vec<PathBuf>,
-    /// The repository, where it is not the nearest upward.
+    /// The repository given with `--root`. By default, the nearest one upward.
     pub root: Option<PathBuf>,
-    /// Agents, with all that they read.
+    /// Agents whose installed skills are audited.
     pub sinks: Vec<SinkRequest>,
 }
 
-/// Audits. Where nothing is named it is what the current directory is in.
+/// Audits skills, packs and packages.
 pub fn audit(context: &Context<'_>, request: &AuditRequest) -> Result<CheckResults> {
     let session = Session::begin(context)?;
     let mut paths = request.paths.clone();
-    for wanted in &request.sinks {
-        let sink = resolve_sink(&session, wanted)?.path;
-        // An agent that has no skills has none that must be known.
+    for sink_request in &request.sinks {
+        let sink = resolve_sink(&session, sink_request)?.path;
+        // Checking an empty directory is an error, but an agent without skills is fine.
         let is_empty = sink.read_dir().map_or(true, |mut entries| entries.next().is_none());
         paths.extend((!is_empty).then_some(sink));
     }

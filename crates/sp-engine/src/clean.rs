@@ -1,4 +1,4 @@
-//! `sp clean`: empties the trash and, where asked, the git cache.
+//! `sp clean`: empties the trash and, on request, the cache.
 
 use std::path::Path;
 
@@ -6,24 +6,24 @@ use sp_formats::output::CleanReport;
 use sp_tree::transaction::TRASH_DIR;
 use sp_tree::{Dir, DirEntry, EntryKind, FileError, Follow, Segment};
 
-use crate::config::Session;
+use crate::apply_mode::ApplyMode;
 use crate::context::Context;
 use crate::error::Result;
 use crate::home::LockedHome;
-use crate::install::ApplyMode;
 use crate::pkg::downloads_dir;
+use crate::session::Session;
 
-/// What is cleaned.
+/// What to remove.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CleanScope {
-    /// Old folders that were kept.
+    /// Edited folders and files that were moved to the trash.
     Trash,
-    /// Those, and the git cache.
+    /// The trash, and everything that was downloaded.
     TrashAndCache,
 }
 
-/// Removes what is kept for the user's sake or for speed.
-pub fn clean(context: &Context<'_>, what: CleanScope, mode: ApplyMode) -> Result<CleanReport> {
+/// Empties the trash and, depending on the scope, the cache.
+pub fn clean(context: &Context<'_>, scope: CleanScope, mode: ApplyMode) -> Result<CleanReport> {
     let mut report =
         CleanReport { applied: mode == ApplyMode::Apply, removed: Vec::new(), bytes: 0 };
     if !context.home.exists() {
@@ -34,10 +34,12 @@ pub fn clean(context: &Context<'_>, what: CleanScope, mode: ApplyMode) -> Result
     if let Ok(trash) = home.dir.open_dir(&TRASH_DIR, Follow::Never) {
         empty_dir(&trash, mode, &mut report)?;
     }
-    let cached = ["git", "zip", "archives"].map(|name| context.cache_dir().join(name));
-    for cached in cached.into_iter().chain([downloads_dir(context)]) {
-        if what == CleanScope::TrashAndCache && cached.is_dir() {
-            empty_dir(&Dir::open(&cached)?, mode, &mut report)?;
+    if scope == CleanScope::TrashAndCache {
+        let cached = ["git", "zip", "archives"].map(|name| context.cache_dir().join(name));
+        for dir in cached.into_iter().chain([downloads_dir(context)]) {
+            if dir.is_dir() {
+                empty_dir(&Dir::open(&dir)?, mode, &mut report)?;
+            }
         }
     }
     Ok(report)

@@ -1,63 +1,17 @@
-//! `sp config`: what is in force, and which agents are on this machine.
+//! `sp config`: the effective configuration, and the agents on this machine.
 
-use std::io::ErrorKind;
-
-use sp_formats::config::{self, Config};
+use sp_formats::config::Config;
 use sp_formats::output::{ConfigView, LimitItem, SinkItem, SinkOrigin};
-use sp_tree::{Limits, read_limited};
 
 use crate::agents::agents;
 use crate::context::Context;
-use crate::error::{Error, Result};
-use crate::home::recover_interrupted;
+use crate::error::Result;
+use crate::session::Session;
 use crate::sinks::{
     BUILT_IN_SINKS, agent_for_sink, differing_agent_dir, global_dir, hint_agent_dir, real_path,
 };
 
-/// The surroundings with what the user's config says of them.
-pub(crate) struct Session<'a> {
-    pub context: &'a Context<'a>,
-    pub config: Config,
-    pub limits: Limits,
-}
-
-impl<'a> Session<'a> {
-    /// What every verb starts with: the config is read, the limits are known, and whatever an
-    /// interrupted run left behind is ended.
-    pub(crate) fn begin(context: &'a Context<'a>) -> Result<Self> {
-        let config = load_config(context)?;
-        let limits = effective_limits(context, &config);
-        recover_interrupted(context, &limits)?;
-        Ok(Self { context, config, limits })
-    }
-}
-
-/// Reads the user's config; none is an empty one.
-fn load_config(context: &Context<'_>) -> Result<Config> {
-    let path = context.home.join("config.yaml");
-    let limits = effective_limits(context, &Config::default());
-    let bytes = match read_limited(&path, limits.yaml_bytes) {
-        Ok(bytes) => bytes,
-        Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
-            return Ok(Config::default());
-        }
-        Err(e) => return Err(e.into()),
-    };
-    let (config, report) = config::read_bytes(&context.display_path(&path), &bytes, &limits);
-    config.ok_or_else(|| Error::in_file("the config cannot be used", report))
-}
-
-/// The limits in force: the config's, then those of flags on top.
-fn effective_limits(context: &Context<'_>, config: &Config) -> Limits {
-    let mut limits = Limits::default();
-    for (name, value) in config.limits.iter().chain(&context.limits) {
-        // The names were checked when the config and the flags were read.
-        let _ = limits.set(name, *value);
-    }
-    limits
-}
-
-/// What is in force, and which agents are on this machine.
+/// Returns the effective configuration, and the agents on this machine.
 pub fn config(context: &Context<'_>) -> Result<ConfigView> {
     let Session { config, limits, .. } = Session::begin(context)?;
     let configured = config.sinks.iter().map(|(name, _)| name.as_str());

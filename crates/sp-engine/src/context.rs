@@ -1,4 +1,10 @@
-//! Everything that the engine takes from its surroundings, handed in by the caller.
+//! What the engine gets from its caller: environment, clock, randomness, and an event listener.
+//!
+//! The engine reads none of these itself. A test passes a [`Context`] with a fixed clock and a
+//! temporary home directory and gets reproducible results.
+//!
+//! An operation reports what happens on the way as [`Event`]s. The [`EventListener`] that receives
+//! them can also cancel the operation.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,169 +18,151 @@ use sp_tree::{Dir, DirLock, FileError};
 
 use crate::error::{Error, FailureKind, Result};
 
-/// How often somebody who waits looks whether the waiting is over.
+/// How often waiting code checks for its result and for cancellation.
 pub(crate) const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Whether the network may be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Network {
-    /// Where a command needs it.
     Allowed,
-    /// Never.
+    /// Only cached content may be used (`--offline`).
     Offline,
 }
 
-/// Something worth telling while a verb is at work.
+/// Something that happens during an operation.
 #[derive(Debug)]
 pub enum Event<'a> {
-    /// Another `sp` is changing things; this one waits.
+    /// Another process has the lock, and this one waits for it.
     Waiting,
-    /// An earlier run had been interrupted, and was completed or taken back.
+    /// An interrupted run was finished or rolled back.
     Recovered(&'a Recovery),
-    /// A repository is being fetched from; git's own words on how far it is, if it said any.
+    /// A repository or URL is being fetched.
     Fetching {
-        /// The repository, without credentials.
+        /// The address, without credentials.
         repo: &'a str,
-        /// What git says.
+        /// A progress message, such as a line that git printed.
         progress: Option<&'a str>,
     },
-    /// A repository is there.
+    /// A fetch finished.
     Fetched {
-        /// The repository, without credentials.
+        /// The address, without credentials.
         repo: &'a str,
     },
-    /// Something comes from a registry.
+    /// Something is being downloaded from a registry. Counts bytes.
     Downloading {
-        /// What comes.
         what: &'a str,
-        /// How many bytes are here.
         done: u64,
-        /// How many there are.
         total: u64,
     },
-    /// Something is being sent to a registry.
+    /// Something is being uploaded. Counts bytes.
     Sending {
-        /// The registry.
+        /// The address of the registry or receiver.
         to: &'a str,
-        /// How many bytes are on their way.
         done: u64,
-        /// How many there are.
         total: u64,
     },
-    /// Skills are being prepared.
+    /// Skills are being staged.
     Staging {
-        /// How many are done.
         done: usize,
-        /// How many there are.
         total: usize,
     },
-    /// Skills are being checked.
+    /// Skills are being checked. The total is not known in advance.
     Checking {
-        /// How many are done.
         done: usize,
     },
     /// The files of a project or of a knowledge base are being read.
     Reading {
-        /// How many are done.
         done: usize,
-        /// How many there are.
         total: usize,
     },
-    /// A context pack is being composed.
+    /// A context pack is being generated. Counts steps.
     Composing {
-        /// How many steps are done.
         done: usize,
-        /// How many there are.
         total: usize,
     },
     /// A file was fixed.
     Rewritten {
-        /// The file.
         file: &'a str,
-        /// Its text before the fix.
+        /// The text before the fix.
         before: &'a str,
-        /// Its text now.
+        /// The text after the fix.
         after: &'a str,
     },
-    /// Something is odd, but not wrong.
     Warning(String),
-    /// Something is odd in a file.
+    /// Findings in a file that do not prevent its use.
     Findings(&'a Report),
-    /// Something that helps and was not asked for.
     Hint(String),
     /// A detail for `--verbose`.
     Detail(String),
 }
 
-/// Takes what is worth telling, and says when to stop. Called from several threads.
+/// Receives events and can cancel the operation. Called from several threads.
 pub trait EventListener: Sync {
-    /// Tells one thing.
     fn on_event(&self, event: Event<'_>);
 
-    /// Whether nobody wants the result any more. Asked often: work then ends soon, with nothing half-done.
+    /// Whether to cancel the operation.
+    ///
+    /// Called often. A cancelled operation fails soon after, and changes nothing.
     fn is_cancelled(&self) -> bool {
         false
     }
 }
 
-/// The surroundings.
+/// Everything an operation depends on besides its request.
 #[derive(Clone)]
 pub struct Context<'a> {
     /// The user's home directory.
     pub user_home: PathBuf,
-    /// Skillpack's own directory.
+    /// The home directory of `sp`, by default `~/.skillpack`.
     pub home: PathBuf,
-    /// Where git repositories are cached, if not in the home.
+    /// The cache directory, if it is not `cache` in the home directory of `sp`.
     pub cache: Option<PathBuf>,
-    /// The current directory.
     pub current_dir: PathBuf,
-    /// The environment.
+    /// The environment variables.
     pub env: BTreeMap<String, String>,
-    /// The time that is written into records.
+    /// The time of the operation, as written into records and packages.
     pub now: Timestamp,
-    /// The system's clock in nanoseconds, to be held against file times.
+    /// Returns the current time in nanoseconds since the epoch, for comparison with file times.
     pub wall_clock: fn() -> i64,
-    /// Fills bytes with random ones, from the system.
+    /// Fills a buffer with random bytes of the system.
     pub random: fn(&mut [u8]) -> std::io::Result<()>,
-    /// A name for this run, unlike that of any other.
+    /// A unique name of this run.
     pub run_id: String,
-    /// The ceilings that flags raise, by name; they win over the config's.
+    /// The limits given as flags, by name. They override those of the configuration.
     pub limits: Vec<(String, u64)>,
-    /// Whether the network may be used.
     pub network: Network,
-    /// Who is told what happens.
     pub listener: &'a dyn EventListener,
 }
 
 impl Context<'_> {
-    /// Where git repositories are cached.
+    /// Returns the directory for everything that can be fetched again.
     pub fn cache_dir(&self) -> PathBuf {
         self.cache.clone().unwrap_or_else(|| self.home.join("cache"))
     }
 
-    /// Opens a directory in the home or in the cache, and makes it first where it is missing. It is private: what is
-    /// created beneath it belongs to the user alone.
+    /// Opens a directory of the home or cache, creating it if it is missing. Only the user can access
+    /// a created directory.
     pub(crate) fn open_private_dir(&self, path: &Path) -> std::result::Result<Dir, FileError> {
         Dir::create_all_private(path)
     }
 
-    /// The time that goes into packages and records: whole seconds, in RFC 3339.
+    /// Returns the time of the operation in RFC 3339, in whole seconds.
     pub(crate) fn timestamp(&self) -> String {
         self.now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
     }
 
-    /// Says that it is worth to go on: an error once nobody wants the result any more.
+    /// Fails if the operation was cancelled.
     ///
-    /// Asked before each piece of long work, and never once something is being changed for good.
+    /// Call it before each piece of long work, and never between the first and the last change.
     pub(crate) fn check_cancelled(&self) -> Result<()> {
-        match self.listener.is_cancelled() {
-            true => Err(Error::new(FailureKind::Cancelled, "it was cancelled")
-                .hint("nothing was changed: ask again")),
-            false => Ok(()),
+        if self.listener.is_cancelled() {
+            return Err(Error::new(FailureKind::Cancelled, "it was cancelled")
+                .hint("nothing was changed: ask again"));
         }
+        Ok(())
     }
 
-    /// Takes the lock of a directory, as soon as whoever has it lets go.
+    /// Locks a directory. Emits an event if it has to wait.
     pub(crate) fn lock(&self, dir: &Dir) -> Result<DirLock> {
         match DirLock::try_acquire(dir)? {
             Some(lock) => Ok(lock),
@@ -185,7 +173,7 @@ impl Context<'_> {
         }
     }
 
-    /// Takes the lock of a directory without a word about the waiting.
+    /// Locks a directory without emitting an event.
     pub(crate) fn lock_silently(&self, dir: &Dir) -> Result<DirLock> {
         loop {
             if let Some(lock) = DirLock::try_acquire(dir)? {
@@ -196,12 +184,11 @@ impl Context<'_> {
         }
     }
 
-    /// Tells the listener.
     pub fn emit(&self, event: Event<'_>) {
         self.listener.on_event(event);
     }
 
-    /// A path as a user writes it: `~` is the home, and what is relative starts at the current directory.
+    /// Makes a path that the user wrote absolute. `~` is the user's home directory.
     pub(crate) fn expand(&self, path: &str) -> PathBuf {
         match path.strip_prefix('~') {
             Some("") => self.user_home.clone(),
@@ -212,12 +199,12 @@ impl Context<'_> {
         }
     }
 
-    /// A path from the current directory.
+    /// Makes a path absolute. It is relative to the current directory.
     pub(crate) fn absolute(&self, path: &Path) -> PathBuf {
         self.current_dir.join(path)
     }
 
-    /// A path as it is shown where it is likely to be near: from the current directory, if it lies below it.
+    /// Formats a path for display, relative to the current directory if it lies below it.
     pub fn display_relative_path(&self, path: &Path) -> String {
         match path.strip_prefix(&self.current_dir) {
             Ok(relative) if !relative.as_os_str().is_empty() => {
@@ -227,7 +214,8 @@ impl Context<'_> {
         }
     }
 
-    /// A path as it is shown: below the user's home with `~`, and nothing hidden in it.
+    /// Formats a path for display, with `~` for the user's home directory and control characters
+    /// escaped.
     pub fn display_path(&self, path: &Path) -> String {
         let shown = match path.strip_prefix(&self.user_home) {
             Ok(rest) if rest.as_os_str().is_empty() => "~".into(),

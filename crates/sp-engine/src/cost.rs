@@ -1,4 +1,4 @@
-//! `sp cost`: how many tokens skills cost, by when an agent reads them.
+//! `sp cost`: the token cost of skills, by when an agent reads them.
 
 use std::path::PathBuf;
 
@@ -7,25 +7,25 @@ use sp_formats::output::{CostGroup, CostReport, SkillCost};
 
 use crate::agents::agents;
 use crate::check::{CheckRequest, CheckStrictness, ImportPolicy, skill_costs};
-use crate::config::Session;
 use crate::context::{Context, Event};
 use crate::error::{Error, FailureKind, Result};
+use crate::session::Session;
 use crate::sinks::{BUILT_IN_SINKS, Sink, SinkRequest, SinkScope, resolve_sink};
 use crate::token_counter::TokenCounter;
 
-/// What is to be counted.
+/// What to count. If everything is empty, the directory that `sp check` would check or, if there is
+/// none, the skills of all installed agents.
 #[derive(Debug, Clone)]
 pub struct CostRequest {
-    /// Skills, repositories or folders of skills.
+    /// Skills, repositories or directories of skills.
     pub paths: Vec<PathBuf>,
-    /// The repository, where it is not the nearest upward.
+    /// The repository given with `--root`. By default, the nearest one upward.
     pub root: Option<PathBuf>,
-    /// Agents, with all that they read.
+    /// Agents whose installed skills are counted.
     pub sinks: Vec<SinkRequest>,
 }
 
-/// Counts. Where nothing is named it is what the current directory is in, or else every agent
-/// on this machine that has skills.
+/// Counts the tokens of skills.
 pub fn cost(context: &Context<'_>, request: &CostRequest) -> Result<CostReport> {
     let session = Session::begin(context)?;
     let tokens = TokenCounter::open(context);
@@ -43,16 +43,16 @@ fn cost_groups(
         return request
             .sinks
             .iter()
-            .map(|wanted| sink_group(session, &resolve_sink(session, wanted)?, tokens))
+            .map(|sink| sink_group(session, &resolve_sink(session, sink)?, tokens))
             .collect();
     }
     let here = check_request(request.paths.clone(), request.root.clone());
-    let named = !request.paths.is_empty() || request.root.is_some();
+    let is_explicit = !request.paths.is_empty() || request.root.is_some();
     match skill_costs(session, &here, tokens) {
         Ok(groups) => {
             Ok(groups.into_iter().map(|(path, skills)| cost_group(None, path, skills)).collect())
         }
-        Err(error) if named => Err(error),
+        Err(error) if is_explicit => Err(error),
         Err(_) => all_sink_groups(session, tokens),
     }
 }
@@ -64,19 +64,17 @@ fn check_request(paths: Vec<PathBuf>, root: Option<PathBuf>) -> CheckRequest {
 fn sink_group(session: &Session<'_>, sink: &Sink, tokens: &TokenCounter<'_>) -> Result<CostGroup> {
     let is_empty =
         |dir: &PathBuf| dir.read_dir().map_or(true, |mut entries| entries.next().is_none());
-    let skills = match is_empty(&sink.path) {
-        true => Vec::new(),
-        false => skill_costs(session, &check_request(vec![sink.path.clone()], None), tokens)
-            .map(|groups| groups.into_iter().flat_map(|(_, skills)| skills).collect())
-            .or_else(|error| {
-                session.context.emit(Event::Warning(error.to_string()));
-                Ok::<_, Error>(Vec::new())
-            })?,
-    };
+    let mut skills = Vec::new();
+    if !is_empty(&sink.path) {
+        match skill_costs(session, &check_request(vec![sink.path.clone()], None), tokens) {
+            Ok(groups) => skills.extend(groups.into_iter().flat_map(|(_, skills)| skills)),
+            Err(error) => session.context.emit(Event::Warning(error.to_string())),
+        }
+    }
     Ok(cost_group(Some(sink.name.clone()), sink.path.clone(), skills))
 }
 
-/// Every agent that has skills on this machine, each place once.
+/// Counts the skills of every agent that has any. Agents that share a directory are counted once.
 fn all_sink_groups(session: &Session<'_>, tokens: &TokenCounter<'_>) -> Result<Vec<CostGroup>> {
     let configured = session.config.sinks.iter().map(|(name, _)| name.as_str());
     let names = BUILT_IN_SINKS
@@ -86,8 +84,8 @@ fn all_sink_groups(session: &Session<'_>, tokens: &TokenCounter<'_>) -> Result<V
         .chain(agents().iter().map(|agent| agent.id));
     let mut groups: Vec<CostGroup> = Vec::new();
     for name in names {
-        let wanted = SinkRequest { name: name.into(), path: None, scope: SinkScope::Global };
-        let Ok(sink) = resolve_sink(session, &wanted) else { continue };
+        let request = SinkRequest { name: name.into(), path: None, scope: SinkScope::Global };
+        let Ok(sink) = resolve_sink(session, &request) else { continue };
         if !groups.iter().any(|group| group.path == sink.path) {
             let group = sink_group(session, &sink, tokens)?;
             groups.extend((!group.skills.is_empty()).then_some(group));

@@ -1,4 +1,4 @@
-//! What differs between two sides of something, member by member: for `sp pkg diff` and `sp context diff`.
+//! Differences between two values, member by member, for `sp pkg diff` and `sp context diff`.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use sp_formats::output::{ChangeKind, DiffEntry, MemberChange};
 /// Members by name, each as canonical JSON.
 pub(crate) type DiffMembers = BTreeMap<String, String>;
 
-/// The members that differ, by name.
+/// Returns the members that differ, sorted by name.
 pub(crate) fn diff_members(before: &DiffMembers, after: &DiffMembers) -> Vec<MemberChange> {
     let change = |key: &String| MemberChange {
         member: key.clone(),
@@ -21,7 +21,7 @@ pub(crate) fn diff_members(before: &DiffMembers, after: &DiffMembers) -> Vec<Mem
         .collect()
 }
 
-/// The items that differ, by id.
+/// Returns the items that differ, sorted by ID.
 pub(crate) fn diff_items(
     before: &BTreeMap<String, DiffMembers>,
     after: &BTreeMap<String, DiffMembers>,
@@ -38,7 +38,7 @@ pub(crate) fn diff_items(
     merged_keys(before, after).into_iter().filter_map(item).collect()
 }
 
-/// What happened to something; none if it is what it was.
+/// Returns how a value changed, or `None` if it did not.
 pub(crate) fn change_kind<T: PartialEq>(before: Option<T>, after: Option<T>) -> Option<ChangeKind> {
     match (before, after) {
         (before, after) if before == after => None,
@@ -48,7 +48,7 @@ pub(crate) fn change_kind<T: PartialEq>(before: Option<T>, after: Option<T>) -> 
     }
 }
 
-/// Every key of the two, in order.
+/// Returns the keys of both maps, sorted and without duplicates.
 pub(crate) fn merged_keys<'m, V>(
     before: &'m BTreeMap<String, V>,
     after: &'m BTreeMap<String, V>,

@@ -1,4 +1,8 @@
-//! The one error of the engine: what failed, why, and the way out.
+//! The error type of the engine.
+//!
+//! An [`Error`] says what failed (`message`), why (`source`) and how to fix it (`hints`). Its
+//! [`FailureKind`] determines the exit code. Errors of `sp-tree` are converted here, which is where
+//! they get their hints.
 
 use std::error::Error as StdError;
 use std::fmt;
@@ -9,28 +13,27 @@ use sp_formats::printable::printable_lines;
 use sp_tree::transaction::{JournalError, TransactionError};
 use sp_tree::{ArchiveError, FileError, ScanError, WalkError};
 
-/// The result of a verb.
+/// The result of an operation.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What sort of failure it is; each has its exit code.
+/// The kind of a failure, which determines the exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FailureKind {
-    /// The request cannot be done.
+    /// The request cannot be fulfilled.
     Request,
-    /// The command was used wrongly.
+    /// Invalid arguments.
     Usage,
-    /// The data is bad.
+    /// Invalid data.
     Data,
-    /// Hash, signature or ownership do not fit.
+    /// A hash, signature or owner does not match.
     Trust,
-    /// Disk, network or git refused.
+    /// Disk, network or git failed.
     Environment,
-    /// Nobody wants the result any more.
+    /// The [`EventListener`](crate::EventListener) cancelled the operation.
     Cancelled,
 }
 
 impl FailureKind {
-    /// The exit code of the process.
     pub fn exit_code(self) -> u8 {
         match self {
             Self::Request | Self::Cancelled => 1,
@@ -42,25 +45,22 @@ impl FailureKind {
     }
 }
 
-/// What failed, why, and what to do.
+/// What failed, why, and how to fix it.
 #[derive(Debug)]
 pub struct Error {
-    /// What sort of failure it is.
     pub kind: FailureKind,
-    /// What failed: a fragment without a period.
+    /// What failed, as a fragment without a period.
     pub message: String,
-    /// Why.
+    /// Why it failed.
     pub source: Option<Box<dyn StdError + Send + Sync>>,
-    /// What to do.
+    /// How to fix it.
     pub hints: Vec<String>,
-    /// Problems in files that led here.
+    /// The findings in files that caused the failure.
     pub reports: Vec<Report>,
-    /// Whether nothing was changed because a file changed after it was read.
     pub(crate) concurrent_change: bool,
 }
 
 impl Error {
-    /// An error of this kind.
     pub fn new(kind: FailureKind, message: impl Into<String>) -> Self {
         Self {
             kind,
@@ -72,31 +72,32 @@ impl Error {
         }
     }
 
-    /// An error because of problems in a file.
+    /// Creates an error that is caused by findings in a file.
     pub fn in_file(message: impl Into<String>, report: Report) -> Self {
         let mut error = Self::new(FailureKind::Data, message);
         error.reports.push(report);
         error
     }
 
-    /// Adds why.
+    /// Sets the cause.
     pub fn because(mut self, source: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
         self.source = Some(source.into());
         self
     }
 
-    /// Adds what to do.
+    /// Adds a hint.
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hints.push(hint.into());
         self
     }
 
-    /// Whether nothing was changed because something else changed a file after it was read: a retry may succeed.
+    /// Whether nothing was changed because another process changed a file after it was read. A retry
+    /// may succeed.
     pub(crate) fn is_concurrent_change(&self) -> bool {
         self.concurrent_change
     }
 
-    /// Why, outermost first.
+    /// Returns the chain of causes, outermost first.
     pub fn causes(&self) -> Vec<String> {
         let mut causes = Vec::new();
         let mut current: Option<&(dyn StdError + 'static)> = self.source.as_deref().map(|e| e as _);

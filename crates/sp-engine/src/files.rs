@@ -1,4 +1,4 @@
-//! Files that belong to the user: what a plan has to know before it replaces one.
+//! Files of the user that `sp` creates or replaces.
 
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
@@ -10,10 +10,11 @@ use sp_tree::{Digest, Dir, FileError, Follow, Name, StaticName, read_optional};
 
 use crate::error::{Error, FailureKind, Result};
 
-/// Reads a file that may be replaced: its bytes, and what the transaction then has to find in its place.
+/// Reads a file that is going to be replaced. Returns its bytes, and the prior state that the
+/// transaction has to find.
 pub(crate) fn read_for_update(path: &Path, limit: u64) -> Result<(Option<Vec<u8>>, PriorState)> {
     let (dir, name) = parent_and_name(path)?;
-    // The look comes first: a change while the file is read is a change after the look.
+    // Stat before reading, so that a change during the read is detected later.
     let stamp = match Dir::open(dir) {
         Ok(dir) => dir.stat(&name, Follow::Never)?,
         Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => None,
@@ -27,7 +28,7 @@ pub(crate) fn read_for_update(path: &Path, limit: u64) -> Result<(Option<Vec<u8>
     Ok((bytes, before))
 }
 
-/// The directory of a file, and its name in it.
+/// Splits the path of a file into its directory and its name.
 pub(crate) fn parent_and_name(path: &Path) -> Result<(&Path, Name)> {
     let name =
         path.file_name().ok_or_else(|| FileError::new("write", path, ErrorKind::IsADirectory))?;
@@ -39,7 +40,7 @@ pub(crate) fn parent_and_name(path: &Path) -> Result<(&Path, Name)> {
     Ok((path.parent().unwrap_or(Path::new("/")), name))
 }
 
-/// The path of a directory with every link in it resolved, as far as it exists.
+/// Resolves the links of a path, as far as it exists.
 pub(crate) fn canonicalize_existing(path: &Path) -> PathBuf {
     let resolved = path.ancestors().find_map(|existing| {
         let rest = path.strip_prefix(existing).ok()?;
@@ -49,7 +50,7 @@ pub(crate) fn canonicalize_existing(path: &Path) -> PathBuf {
     resolved.unwrap_or_else(|| path.into())
 }
 
-/// Writes files into a directory, which is created if needed; each file is replaced atomically.
+/// Writes files into a directory, creating it if needed. Each file is replaced atomically.
 pub fn write_files(dir: &Path, files: &BTreeMap<String, Vec<u8>>) -> Result<()> {
     let dir = Dir::create_all(dir)?;
     for (name, bytes) in files {

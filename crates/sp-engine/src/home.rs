@@ -1,4 +1,11 @@
-//! Skillpack's own directory: the lock, the state, the indexes, and what a dead run left.
+//! The home directory of `sp` (`~/.skillpack`): its lock, the state, the indexes, and recovery.
+//!
+//! A [`LockedHome`] is proof that this process holds the lock and that no interrupted transaction is
+//! pending; everything that writes to the home directory or runs a transaction takes one. The state
+//! is replaced atomically, so [`read_state`] needs no lock.
+//!
+//! An index is a cache of digests. Losing one costs time and nothing else, so a failure to read or
+//! write it is never an error.
 
 use std::collections::HashMap;
 use std::io::ErrorKind;
@@ -11,9 +18,9 @@ use sp_tree::{
     Digest, DigestIndex, Dir, DirLock, FileError, Follow, Limits, Name, StaticName, read_limited,
 };
 
+use crate::apply_mode::ApplyMode;
 use crate::context::{Context, Event};
 use crate::error::{Error, FailureKind, Result};
-use crate::install::ApplyMode;
 
 const STATE_FILE: StaticName = StaticName("state.json");
 const STATE_TEMP: StaticName = StaticName("state.json.tmp");
@@ -22,7 +29,7 @@ const INDEX_TEMP: StaticName = StaticName("index.tmp");
 const MAX_STATE_BYTES: u64 = 256 * 1024 * 1024;
 const MAX_INDEX_BYTES: u64 = 1024 * 1024 * 1024;
 
-/// The home, locked, with nothing left over from an earlier run.
+/// The locked home directory, with no interrupted transaction pending.
 pub(crate) struct LockedHome<'a> {
     context: &'a Context<'a>,
     pub dir: Dir,
@@ -30,10 +37,11 @@ pub(crate) struct LockedHome<'a> {
 }
 
 impl<'a> LockedHome<'a> {
-    /// Makes the home if it is missing, takes its lock, and ends what an earlier run left.
+    /// Creates the home directory if it is missing, locks it, and recovers from an interrupted run.
     pub(crate) fn open(context: &'a Context<'a>, limits: &Limits) -> Result<Self> {
         let dir = context.open_private_dir(&context.home)?;
-        // One that an earlier version made may be open to others. Somebody else's is left alone.
+        // Earlier versions created a directory that others could read. Best effort: the directory of
+        // another user cannot be restricted.
         let _ = dir.restrict_to_owner();
         let lock = context.lock(&dir)?;
         let home = Self { context, dir, _lock: lock };
@@ -41,7 +49,7 @@ impl<'a> LockedHome<'a> {
         Ok(home)
     }
 
-    /// The home, unless it is a dry run, which changes nothing and waits for nobody.
+    /// Opens the home directory unless it is a dry run, which takes no lock.
     pub(crate) fn open_unless_dry_run(
         context: &'a Context<'a>,
         limits: &Limits,
@@ -64,12 +72,11 @@ impl<'a> LockedHome<'a> {
         Ok(self.dir.remove_tree(&INDEX_TEMP)?)
     }
 
-    /// The state that is stored.
     pub(crate) fn state(&self) -> Result<InstallState> {
         read_state(self.context)
     }
 
-    /// The generation that a change of this state gets.
+    /// Returns the generation of the state that follows `state`.
     pub(crate) fn next_generation(&self, state: &InstallState) -> Result<u64> {
         state.next_generation().ok_or_else(|| {
             let path = self.context.display_path(&self.context.home.join(STATE_FILE.0));
@@ -79,7 +86,7 @@ impl<'a> LockedHome<'a> {
         })
     }
 
-    /// Stores the state, durably and at one instant.
+    /// Replaces the state atomically and durably.
     pub(crate) fn store_state(&self, state: &InstallState) -> Result<()> {
         let bytes = state
             .to_json()
@@ -93,14 +100,15 @@ impl<'a> LockedHome<'a> {
         )?)
     }
 
-    /// The home, if nobody else is changing it and it can be changed at all.
+    /// Locks the home directory for writing an index. Returns `None` if another process has the lock
+    /// or the directory cannot be written. Does not recover.
     fn try_open(context: &'a Context<'a>) -> Option<Self> {
         let dir = context.open_private_dir(&context.home).ok()?;
         let lock = DirLock::try_acquire(&dir).ok()??;
         Some(Self { context, dir, _lock: lock })
     }
 
-    /// Remembers something that makes the next run faster. A failure costs that run its time.
+    /// Stores an index file. A failure is only a detail: the next run is slower.
     fn store_index_file(&self, name: &str, bytes: &[u8]) {
         let store = || -> std::result::Result<(), FileError> {
             let dir = match self.dir.create_dir(&INDEX_DIR) {
@@ -123,37 +131,36 @@ impl<'a> LockedHome<'a> {
     }
 }
 
-/// What was remembered under this name; nothing if nothing was.
+/// Reads an index file. A missing or unreadable one is empty.
 pub(crate) fn read_index_file(context: &Context<'_>, name: &str) -> Vec<u8> {
     read_limited(&context.home.join(INDEX_DIR.0).join(name), MAX_INDEX_BYTES).unwrap_or_default()
 }
 
-/// Remembers something that makes the next run faster, unless another run is at work.
-pub(crate) fn remember(context: &Context<'_>, name: &str, bytes: &[u8]) {
+/// Stores an index file, unless another process holds the lock.
+pub(crate) fn write_index_file(context: &Context<'_>, name: &str, bytes: &[u8]) {
     if let Some(home) = LockedHome::try_open(context) {
         home.store_index_file(name, bytes);
     }
 }
 
-/// What is remembered of directories, read once each.
+/// The digest indexes of directories, each read on first use.
 pub(crate) struct DigestIndexes<'a> {
     context: &'a Context<'a>,
     by_root: HashMap<PathBuf, DigestIndex>,
 }
 
 impl<'a> DigestIndexes<'a> {
-    /// Nothing is read yet.
     pub(crate) fn new(context: &'a Context<'a>) -> Self {
         Self { context, by_root: HashMap::new() }
     }
 
-    /// What is remembered beneath `root`.
+    /// Returns the index of everything below `root`.
     pub(crate) fn for_dir(&mut self, root: &Path) -> &mut DigestIndex {
         let read = || DigestIndex::decode(read_index_file(self.context, &index_name(root)));
         self.by_root.entry(root.into()).or_insert_with(read)
     }
 
-    /// Keeps what was learnt for the next run.
+    /// Writes the indexes that changed.
     pub(crate) fn store(&self, home: &LockedHome<'_>) {
         for (root, index) in self.by_root.iter().filter(|(_, index)| index.is_changed()) {
             home.store_index_file(&index_name(root), &index.encode());
@@ -165,7 +172,7 @@ fn index_name(root: &Path) -> String {
     Digest::of(root.as_os_str().as_encoded_bytes()).hex()[..32].to_owned()
 }
 
-/// Reads the state without the lock: it is replaced at one instant, so it is always whole.
+/// Reads the state. No lock is needed, because the state is replaced atomically.
 pub(crate) fn read_state(context: &Context<'_>) -> Result<InstallState> {
     let path = context.home.join(STATE_FILE.0);
     let bytes = match read_limited(&path, MAX_STATE_BYTES) {
@@ -194,19 +201,18 @@ fn repair_hint(context: &Context<'_>, path: &Path) -> String {
     )
 }
 
-/// Ends what an earlier run left, if it left anything and there is a home at all.
+/// Finishes or rolls back an interrupted run, if there was one.
 pub(crate) fn recover_interrupted(context: &Context<'_>, limits: &Limits) -> Result<()> {
-    let left_over = match Dir::open(&context.home) {
+    let was_interrupted = match Dir::open(&context.home) {
         Ok(dir) => {
-            let temp = |name| Ok::<_, FileError>(dir.stat(&name, Follow::Never)?.is_some());
-            transaction::is_pending(&dir)? || temp(STATE_TEMP)? || temp(INDEX_TEMP)?
+            let exists = |name| Ok::<_, FileError>(dir.stat(&name, Follow::Never)?.is_some());
+            transaction::is_pending(&dir)? || exists(STATE_TEMP)? || exists(INDEX_TEMP)?
         }
         Err(e) if e.kind() == ErrorKind::NotFound => false,
         Err(e) => return Err(e.into()),
     };
-    if left_over {
+    if was_interrupted {
         LockedHome::open(context, limits)?;
     }
-    crate::source::web::remove_stale_downloads(context);
     Ok(())
 }

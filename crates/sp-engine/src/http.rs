@@ -1,4 +1,7 @@
-//! How servers are spoken to, whoever does it.
+//! The HTTP client: configuration, bounded response bodies, cancellation.
+//!
+//! All requests of the engine go through this module. `clippy.toml` bans the calls of `ureq` that
+//! would go around it.
 
 use std::io::{self, Read};
 use std::net::IpAddr;
@@ -14,40 +17,39 @@ use ureq::typestate::AgentScope;
 use crate::context::{Context, POLL_INTERVAL};
 use crate::error::{Error, FailureKind};
 
-/// What every client has: the name that it gives, and whom it trusts, a company's own authority included.
+/// Returns the configuration of every client: user agent, and the root certificates of the platform,
+/// which include those of a company.
 pub(crate) fn client_config() -> ConfigBuilder<AgentScope> {
     ureq::Agent::config_builder()
         .tls_config(TlsConfig::builder().root_certs(RootCerts::PlatformVerifier).build())
         .user_agent("sp")
 }
 
-/// A client for what is meant for one server and no other: a token, a key, a package.
+/// Returns a client for sending a token, a key or a package to one server.
 ///
-/// It follows no redirect, and plain http stays on this machine, where no proxy carries it all to another.
+/// It follows no redirects. Plain HTTP is allowed only to this machine, and without a proxy.
 pub(crate) fn single_server_client(url: &str, timeout: Duration) -> ureq::Agent {
-    let is_here = url.parse::<Uri>().is_ok_and(|uri| uri.host().is_some_and(is_loopback));
+    let is_local = url.parse::<Uri>().is_ok_and(|uri| uri.host().is_some_and(is_loopback));
     let config =
         client_config().timeout_global(Some(timeout)).max_redirects(0).http_status_as_error(false);
-    let config = config.https_only(!is_here);
-    if is_here { config.proxy(None).build().into() } else { config.build().into() }
+    let config = config.https_only(!is_local);
+    if is_local { config.proxy(None).build().into() } else { config.build().into() }
 }
 
 /// Why a response body could not be read.
 #[derive(Debug, ThisError)]
 pub(crate) enum BodyError {
-    /// The body is longer than the caller accepts.
     #[error("the response has more than {max_bytes} bytes, counted after decompression")]
     TooLarge { max_bytes: u64 },
-    /// The server was too slow.
     #[error("the response was not complete in time")]
     Timeout(ureq::Timeout),
-    /// The connection failed, or the body is not what its encoding says.
+    /// The connection failed, or the content encoding is invalid.
     #[error(transparent)]
     Io(io::Error),
 }
 
 impl From<io::Error> for BodyError {
-    /// Restores the error that a [`ResponseBody`] had to pass through [`Read`].
+    /// Unwraps an error that a [`ResponseBody`] returned through [`Read`].
     fn from(error: io::Error) -> Self {
         match error.downcast::<Self>() {
             Ok(error) => error,
@@ -60,10 +62,11 @@ impl From<io::Error> for BodyError {
     }
 }
 
-/// A response body that yields at most `max_bytes` bytes and fails with [`BodyError::TooLarge`] beyond that.
+/// A response body that yields at most `max_bytes` bytes and fails with [`BodyError::TooLarge`]
+/// beyond that.
 ///
-/// This is the only way to read a response: `clippy.toml` bans ureq's own readers. Their limit counts the bytes
-/// on the wire, and 2 MB of gzip can decompress to 2 GB. This one counts what comes out.
+/// This is the only way to read a response: `clippy.toml` bans ureq's own readers. Their limit counts
+/// the bytes on the wire, and 2 MB of gzip can decompress to 2 GB. This one counts decompressed bytes.
 pub(crate) struct ResponseBody {
     reader: ureq::BodyReader<'static>,
     content_length: Option<u64>,
@@ -84,7 +87,7 @@ impl ResponseBody {
         }
     }
 
-    /// The length that the server announced, unless the body is compressed.
+    /// Returns the length that the server announced, unless the body is compressed.
     pub(crate) fn content_length(&self) -> Option<u64> {
         self.content_length
     }
@@ -111,7 +114,7 @@ impl ResponseBody {
 
 impl Read for ResponseBody {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        // One byte more than allowed shows that there is more.
+        // Reading one byte more than allowed detects a body that is too long.
         let left = (self.max_bytes - self.received).saturating_add(1);
         let length = usize::try_from(left).unwrap_or(usize::MAX).min(buffer.len());
         let count = self.reader.read(&mut buffer[..length])?;
@@ -124,18 +127,19 @@ impl Read for ResponseBody {
     }
 }
 
-/// Waits for a server as long as the answer is wanted. What is given up ends by itself, at its own limit of time.
+/// Runs a request on another thread, and stops waiting for it when the operation is cancelled. An
+/// abandoned request ends at its own timeout.
 pub(crate) fn call_cancellable<T: Send + 'static>(
     context: &Context<'_>,
-    ask: impl FnOnce() -> Result<T, ureq::Error> + Send + 'static,
+    request: impl FnOnce() -> Result<T, ureq::Error> + Send + 'static,
 ) -> crate::error::Result<Result<T, ureq::Error>> {
     context.check_cancelled()?;
-    let (answer, answers) = mpsc::channel();
-    // If nobody waits any more, nobody hears the answer either.
-    std::thread::spawn(move || drop(answer.send(ask())));
+    let (sender, receiver) = mpsc::channel();
+    // Sending fails if the operation was cancelled in the meantime.
+    std::thread::spawn(move || drop(sender.send(request())));
     loop {
-        match answers.recv_timeout(POLL_INTERVAL) {
-            Ok(answer) => return Ok(answer),
+        match receiver.recv_timeout(POLL_INTERVAL) {
+            Ok(response) => return Ok(response),
             Err(RecvTimeoutError::Timeout) => context.check_cancelled()?,
             Err(RecvTimeoutError::Disconnected) => {
                 return Err(Error::new(FailureKind::Environment, "a request ended unexpectedly"));
@@ -144,7 +148,7 @@ pub(crate) fn call_cancellable<T: Send + 'static>(
     }
 }
 
-/// Whether a host is this machine.
+/// Whether a host name or address is that of this machine.
 pub(crate) fn is_loopback(host: &str) -> bool {
     let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
     bare.eq_ignore_ascii_case("localhost")
@@ -161,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn se_14_a_body_at_the_limit_is_read_and_one_past_it_is_not() {
+    fn se_14_body_at_the_limit_is_accepted_and_one_byte_more_is_refused() {
         for limit in [0, 1, 100_000] {
             let length = usize::try_from(limit).unwrap();
             assert_eq!(body(length, limit).read_all().unwrap().len(), length);
@@ -174,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_of_any_block_size_gets_the_reason() {
+    fn too_large_error_survives_reads_of_any_block_size() {
         for block in [1, 7, 4096] {
             let (mut body, mut buffer, mut received) = (body(1000, 999), vec![0; block], 0);
             let error = loop {

@@ -1,4 +1,4 @@
-//! `sp init`: a small, good authoring repository.
+//! `sp init`: creates a repository with an example skill and pack.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ const CHECKLIST_TEMPLATE: &str = include_str!("init/checklist.md");
 const PACK_TEMPLATE: &str = include_str!("init/pack.yaml");
 const README_TEMPLATE: &str = include_str!("init/README.md");
 
-/// Makes an authoring repository in `dir`, touching no file that is there.
+/// Creates a repository in `dir`. Fails if one of its files exists.
 pub fn init(context: &Context<'_>, dir: Option<&Path>) -> Result<InitReport> {
     let root = dir
         .map_or_else(|| context.current_dir.clone(), |dir| context.expand(&dir.to_string_lossy()));
@@ -27,12 +27,12 @@ pub fn init(context: &Context<'_>, dir: Option<&Path>) -> Result<InitReport> {
             CHECKLIST_TEMPLATE.into(),
         ),
     ];
-    if let Some((taken, _)) =
+    if let Some((existing, _)) =
         files.iter().find(|(path, _)| root.join(path).symlink_metadata().is_ok())
     {
         return Err(Error::new(
             FailureKind::Request,
-            format!("`{}` is already there", context.display_path(&root.join(taken))),
+            format!("`{}` is already there", context.display_path(&root.join(existing))),
         )
         .hint(
             "nothing was changed: run it in an empty directory, or name a new one: `sp init <dir>`",
@@ -65,16 +65,16 @@ fn write_new_file(top: &Dir, path: &str, text: &str) -> Result<()> {
     Ok(())
 }
 
-/// The directory's own name as a pack's name, or `team` where it has none that could be one.
+/// Returns the name of the directory if it is a valid pack name, and else `team`.
 fn default_pack_name(root: &Path) -> String {
     let name =
         root.file_name().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default();
     let name: String =
         name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
     let name = name.trim_matches('-');
-    // Not one of the words that YAML or Windows read otherwise.
-    let plain = name.starts_with(|c: char| c.is_ascii_alphabetic())
+    // Exclude words that are not strings in YAML, and names that Windows reserves.
+    let is_valid = name.starts_with(|c: char| c.is_ascii_alphabetic())
         && !matches!(name, "null" | "true" | "false" | "yes" | "no" | "on" | "off" | "y" | "n")
         && Name::new(&format!("{name}.yaml")).is_ok();
-    if plain { name.into() } else { "team".into() }
+    if is_valid { name.into() } else { "team".into() }
 }

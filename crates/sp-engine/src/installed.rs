@@ -1,23 +1,23 @@
-//! `sp installed`: which packs are where.
+//! `sp installed`: lists installed packs.
 
 use sp_formats::output::{ImportItem, InstalledItem, InstalledList};
 use sp_formats::state::InstallRecord;
 
-use crate::config::Session;
 use crate::context::Context;
 use crate::error::Result;
 use crate::home::read_state;
+use crate::session::Session;
 use crate::sinks::{SinkRequest, resolve_sink};
 
-/// The packs that are installed, in one sink or in all.
+/// Returns the packs that are installed in one sink, or in all.
 pub fn installed(context: &Context<'_>, sink: Option<&SinkRequest>) -> Result<InstalledList> {
     let session = Session::begin(context)?;
-    let wanted = sink.map(|request| resolve_sink(&session, request)).transpose()?;
+    let sink = sink.map(|request| resolve_sink(&session, request)).transpose()?;
     let state = read_state(context)?;
     let mut installs: Vec<InstalledItem> = state
         .installs
         .iter()
-        .filter(|install| wanted.as_ref().is_none_or(|sink| sink.matches_record(install)))
+        .filter(|install| sink.as_ref().is_none_or(|sink| sink.matches_record(install)))
         .map(installed_item)
         .collect();
     installs.sort_by(|a, b| (&a.sink, &a.path, &a.pack).cmp(&(&b.sink, &b.path, &b.pack)));
@@ -25,13 +25,13 @@ pub fn installed(context: &Context<'_>, sink: Option<&SinkRequest>) -> Result<In
 }
 
 fn installed_item(install: &InstallRecord) -> InstalledItem {
-    let leaf = |path: &String| path.rsplit('/').next().unwrap_or(path).to_owned();
+    let folder_name = |path: &String| path.rsplit('/').next().unwrap_or(path).to_owned();
     InstalledItem {
         sink: install.sink.clone(),
         path: install.sink_path.clone().into(),
         pack: install.pack.clone(),
         pack_file: install.pack_file.clone(),
-        folders: install.installed_paths.iter().map(leaf).collect(),
+        folders: install.installed_paths.iter().map(folder_name).collect(),
         imports: install
             .imports
             .iter()

@@ -1,16 +1,19 @@
-//! What `sp` does without a terminal, a module a verb.
+//! Everything `sp` does, without a terminal: one module per operation.
 //!
 //! ```text
-//! source  ──▶ resolve ──▶ plan ──▶ apply
-//! bytes       selection    value    one transaction
+//! source ──▶ select ──▶ plan ──▶ apply
+//! bytes      skills     value    one transaction
 //! ```
 //!
-//! Decisions are pure functions of values; reaching out (git, the disk) and changing things
-//! stand apart from them and are small. Nothing here prints, exits or parses arguments: what
-//! is worth telling on the way goes to the [`EventListener`] of the [`Context`].
+//! An operation is a function from a [`Context`] and a request to a report. Decisions are pure
+//! functions of values; fetching and applying are separate and small. Clock, environment, home
+//! directory and randomness come in through the [`Context`].
+//!
+//! Nothing here prints, exits, parses arguments or is async. Progress, warnings and hints are
+//! [`Event`]s that go to the [`EventListener`] of the [`Context`].
 
 mod agents;
-mod apply;
+mod apply_mode;
 mod audit;
 mod check;
 mod clean;
@@ -19,6 +22,7 @@ mod context;
 pub mod context_pack;
 mod cost;
 mod diff;
+mod downloads;
 mod error;
 mod files;
 mod home;
@@ -32,19 +36,18 @@ mod list;
 mod mcp_config;
 pub mod model;
 pub mod pkg;
-mod plan;
-mod plan_id;
 mod repository;
-mod resolve;
+mod select;
+mod session;
 mod show;
 mod sinks;
 mod source;
-mod stage;
 mod token_counter;
 mod uninstall;
 pub mod workspace;
 
 pub use agents::{Agent, agents};
+pub use apply_mode::ApplyMode;
 pub use audit::{AuditRequest, audit};
 pub use check::{
     AuditFacts, CheckRequest, CheckResults, CheckStrictness, CheckWatcher, FixResults, FixedFile,
@@ -57,13 +60,14 @@ pub use cost::{CostRequest, cost};
 pub use error::{Error, FailureKind, Result};
 pub use files::write_files;
 pub use init::init;
-pub use install::{ApplyMode, InstallRequest, OtherPacks, ReplacePolicy, install};
+pub use install::plan::{OtherPacks, ReplacePolicy};
+pub use install::plan_id::PlanId;
+pub use install::{InstallRequest, install};
 pub use installed::installed;
 pub use list::{packs, skills};
 pub use mcp_config::{
     DEFAULT_MCP_NAME, MCP_AGENTS, McpAgent, McpConfigTarget, McpServer, install_mcp, uninstall_mcp,
 };
-pub use plan_id::PlanId;
 pub use show::show;
 pub use sinks::{SinkRequest, SinkScope};
 pub use sp_analyze::knowledge::Brief;

@@ -1,4 +1,10 @@
-//! An authoring repository: `skills/` and `packs/` below one directory.
+//! A repository: a directory with `skills/` and `packs/`.
+//!
+//! A [`SkillRepository`] finds skills and pack files. A skill is a directory with a `SKILL.md` and no
+//! other one below it; its ID is its path below `skills/`. [`find_pack`] resolves the name or path of
+//! a pack that the user gave.
+//!
+//! Reading a pack here does not apply it: see [`crate::select`].
 
 use std::path::{Path, PathBuf};
 
@@ -12,9 +18,9 @@ use sp_tree::{
     DigestIndex, Dir, FileError, Name, StampScope, WalkReport, find_dirs_with_file, read_limited,
 };
 
-use crate::config::Session;
 use crate::context::{Context, Event};
 use crate::error::{Error, FailureKind, Result};
+use crate::session::Session;
 
 /// A directory with `skills/` and `packs/`.
 #[derive(Debug, Clone)]
@@ -22,28 +28,28 @@ pub(crate) struct SkillRepository {
     pub root: PathBuf,
 }
 
-/// A pack file that was read.
+/// A pack file without errors.
 pub(crate) struct ValidPackFile {
     pub path: PathBuf,
     pub pack: Pack,
     pub report: Report,
 }
 
-/// A pack file, the pack if it is one, and what was found in it.
+/// The path of a pack file, the pack if it could be read, and the findings.
 pub(crate) type ParsedPackFile = (PathBuf, Option<Pack>, Report);
 
 /// The local skills of a repository.
 #[derive(Debug, Clone)]
 pub(crate) struct LocalSkills {
-    /// Their ids, sorted.
+    /// The IDs, sorted.
     pub ids: Vec<String>,
-    /// Directories with a `SKILL.md` that have another below them.
+    /// Directories that are not skills because there is another `SKILL.md` below them.
     pub shadowed: Vec<String>,
-    /// What the index must still look at to know a skill unchanged.
+    /// What the digest index has to compare to know that a skill is unchanged.
     pub stamp_scope: StampScope,
 }
 
-/// Something that stands where no skill can.
+/// A `SKILL.md` or directory in a place where it cannot be a skill.
 #[derive(Debug, Clone)]
 pub(crate) struct MisplacedSkill {
     pub path: PathBuf,
@@ -59,7 +65,7 @@ impl From<MisplacedSkill> for Error {
 }
 
 impl SkillRepository {
-    /// The repository that the user means: a given one, or the nearest upward.
+    /// Finds the repository: the given one, or the nearest one upward from the current directory.
     pub(crate) fn find(context: &Context<'_>, given: Option<&Path>) -> Result<Self> {
         if let Some(given) = given {
             let root = context.expand(&given.to_string_lossy());
@@ -73,8 +79,8 @@ impl SkillRepository {
                 .hint("give `--root` the directory that holds `skills/` and `packs/`"))
             };
         }
-        let holds = |dir: &&Path| dir.join("skills").is_dir() || dir.join("packs").is_dir();
-        match context.current_dir.ancestors().find(holds) {
+        let is_repository = |dir: &&Path| dir.join("skills").is_dir() || dir.join("packs").is_dir();
+        match context.current_dir.ancestors().find(is_repository) {
             Some(root) => Ok(Self { root: root.into() }),
             None => Err(Error::new(
                 FailureKind::Request,
@@ -91,12 +97,11 @@ impl SkillRepository {
         self.root.join("skills")
     }
 
-    /// Where the packs are.
     pub(crate) fn packs_dir(&self) -> PathBuf {
         self.root.join("packs")
     }
 
-    /// Finds the local skills; the index, if one is given, spares the walk where nothing moved.
+    /// Finds the local skills. With an index, the directories are walked only if they changed.
     pub(crate) fn skills(
         &self,
         session: &Session<'_>,
@@ -113,7 +118,7 @@ impl SkillRepository {
         }
         let dir = Dir::open(&path)?;
         let known = index.as_ref().and_then(|index| index.cached_walk(&dir));
-        let (found, check) = match known {
+        let (found, stamp_scope) = match known {
             Some(found) => (found, StampScope::Files),
             None => {
                 let file = Name::new(SKILL_FILE)
@@ -125,16 +130,16 @@ impl SkillRepository {
                 (found, StampScope::All)
             }
         };
-        local_skills(session, &path, &found, check)
+        local_skills(session, &path, &found, stamp_scope)
     }
 
-    /// Reads every pack file below `packs/`, good or bad, sorted by path.
+    /// Reads all files in `packs/`, valid or not, sorted by path.
     pub(crate) fn pack_files(&self, session: &Session<'_>) -> Result<Vec<ParsedPackFile>> {
         let files = self.pack_paths()?.into_iter().filter(|path| path.is_file());
         files.map(|path| read_pack_file(session, path)).collect()
     }
 
-    /// Everything below `packs/` that is called as a pack is, sorted.
+    /// Returns the entries of `packs/` with the extension of a pack file, sorted.
     pub(crate) fn pack_paths(&self) -> Result<Vec<PathBuf>> {
         let dir = self.packs_dir();
         if !dir.is_dir() {
@@ -146,29 +151,30 @@ impl SkillRepository {
         Ok(paths)
     }
 
-    /// The pack that the user names, by file name, by `name`, or by path.
-    fn pack(&self, session: &Session<'_>, named: &str) -> Result<ValidPackFile> {
+    /// Finds a pack by file name (without extension) or, if there is none, by its `name`.
+    fn pack(&self, session: &Session<'_>, name: &str) -> Result<ValidPackFile> {
         let context = session.context;
         let files = self.pack_files(session)?;
-        let by_stem: Vec<usize> = matching_positions(&files, |path, _| {
-            path.file_stem().is_some_and(|stem| stem == named)
-        });
+        let by_stem: Vec<usize> =
+            matching_positions(&files, |path, _| path.file_stem().is_some_and(|stem| stem == name));
         let by_name: Vec<usize> =
-            matching_positions(&files, |_, pack| pack.is_some_and(|pack| pack.name == named));
+            matching_positions(&files, |_, pack| pack.is_some_and(|pack| pack.name == name));
         let found = match (&by_stem[..], &by_name[..]) {
-            ([one], _) => *one,
-            ([], [one]) => *one,
-            ([], []) => return Err(self.pack_not_found(context, named, &files)),
+            ([only], _) => *only,
+            ([], [only]) => *only,
+            ([], []) => return Err(self.pack_not_found(context, name, &files)),
             ([], several) | (several, _) => {
-                return Err(ambiguous_pack(context, named, &files, several));
+                return Err(ambiguous_pack(context, name, &files, several));
             }
         };
-        let name = files[found].1.as_ref().map(|pack| pack.name.clone());
-        let twins = matching_positions(&files, |_, pack| {
-            pack.is_some_and(|pack| Some(&pack.name) == name.as_ref())
-        });
-        if let (Some(name), true) = (&name, twins.len() > 1) {
-            return Err(ambiguous_pack(context, name, &files, &twins));
+        // The state identifies packs by `name`, so it must be unique even if the file name is.
+        if let Some(pack) = &files[found].1 {
+            let same_name = matching_positions(&files, |_, other| {
+                other.is_some_and(|other| other.name == pack.name)
+            });
+            if same_name.len() > 1 {
+                return Err(ambiguous_pack(context, &pack.name, &files, &same_name));
+            }
         }
         files
             .into_iter()
@@ -176,22 +182,17 @@ impl SkillRepository {
             .map_or_else(|| Err(Error::new(FailureKind::Request, "no pack")), require_valid)
     }
 
-    fn pack_not_found(
-        &self,
-        context: &Context<'_>,
-        named: &str,
-        files: &[ParsedPackFile],
-    ) -> Error {
+    fn pack_not_found(&self, context: &Context<'_>, name: &str, files: &[ParsedPackFile]) -> Error {
         let names: Vec<String> =
             files.iter().map(|(path, pack, _)| pack_name(path, pack.as_ref())).collect();
         let error = Error::new(
             FailureKind::Request,
             format!(
-                "there is no pack called `{named}` in `{}`",
+                "there is no pack called `{name}` in `{}`",
                 context.display_path(&self.root.join("packs"))
             ),
         );
-        match nearest(named, names.iter().map(String::as_str)) {
+        match nearest(name, names.iter().map(String::as_str)) {
             Some(near) => error.hint(format!("did you mean `{near}`?")),
             None if names.is_empty() => {
                 error.hint("write one: `packs/<name>.yaml` with `name:` and `include:`")
@@ -201,25 +202,25 @@ impl SkillRepository {
     }
 }
 
-/// The repository and the pack that the user means.
+/// Finds the pack `spec`, a name or the path of a pack file, and its repository.
 pub(crate) fn find_pack(
     session: &Session<'_>,
     root: Option<&Path>,
-    named: &str,
+    spec: &str,
 ) -> Result<(SkillRepository, ValidPackFile)> {
     let context = session.context;
-    let path = Path::new(named);
-    if !named.contains('/') && !is_pack_file(path) {
-        let authoring = SkillRepository::find(context, root)?;
-        let pack = authoring.pack(session, named)?;
-        return Ok((authoring, pack));
+    let path = Path::new(spec);
+    if !spec.contains('/') && !is_pack_file(path) {
+        let repository = SkillRepository::find(context, root)?;
+        let pack = repository.pack(session, spec)?;
+        return Ok((repository, pack));
     }
     let file = match root {
-        // A path may be meant from the given root as well as from here.
+        // A path may be relative to the current directory or to `--root`.
         Some(root) if !context.absolute(path).exists() => {
             context.expand(&root.to_string_lossy()).join(path)
         }
-        _ => context.expand(named),
+        _ => context.expand(spec),
     };
     if !file.is_file() {
         return Err(Error::new(
@@ -228,16 +229,16 @@ pub(crate) fn find_pack(
         )
         .hint("`sp packs` lists the packs of this repository"));
     }
-    let authoring =
+    let repository =
         match (root, file.parent().filter(|dir| dir.ends_with("packs")).and_then(Path::parent)) {
             (None, Some(root)) => SkillRepository { root: root.into() },
             _ => SkillRepository::find(context, root)?,
         };
     let pack = require_valid(read_pack_file(session, file)?)?;
-    Ok((authoring, pack))
+    Ok((repository, pack))
 }
 
-/// The name of a pack, or of its file where it cannot be read.
+/// Returns the name of a pack, or of its file if it cannot be read.
 pub(crate) fn pack_name(path: &Path, pack: Option<&Pack>) -> String {
     match pack {
         Some(pack) => pack.name.clone(),
@@ -251,22 +252,22 @@ pub(crate) fn is_pack_file(path: &Path) -> bool {
 
 fn matching_positions(
     files: &[ParsedPackFile],
-    is: impl Fn(&Path, Option<&Pack>) -> bool,
+    matches: impl Fn(&Path, Option<&Pack>) -> bool,
 ) -> Vec<usize> {
-    (0..files.len()).filter(|&at| is(&files[at].0, files[at].1.as_ref())).collect()
+    (0..files.len()).filter(|&file| matches(&files[file].0, files[file].1.as_ref())).collect()
 }
 
 fn ambiguous_pack(
     context: &Context<'_>,
-    named: &str,
+    name: &str,
     files: &[ParsedPackFile],
-    which: &[usize],
+    positions: &[usize],
 ) -> Error {
-    let paths: Vec<String> =
-        which.iter().map(|&at| format!("`{}`", context.display_path(&files[at].0))).collect();
+    let shown = |&file: &usize| format!("`{}`", context.display_path(&files[file].0));
+    let paths: Vec<String> = positions.iter().map(shown).collect();
     Error::new(
         FailureKind::Data,
-        format!("more than one pack is called `{named}`: {}", paths.join(" and ")),
+        format!("more than one pack is called `{name}`: {}", paths.join(" and ")),
     )
     .hint("give each its own `name`, or name the file: `sp show packs/<file>.yaml`")
 }
@@ -277,7 +278,7 @@ fn read_pack_file(session: &Session<'_>, path: PathBuf) -> Result<ParsedPackFile
     Ok((path, pack.filter(|_| report.is_usable()), report))
 }
 
-/// Reads as much of a pack as can be read, from what reading its file gave.
+/// Parses as much of a pack as possible. `bytes` is the result of reading its file.
 pub(crate) fn parse_pack_lenient(
     session: &Session<'_>,
     path: PathBuf,
@@ -286,7 +287,7 @@ pub(crate) fn parse_pack_lenient(
     let shown = session.context.display_relative_path(&path);
     let bytes = match bytes {
         Ok(bytes) => bytes,
-        // One file that is too large is no reason not to read the others.
+        // A file that is too large is a finding, so that the other files are still read.
         Err(error) if error.kind() == std::io::ErrorKind::FileTooLarge => {
             let mut report = Report::new(shown, "");
             let help =
@@ -299,10 +300,11 @@ pub(crate) fn parse_pack_lenient(
     let text = match String::from_utf8(bytes) {
         Ok(text) => text,
         Err(error) => {
-            let at = error.utf8_error().valid_up_to();
-            let mut report = Report::new(shown, String::from_utf8_lossy(&error.as_bytes()[..at]));
+            let valid = error.utf8_error().valid_up_to();
+            let text = String::from_utf8_lossy(&error.as_bytes()[..valid]);
+            let mut report = Report::new(shown, text);
             report
-                .error(&SP_11, at..at, "it is not UTF-8 text from here on")
+                .error(&SP_11, valid..valid, "it is not UTF-8 text from here on")
                 .help("save it as UTF-8");
             return Ok((path, None, report));
         }
@@ -322,7 +324,7 @@ fn local_skills(
     session: &Session<'_>,
     skills: &Path,
     found: &WalkReport,
-    check: StampScope,
+    stamp_scope: StampScope,
 ) -> Result<LocalSkills> {
     let context = session.context;
     if let Some(misplaced) = find_misplaced(session, skills, found).into_iter().next() {
@@ -330,11 +332,11 @@ fn local_skills(
     }
     let shown = |path: &str| context.display_path(&skills.join(path));
     let paths: Vec<&str> = found.matches.iter().map(|holder| &*holder.path).collect();
-    let (ids, hidden) = partition_skill_dirs(&paths);
-    for hidden in &hidden {
+    let (ids, shadowed) = partition_skill_dirs(&paths);
+    for shadowed in &shadowed {
         context.emit(Event::Detail(format!(
             "`{}` is no skill: another `{SKILL_FILE}` stands below it",
-            shown(hidden)
+            shown(shadowed)
         )));
     }
     for cycle in &found.cycles {
@@ -343,10 +345,10 @@ fn local_skills(
             shown(cycle)
         )));
     }
-    Ok(LocalSkills { ids, shadowed: hidden, stamp_scope: check })
+    Ok(LocalSkills { ids, shadowed, stamp_scope })
 }
 
-/// Everything that stands where no skill can.
+/// Returns everything below `skills/` that cannot be a skill where it is.
 pub(crate) fn find_misplaced(
     session: &Session<'_>,
     skills: &Path,
@@ -397,18 +399,20 @@ pub(crate) fn find_misplaced(
     unnamed.chain(deep).chain(top).chain(links).collect()
 }
 
-/// Splits the directories that hold a `SKILL.md` into skills and those that have one below them.
-pub(crate) fn partition_skill_dirs(holders: &[&str]) -> (Vec<String>, Vec<String>) {
-    let mut sorted: Vec<&str> = holders.to_vec();
+/// Splits directories with a `SKILL.md` into skills and directories with another skill below them.
+///
+/// Both lists are sorted.
+pub(crate) fn partition_skill_dirs(dirs: &[&str]) -> (Vec<String>, Vec<String>) {
+    let mut sorted: Vec<&str> = dirs.to_vec();
     sorted.sort_unstable();
-    let has_below = |path: &str| {
-        let below = format!("{path}/");
-        let at = sorted.partition_point(|other| *other < below.as_str());
-        sorted.get(at).is_some_and(|other| other.starts_with(&below))
+    let is_shadowed = |path: &str| {
+        let prefix = format!("{path}/");
+        let first_below = sorted.partition_point(|other| *other < prefix.as_str());
+        sorted.get(first_below).is_some_and(|other| other.starts_with(&prefix))
     };
-    let (hidden, ids): (Vec<&str>, Vec<&str>) = sorted.iter().partition(|path| has_below(path));
-    let own = |paths: Vec<&str>| paths.into_iter().map(Into::into).collect();
-    (own(ids), own(hidden))
+    let (shadowed, ids): (Vec<&str>, Vec<&str>) = sorted.iter().partition(|path| is_shadowed(path));
+    let to_owned = |paths: Vec<&str>| paths.into_iter().map(Into::into).collect();
+    (to_owned(ids), to_owned(shadowed))
 }
 
 #[cfg(test)]
@@ -416,9 +420,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sp_03_a_directory_above_another_skill_is_no_skill() {
-        let (ids, hidden) = partition_skill_dirs(&["a", "a-b", "a/x", "a/x/y", "b"]);
+    fn sp_03_directory_above_another_skill_is_not_a_skill() {
+        let (ids, shadowed) = partition_skill_dirs(&["a", "a-b", "a/x", "a/x/y", "b"]);
         assert_eq!(ids, ["a-b", "a/x/y", "b"]);
-        assert_eq!(hidden, ["a", "a/x"]);
+        assert_eq!(shadowed, ["a", "a/x"]);
     }
 }

@@ -1,4 +1,11 @@
-//! From what `--agent`, `--path` and `--scope` say to a directory on this machine.
+//! Sinks: the directories that agents read skills from.
+//!
+//! [`resolve_sink`] turns a [`SinkRequest`], the values of `--agent`, `--path` and `--scope`, into a
+//! [`Sink`] on this machine. A path comes from `--path`, else from `sinks` in the configuration, else
+//! from the built-in sinks of the Skillpacks format, else from the table of agents.
+//!
+//! A [`Sink`] has the real path and an open directory. Everything done in a sink is done through that
+//! directory, so replacing the path by a link later has no effect.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,15 +16,15 @@ use sp_formats::suggest::nearest;
 use sp_tree::PinnedDir;
 
 use crate::agents::{Agent, agents, find_agent};
-use crate::config::Session;
 use crate::context::{Context, Event};
 use crate::error::{Error, FailureKind, Result};
 use crate::repository::SkillRepository;
+use crate::session::Session;
 
-/// The sink that has no place of its own.
+/// The sink without a default directory: it requires `--path`.
 pub(crate) const CUSTOM_SINK: &str = "custom";
 
-/// The format's own sinks: name, default path, and the row of the table that is the same agent.
+/// The sinks of the Skillpacks format: name, default path, and the agent's ID in the table.
 pub(crate) const BUILT_IN_SINKS: [(&str, &str, &str); 5] = [
     ("codex", "~/.codex/skills", "codex"),
     ("claude", "~/.claude/skills", "claude-code"),
@@ -26,23 +33,22 @@ pub(crate) const BUILT_IN_SINKS: [(&str, &str, &str); 5] = [
     ("windsurf", "~/.windsurf/skills", "windsurf"),
 ];
 
-/// Where an agent reads: for the user, or in one project.
+/// Whether an agent reads a sink for the user or for one project.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SinkScope {
-    /// For the user, in every project.
+    /// In every project of the user.
     Global,
-    /// In the project of the current directory.
+    /// Only in the project of the current directory.
     Project,
 }
 
-/// A sink as the user names it.
+/// A sink as given on the command line.
 #[derive(Debug, Clone)]
 pub struct SinkRequest {
-    /// The name that was given to `--agent`.
+    /// The value of `--agent`.
     pub name: String,
-    /// The path that was given to `--path`.
+    /// The value of `--path`.
     pub path: Option<PathBuf>,
-    /// The scope.
     pub scope: SinkScope,
 }
 
@@ -50,42 +56,55 @@ pub struct SinkRequest {
 #[derive(Debug, Clone)]
 pub(crate) struct Sink {
     pub name: String,
-    /// The real path; what does not exist yet is appended to what does.
+    /// The real path. Components that do not exist yet are appended to the part that does.
     pub path: PathBuf,
-    /// The directory, opened once: whatever is done in the sink is done through it.
+    /// The open directory, or its nearest existing parent.
     pub pinned: Arc<PinnedDir>,
     pub agent: Option<&'static Agent>,
-    /// Where the agent really reads, where that is not the path.
+    /// The directory that the agent reads, if it is not `path`.
     pub agent_dir: Option<PathBuf>,
 }
 
 impl Sink {
-    /// The device and inode of the directory, as a record has them; none before it exists.
+    /// Returns the device and inode of the directory in the form of the state, if it exists.
     pub(crate) fn id(&self) -> Option<String> {
         let (device, inode) = self.pinned.dir()?.identity().ok()?;
         Some(format!("{device:x}:{inode:x}"))
     }
 
-    /// Whether a record is about this sink.
+    /// Whether an install record belongs to this sink.
     ///
-    /// A path on record may be a link by now. It is followed only to the directory that was on
-    /// record: people move their dotfiles and link them, and an attacker links something else.
+    /// The recorded path may have become a link, because users move their dotfiles and link to them.
+    /// The link is followed only if it leads to the recorded directory: an attacker could have put it
+    /// there to make `sp` change another one.
     pub(crate) fn matches_record(&self, install: &InstallRecord) -> bool {
         let recorded = Path::new(&install.sink_path);
-        let same = || install.sink_id.is_none() || install.sink_id == self.id();
+        let is_same_dir = || install.sink_id.is_none() || install.sink_id == self.id();
         recorded == self.path
-            || same() && recorded.canonicalize().is_ok_and(|real| real == self.path)
+            || is_same_dir() && recorded.canonicalize().is_ok_and(|real| real == self.path)
     }
 }
 
-/// The agent behind a sink's name.
+/// Returns the agent that a sink belongs to.
 pub(crate) fn agent_for_sink(name: &str) -> Option<&'static Agent> {
     let row =
         BUILT_IN_SINKS.iter().find(|(sink, ..)| *sink == name).map_or(name, |(_, _, row)| row);
     find_agent(row)
 }
 
-/// Finds the directory that a request means.
+/// Resolves requests to sinks. Two names of one directory are one sink.
+pub(crate) fn resolve_sinks(session: &Session<'_>, requests: &[SinkRequest]) -> Result<Vec<Sink>> {
+    let sinks: Result<_> = requests.iter().map(|request| resolve_sink(session, request)).collect();
+    Ok(dedup_sinks(sinks?))
+}
+
+/// Removes sinks whose directory occurs before.
+pub(crate) fn dedup_sinks(sinks: Vec<Sink>) -> Vec<Sink> {
+    let mut seen = std::collections::HashSet::new();
+    sinks.into_iter().filter(|sink| seen.insert(sink.path.clone())).collect()
+}
+
+/// Resolves a request to a directory.
 pub(crate) fn resolve_sink(session: &Session<'_>, request: &SinkRequest) -> Result<Sink> {
     let (context, config) = (session.context, &session.config);
     let name = request.name.as_str();
@@ -116,7 +135,7 @@ pub(crate) fn resolve_sink(session: &Session<'_>, request: &SinkRequest) -> Resu
     Ok(Sink { name: name.into(), path, pinned, agent, agent_dir: reads })
 }
 
-/// The path of a sink for the user, before links are resolved.
+/// Returns the path of a sink for all projects, with links unresolved.
 pub(crate) fn global_dir(
     context: &Context<'_>,
     config: &Config,
@@ -146,13 +165,15 @@ fn project_dir(context: &Context<'_>, name: &str, agent: Option<&Agent>) -> Resu
     Ok(project_root(context).join(agent.project))
 }
 
-/// The project of the current directory: the repository that it is in, else itself.
+/// Returns the root of the git repository that contains the current directory, or else the current
+/// directory.
 pub(crate) fn project_root<'c>(context: &'c Context<'_>) -> &'c Path {
     let here = &context.current_dir;
     here.ancestors().find(|dir| dir.join(".git").exists()).unwrap_or(here)
 }
 
-/// Where the agent of a built-in sink really reads, if it is on this machine and reads elsewhere.
+/// Returns the directory that the agent of a built-in sink reads, if the agent is installed and reads
+/// another directory than `path`.
 pub(crate) fn differing_agent_dir(
     context: &Context<'_>,
     name: &str,
@@ -180,7 +201,7 @@ fn unknown_sink(name: &str, config: &Config) -> Error {
     error.hint(format!("the sinks are: {}", known.join(", ")))
 }
 
-/// Resolves and opens the directory of a sink, or the nearest parent of it that exists.
+/// Opens the directory of a sink, or its nearest existing parent.
 pub(crate) fn pin_sink_dir(context: &Context<'_>, path: &Path) -> Result<Arc<PinnedDir>> {
     let pinned = PinnedDir::open(path).map_err(|e| unusable_sink(context, path, e.source))?;
     match pinned.path().to_str() {
@@ -198,35 +219,35 @@ fn unusable_sink(context: &Context<'_>, path: &Path, source: std::io::Error) -> 
     .hint("choose a directory that exists or can be made")
 }
 
-/// The path with every link in it resolved, as far as it exists.
+/// Resolves the links of a path, as far as it exists.
 pub(crate) fn real_path(context: &Context<'_>, path: &Path) -> Result<PathBuf> {
     pin_sink_dir(context, path).map(|pinned| pinned.path().to_path_buf())
 }
 
-/// Refuses a sink that overlaps the authoring tree: the next walk would find what was installed.
+/// Refuses a sink that overlaps the repository: its installed skills would become local skills.
 pub(crate) fn refuse_repository_overlap(
     context: &Context<'_>,
     sink: &Sink,
-    authoring: &SkillRepository,
+    repository: &SkillRepository,
 ) -> Result<()> {
     let dirs = [
-        (authoring.skills_dir(), "the authoring tree"),
-        (authoring.packs_dir(), "the directory of the packs"),
+        (repository.skills_dir(), "the authoring tree"),
+        (repository.packs_dir(), "the directory of the packs"),
     ];
     dirs.iter().try_for_each(|(dir, what)| match dir.canonicalize() {
         Ok(dir) => refuse_nested(context, sink, &dir, what),
-        // What is not there overlaps nothing.
+        // A missing directory overlaps nothing.
         Err(_) => Ok(()),
     })
 }
 
-/// Refuses a sink that overlaps Skillpack's own directories: installed folders would mix with its records.
+/// Refuses a sink that overlaps the home or cache directory of `sp`.
 pub(crate) fn refuse_own_dirs(context: &Context<'_>, sink: &Sink) -> Result<()> {
     refuse_nested(context, sink, &real_path(context, &context.home)?, "Skillpack's own directory")?;
     refuse_nested(context, sink, &real_path(context, &context.cache_dir())?, "Skillpack's cache")
 }
 
-/// Refuses a sink that lies in a directory, or in which the directory lies. Both paths are real.
+/// Refuses a sink that contains a directory or lies in it. Both paths must be real.
 fn refuse_nested(context: &Context<'_>, sink: &Sink, dir: &Path, what: &str) -> Result<()> {
     if !sink.path.starts_with(dir) && !dir.starts_with(&sink.path) {
         return Ok(());
@@ -239,7 +260,7 @@ fn refuse_nested(context: &Context<'_>, sink: &Sink, dir: &Path, what: &str) -> 
     Err(Error::new(FailureKind::Request, message).hint("choose another sink with `--path`"))
 }
 
-/// Says where an agent of this machine really reads, and the line of config that mends it.
+/// Emits a hint that an agent reads another directory, with the configuration that changes the sink.
 pub(crate) fn hint_agent_dir(context: &Context<'_>, name: &str, agent: &str, reads: &Path) {
     let reads = context.display_path(reads);
     let config = context.display_path(&context.home.join("config.yaml"));

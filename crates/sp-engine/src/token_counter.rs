@@ -1,5 +1,6 @@
-//! How many tokens texts have, remembered by their digests: loading the tokenizer takes longer
-//! than everything else that a small check does.
+//! Token counts, cached by the digest of the text.
+//!
+//! Loading the tokenizer takes longer than everything else that a small check does.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -8,16 +9,16 @@ use sp_analyze::tokens;
 use sp_tree::Digest;
 
 use crate::context::Context;
-use crate::home::{read_index_file, remember};
+use crate::home::{read_index_file, write_index_file};
 
 const INDEX_FILE: &str = "tokens";
-/// What is remembered starts with this, so that another tokenizer's counts are never taken for ours.
+/// The first bytes of the cache. They name the tokenizer, so counts of another one are never used.
 const HEADER: &[u8] = b"sp tokens 1 o200k_base\n";
 const RECORD_LEN: usize = 36;
-/// More counts than this are forgotten when new ones come.
+/// The maximum size of the cache. When new counts exceed it, all old ones are dropped.
 const MAX_RECORDS: usize = 200_000;
 
-/// Counts tokens.
+/// Counts tokens, using the counts of earlier runs.
 pub(crate) struct TokenCounter<'a> {
     context: &'a Context<'a>,
     stored: HashMap<Digest, u32>,
@@ -25,7 +26,7 @@ pub(crate) struct TokenCounter<'a> {
 }
 
 impl<'a> TokenCounter<'a> {
-    /// What earlier runs counted.
+    /// Reads the cache.
     pub(crate) fn open(context: &'a Context<'a>) -> Self {
         let bytes = read_index_file(context, INDEX_FILE);
         let records = verify_checksum(&bytes)
@@ -39,15 +40,15 @@ impl<'a> TokenCounter<'a> {
         }
     }
 
-    /// The number of tokens in a text.
+    /// Returns the number of tokens in a text.
     pub(crate) fn count(&self, text: &str) -> usize {
         if text.is_empty() {
             return 0;
         }
         let digest = Digest::of(text.as_bytes());
-        let fresh =
+        let added =
             |digest| self.added.lock().unwrap_or_else(PoisonError::into_inner).get(digest).copied();
-        let known = self.stored.get(&digest).copied().or_else(|| fresh(&digest));
+        let known = self.stored.get(&digest).copied().or_else(|| added(&digest));
         let count = known.unwrap_or_else(|| {
             let count = u32::try_from(tokens::count(text)).unwrap_or(u32::MAX);
             self.added.lock().unwrap_or_else(PoisonError::into_inner).insert(digest, count);
@@ -56,7 +57,7 @@ impl<'a> TokenCounter<'a> {
         count as usize
     }
 
-    /// Keeps what was counted for the next run.
+    /// Writes the new counts to the cache.
     pub(crate) fn store(self) {
         let fresh = self.added.into_inner().unwrap_or_else(PoisonError::into_inner);
         if fresh.is_empty() {
@@ -75,11 +76,11 @@ impl<'a> TokenCounter<'a> {
             bytes.extend_from_slice(&count.to_le_bytes());
         }
         bytes.extend_from_slice(Digest::of(&bytes).as_bytes());
-        remember(self.context, INDEX_FILE, &bytes);
+        write_index_file(self.context, INDEX_FILE, &bytes);
     }
 }
 
-/// What is stored, without the digest behind it, if the two fit.
+/// Returns the bytes without the digest at their end, if it matches.
 fn verify_checksum(bytes: &[u8]) -> Option<&[u8]> {
     let (stored, digest) = bytes.split_last_chunk::<32>()?;
     (Digest::of(stored).as_bytes() == digest).then_some(stored)

@@ -1,67 +1,72 @@
-//! `sp uninstall`: deletes exactly what is recorded.
+//! `sp uninstall`: removes the folders that the state records for a pack, and no others.
 
 use sp_formats::output::PackChangeReport;
+use sp_formats::state::InstallState;
 
-use crate::config::Session;
+use crate::apply_mode::ApplyMode;
 use crate::context::Context;
 use crate::error::{Error, FailureKind, Result};
 use crate::home::{DigestIndexes, read_state};
-use crate::install::{ApplyMode, ApplyOptions, change_sinks, dedup_sinks};
-use crate::plan::{OtherPacks, PackTargets, PlanRequest, ReplacePolicy};
-use crate::plan_id::PlanId;
-use crate::sinks::{Sink, SinkRequest, resolve_sink};
+use crate::install::change::{ApplyOptions, change_sinks};
+use crate::install::plan::{OtherPacks, PackTargets, PlanRequest, ReplacePolicy};
+use crate::install::plan_id::PlanId;
+use crate::session::Session;
+use crate::sinks::{Sink, SinkRequest, resolve_sinks};
 
-/// What is to be uninstalled from where.
+/// Which packs to uninstall, and from where.
 #[derive(Debug, Clone)]
 pub struct UninstallRequest {
-    /// The packs, by name.
+    /// Pack names.
     pub packs: Vec<String>,
-    /// The sinks.
     pub sinks: Vec<SinkRequest>,
-    /// Whether it is done.
     pub mode: ApplyMode,
-    /// The plan that was shown: another is refused.
+    /// The plan ID of an earlier dry run. If set, any other plan is refused.
     pub expected_plan: Option<PlanId>,
 }
 
-/// Uninstalls packs from sinks. Neither the repository nor the pack file need exist any more.
+/// Uninstalls packs from sinks. The repository and the pack file need not exist anymore.
 pub fn uninstall(context: &Context<'_>, request: &UninstallRequest) -> Result<PackChangeReport> {
     let session = Session::begin(context)?;
-    let sinks = dedup_sinks(
-        request.sinks.iter().map(|sink| resolve_sink(&session, sink)).collect::<Result<_>>()?,
-    );
+    let sinks = resolve_sinks(&session, &request.sinks)?;
     let state = read_state(context)?;
-    for (sink, pack) in
-        sinks.iter().flat_map(|sink| request.packs.iter().map(move |pack| (sink, pack)))
-    {
-        let here: Vec<&str> = state
-            .installs
-            .iter()
-            .filter(|install| sink.matches_record(install))
-            .map(|install| install.pack.as_str())
-            .collect();
-        if !here.contains(&pack.as_str()) {
-            return Err(not_installed(context, sink, pack, &here));
+    for sink in &sinks {
+        for pack in &request.packs {
+            require_installed(context, &state, sink, pack)?;
         }
     }
-    let wanted = PlanRequest {
+    let plan_request = PlanRequest {
         packs: &[],
         removed_packs: request.packs.clone(),
         other_packs: OtherPacks::Keep,
         replace: ReplacePolicy::Refuse,
         targets: PackTargets::AllSinks,
     };
-    let terms = ApplyOptions { mode: request.mode, expected_plan: request.expected_plan };
-    change_sinks(&session, &sinks, &wanted, terms, &mut DigestIndexes::new(context))
+    let options = ApplyOptions { mode: request.mode, expected_plan: request.expected_plan };
+    change_sinks(&session, &sinks, &plan_request, options, &mut DigestIndexes::new(context))
 }
 
-fn not_installed(context: &Context<'_>, sink: &Sink, pack: &str, here: &[&str]) -> Error {
+fn require_installed(
+    context: &Context<'_>,
+    state: &InstallState,
+    sink: &Sink,
+    pack: &str,
+) -> Result<()> {
+    let installed: Vec<&str> = state
+        .installs
+        .iter()
+        .filter(|install| sink.matches_record(install))
+        .map(|install| install.pack.as_str())
+        .collect();
+    if installed.contains(&pack) {
+        return Ok(());
+    }
     let error = Error::new(
         FailureKind::Request,
         format!("`{pack}` is not installed in `{}`", context.display_path(&sink.path)),
     );
-    match here {
-        [] => error.hint("nothing is installed there; `sp installed` lists all sinks"),
-        here => error.hint(format!("installed there: {}", here.join(", "))),
-    }
+    Err(if installed.is_empty() {
+        error.hint("nothing is installed there; `sp installed` lists all sinks")
+    } else {
+        error.hint(format!("installed there: {}", installed.join(", ")))
+    })
 }

@@ -1,4 +1,4 @@
-//! Context packs: a folder with `pack.json`, a zip with such a folder, or an address of either.
+//! The format of context packs: a directory with `pack.json`, a zip archive of one, or a URL.
 
 use std::path::Path;
 
@@ -9,24 +9,24 @@ use super::{CheckableFormat, Checker, hidden};
 use crate::context_pack::{ContextPackLocation, RemoteContextPack, is_context_pack, read_entries};
 use crate::error::Result;
 
-/// A context pack.
 pub(super) struct ContextPackFormat;
 
 impl CheckableFormat for ContextPackFormat {
-    fn matches(&self, place: &CheckTarget) -> bool {
-        is_context_pack(&place.path)
+    fn matches(&self, target: &CheckTarget) -> bool {
+        is_context_pack(&target.path)
     }
 
-    fn check(&self, checker: &Checker<'_>, place: &CheckTarget) -> Result<()> {
-        let folder = match place.is_file_named(MANIFEST_FILE) {
-            true => place.path.parent().unwrap_or(&place.path),
-            false => &place.path,
+    fn check(&self, checker: &Checker<'_>, target: &CheckTarget) -> Result<()> {
+        let folder = if target.is_file_named(MANIFEST_FILE) {
+            target.path.parent().unwrap_or(&target.path)
+        } else {
+            &target.path
         };
-        check_pack(checker, &ContextPackLocation::Local(place.path.clone()), folder)
+        check_pack(checker, &ContextPackLocation::Local(target.path.clone()), folder)
     }
 }
 
-/// Reports everything about a pack on the web.
+/// Checks a context pack at a URL.
 pub(super) fn check_address(checker: &Checker<'_>, address: &RemoteContextPack) -> Result<()> {
     let folder = address.to_string();
     check_pack(checker, &ContextPackLocation::Remote(address.clone()), Path::new(&folder))
@@ -38,8 +38,9 @@ fn check_pack(checker: &Checker<'_>, pack: &ContextPackLocation, folder: &Path) 
         checker.collector.add_report(&folder.join(&report.file), report);
     }
     for (path, entry) in &entries {
-        let (file, leaf) = (folder.join(path), path.rsplit('/').next().unwrap_or(path));
-        hidden::check_file_name(checker, &file, leaf);
+        let file = folder.join(path);
+        let name = path.rsplit('/').next().unwrap_or(path);
+        hidden::check_file_name(checker, &file, name);
         if let ContextPackEntry::File(bytes) = entry {
             hidden::check_file_bytes(checker, &file, bytes);
             if path == MANIFEST_FILE {

@@ -1,8 +1,8 @@
-//! `sp check --fix`: what is mechanical and safe, first on a draft, then on disk.
+//! `sp check --fix`: applies the edits of findings, first to drafts and then to the files.
 //!
-//! Fixing one thing may bring another to light, so drafts are checked again until nothing is
-//! left to fix. A second run therefore finds nothing to do, and a dry run shows it all. All files
-//! are written in one transaction.
+//! A fix may reveal another problem, so drafts are checked again until there is nothing left to fix.
+//! A second run therefore changes nothing, and a dry run shows all changes. All files are written in
+//! one transaction.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,44 +14,44 @@ use sp_tree::transaction::PriorState;
 use sp_tree::{Digest, Dir, FileError, FileStamp, Follow, Name, read_limited};
 
 use super::{CheckRequest, CheckResults, check_with};
-use crate::config::Session;
+use crate::apply_mode::ApplyMode;
 use crate::context::{Context, Event};
 use crate::error::{Error, FailureKind, Result};
 use crate::home::LockedHome;
-use crate::install::{ApplyMode, ChangeExecutor};
-use crate::plan::FilePlan;
+use crate::install::change::ChangeExecutor;
+use crate::install::plan::FilePlan;
+use crate::session::Session;
 use crate::token_counter::TokenCounter;
 
-/// Fixes that bring others to light, and those again, end here.
+/// The maximum number of times that drafts are checked again.
 const MAX_ROUNDS: usize = 8;
 
-/// What was mended, and what is left.
+/// What was fixed, and what remains.
 #[derive(Debug)]
 pub struct FixResults {
-    /// The files that were changed, or would be.
+    /// The files that were changed, or would be in a dry run.
     pub files: Vec<FixedFile>,
-    /// How many problems were mended, or would be.
+    /// The number of fixed problems.
     pub problems: usize,
-    /// Whether it was done, or only shown.
+    /// Whether the files were written.
     pub applied: bool,
-    /// What is found when it is done.
+    /// The results of a check after the fixes.
     pub remaining: CheckResults,
 }
 
-/// A file that was mended.
+/// A fixed file.
 #[derive(Debug)]
 pub struct FixedFile {
-    /// The file, as the user would name it.
+    /// The path for display.
     pub file: String,
-    /// Where it is.
     pub path: PathBuf,
-    /// Its text before.
+    /// The text before the fix.
     pub before: String,
-    /// Its text now.
+    /// The text after the fix.
     pub after: String,
 }
 
-/// Texts that are to be written, and count as if they were.
+/// Fixed texts that are not written yet, by real path.
 #[derive(Debug, Default)]
 pub(super) struct FileDrafts {
     drafts: BTreeMap<PathBuf, FileDraft>,
@@ -59,14 +59,14 @@ pub(super) struct FileDrafts {
 
 #[derive(Debug)]
 struct FileDraft {
-    /// What the file looked like before it was read.
+    /// The stamp of the file before it was read.
     stamp: FileStamp,
     before: String,
     after: String,
 }
 
 impl FileDrafts {
-    /// The bytes of a file, as they are to be.
+    /// Reads the draft of a file or, if there is none, the file.
     pub(super) fn read(&self, path: &Path, limit: u64) -> std::result::Result<Vec<u8>, FileError> {
         if self.drafts.is_empty() {
             return read_limited(path, limit);
@@ -77,15 +77,15 @@ impl FileDrafts {
         }
     }
 
-    /// Does what the findings of files say, and tells whether anything was to be done. What was
-    /// mended goes to `mended`.
+    /// Applies the fixes of findings to drafts, and adds the problems to `fixed`. Returns whether there
+    /// were any.
     fn apply_fixes(
         &mut self,
         session: &Session<'_>,
         files: &[FileFindings],
-        mended: &mut FixedProblems,
+        fixed: &mut FixedProblems,
     ) -> Result<bool> {
-        // A file that two paths lead to has its findings twice, and is mended once.
+        // Two paths may lead to one file, which is fixed once.
         let mut done = BTreeSet::new();
         for file in files {
             let fixable = || file.findings.iter().filter(|placed| !placed.finding.fix.is_empty());
@@ -95,7 +95,7 @@ impl FileDrafts {
             }
             let draft = match self.drafts.entry(path) {
                 Entry::Occupied(draft) => draft.into_mut(),
-                Entry::Vacant(place) => place.insert(open_draft(session, &file.path)?),
+                Entry::Vacant(entry) => entry.insert(open_draft(session, &file.path)?),
             };
             if file.digest != Some(text_digest(&draft.after)) {
                 return Err(changed_error(session.context, &file.path));
@@ -104,35 +104,34 @@ impl FileDrafts {
                 &draft.after,
                 fixable().flat_map(|placed| placed.finding.fix.clone()).collect(),
             );
-            let told = fixable().map(|placed| {
+            fixed.extend(fixable().map(|placed| {
                 (file.path.clone(), placed.finding.check.id, placed.finding.message.clone())
-            });
-            mended.extend(told);
+            }));
         }
         Ok(!done.is_empty())
     }
 }
 
-/// Problems that were mended: in which file, against which rule, in which words.
+/// Fixed problems: file, rule ID and message.
 type FixedProblems = BTreeSet<(PathBuf, &'static str, String)>;
 
-/// The path behind all links, by which a file is known.
+/// Resolves the links of a path, so that a file has one draft.
 fn real_path(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| path.into())
 }
 
-/// Mends what the request names.
+/// Fixes the targets of the request.
 pub fn fix(context: &Context<'_>, request: &CheckRequest, mode: ApplyMode) -> Result<FixResults> {
     let session = Session::begin(context)?;
     let tokens = TokenCounter::open(context);
     let mut drafts = FileDrafts::default();
-    let mut left = check_with(&session, request, &tokens, &drafts)?;
-    let mut mended = FixedProblems::new();
+    let mut results = check_with(&session, request, &tokens, &drafts)?;
+    let mut fixed = FixedProblems::new();
     for _ in 0..MAX_ROUNDS {
-        if !drafts.apply_fixes(&session, &left.files, &mut mended)? {
+        if !drafts.apply_fixes(&session, &results.files, &mut fixed)? {
             break;
         }
-        left = check_with(&session, request, &tokens, &drafts)?;
+        results = check_with(&session, request, &tokens, &drafts)?;
     }
     tokens.store();
     drafts.drafts.retain(|_, draft| draft.before != draft.after);
@@ -159,9 +158,9 @@ pub fn fix(context: &Context<'_>, request: &CheckRequest, mode: ApplyMode) -> Re
     }
     Ok(FixResults {
         files,
-        problems: mended.len(),
+        problems: fixed.len(),
         applied: mode == ApplyMode::Apply,
-        remaining: left,
+        remaining: results,
     })
 }
 
@@ -176,14 +175,14 @@ fn open_draft(session: &Session<'_>, path: &Path) -> Result<FileDraft> {
     }
 }
 
-/// The change that writes a draft to its file, whose path has no links in it.
+/// Returns the plan that writes a draft. The path must have no links.
 fn draft_file_plan(path: &Path, draft: &FileDraft) -> Result<FilePlan> {
     let (dir, name) = open_parent(path)?;
     let before = PriorState::UserFile(draft.stamp, Digest::of(draft.before.as_bytes()));
     Ok(FilePlan::new(dir.path().to_owned(), name, before, Some(draft.after.as_bytes().into())))
 }
 
-/// The directory and name of the file itself, behind all links.
+/// Opens the directory of a file, with links resolved, and returns the name of the file.
 fn open_parent(path: &Path) -> Result<(Dir, Name)> {
     let real = path.canonicalize().map_err(|e| FileError::new("find", path, e))?;
     let parent = real.parent().unwrap_or(Path::new("/"));

@@ -1,4 +1,4 @@
-//! SE-09 in whatever is checked: what nobody sees, in the bytes that the formats have read already.
+//! SE-09 for all formats: invisible characters in text, names and JSON escapes.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use sp_formats::skill::SkillMetadata;
 
 use super::Checker;
 
-/// Reports what is hidden in the text of a file.
+/// Reports hidden characters in the text of a file.
 pub(super) fn check_file_text(checker: &Checker<'_>, path: &Path, text: &str) {
     let mut report = Report::deferred("");
     check_text(text, &mut report);
@@ -18,7 +18,7 @@ pub(super) fn check_file_text(checker: &Checker<'_>, path: &Path, text: &str) {
     }
 }
 
-/// Reports what is hidden in the bytes of a file, if they are text.
+/// Reports hidden characters in a file, if it is text.
 pub(super) fn check_file_bytes(checker: &Checker<'_>, path: &Path, bytes: &[u8]) {
     if bytes.len() as u64 <= checker.session.limits.markdown_bytes
         && let Ok(text) = std::str::from_utf8(bytes)
@@ -28,13 +28,13 @@ pub(super) fn check_file_bytes(checker: &Checker<'_>, path: &Path, bytes: &[u8])
     }
 }
 
-/// Reports what some JSON hides by escapes. It is parsed for that only if it has escapes at all.
+/// Reports characters that a JSON file hides in escapes.
 pub(super) fn check_file_json_escapes(checker: &Checker<'_>, path: &Path, bytes: &[u8]) {
     let text = std::str::from_utf8(bytes).unwrap_or_default();
     if !text.contains("\\u") {
         return;
     }
-    // What is no JSON was told.
+    // Invalid JSON is reported by the format.
     if let Ok(json) = JsonDocument::parse(text, &checker.session.limits) {
         let mut report = Report::deferred("");
         check_json(json.root(), &mut report);
@@ -42,14 +42,15 @@ pub(super) fn check_file_json_escapes(checker: &Checker<'_>, path: &Path, bytes:
     }
 }
 
-/// Reports what is hidden in a name.
+/// Reports hidden characters in a file name.
 pub(super) fn check_file_name(checker: &Checker<'_>, path: &Path, name: &str) {
     let mut report = Report::deferred("");
     check_name(name, &mut report);
     checker.collector.add_report(path, &report);
 }
 
-/// Reports what a description hides by escapes: the text of the file shows it, and an agent reads it.
+/// Reports characters that a description hides in YAML escapes: a reader of the file sees the escape,
+/// an agent reads the character.
 pub(super) fn check_description_escapes(skill: &SkillMetadata, text: &str, report: &mut Report) {
     let span = &skill.description_span;
     let written = text.get(span.clone()).unwrap_or_default();

@@ -1,11 +1,16 @@
-//! `sp check`: recognises what it is given by its files, and reports every problem in it.
+//! `sp check`: detects the format of its targets, and reports every problem in them.
 //!
-//! A format that `sp` knows is one module here and one line in [`FORMATS`]. It reads with the
-//! same functions that installing uses; what is checked besides stands beside them.
+//! Each format is one module that implements [`CheckableFormat`] and one line in [`FORMATS`]. It reads
+//! with the same functions as an install; checks that an install does not need are in the module.
+//!
+//! A check never fails because of findings. Files that cannot be read at all are collected in
+//! [`CheckResults::unreadable`], so that everything else is still checked. [`fix`] applies the edits
+//! that findings suggest.
 
 mod collector;
 mod config;
 mod context_pack;
+mod discover;
 mod fix;
 mod hidden;
 mod pack;
@@ -13,6 +18,8 @@ mod package;
 mod report;
 mod repository;
 mod skill;
+mod skill_checks;
+mod skills_below;
 mod target;
 mod watch;
 mod workspace;
@@ -27,78 +34,74 @@ use sp_formats::report::Severity;
 pub use fix::{FixResults, FixedFile, fix};
 pub use watch::{CheckWatcher, watch};
 
-use crate::config::Session;
 use crate::context::{Context, Event};
 use crate::error::{Error, FailureKind, Result};
+use crate::session::Session;
 use crate::token_counter::TokenCounter;
 use collector::FindingCollector;
 use fix::FileDrafts;
 use target::CheckTarget;
 
-/// What is asked of a check.
+/// What to check, and how.
 #[derive(Debug, Clone)]
 pub struct CheckRequest {
-    /// What to check; nothing means what the current directory is in.
+    /// The targets. If empty, the skill, repository or workspace that contains the current directory.
     pub paths: Vec<PathBuf>,
-    /// The repository, where it is not the nearest upward.
+    /// The repository given with `--root`. By default, the nearest one upward.
     pub root: Option<PathBuf>,
-    /// Whether warnings count as errors.
     pub strictness: CheckStrictness,
-    /// Whether what packs import is looked at too.
     pub imports: ImportPolicy,
 }
 
 /// Whether warnings count as errors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CheckStrictness {
-    /// They are warnings.
     Lenient,
-    /// They are errors.
     Strict,
 }
 
-/// Whether what packs import is looked at too.
+/// Whether the imports of packs are checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ImportPolicy {
-    /// It is left alone: nothing is fetched.
+    /// Fetch nothing, and skip the patterns of imports.
     Skip,
-    /// It is fetched, and patterns are held against it.
+    /// Fetch imports, and match their patterns.
     Fetch,
 }
 
-/// What a check found.
+/// The results of a check.
 #[derive(Debug, Default)]
 pub struct CheckResults {
-    /// The files in which something was found, sorted by name.
+    /// The files with findings, sorted by path.
     pub files: Vec<FileFindings>,
-    /// How many skills were checked.
+    /// The number of checked skills.
     pub skills: usize,
-    /// How many packs were checked.
+    /// The number of checked packs.
     pub packs: usize,
-    /// How many packages were checked.
+    /// The number of checked packages.
     pub packages: usize,
-    /// How many context packs were checked.
+    /// The number of checked context packs.
     pub context_packs: usize,
-    /// How many imports were not looked at.
+    /// The number of skipped imports.
     pub imports_left: usize,
-    /// What each skill costs, in the order of their paths.
+    /// The token cost of each skill, sorted by path.
     pub costs: Vec<SkillCost>,
-    /// What should be known before it is trusted, if that was asked for.
+    /// The facts for an audit. Empty for a check.
     pub facts: AuditFacts,
-    /// What could not be read at all.
+    /// Why files or targets could not be read.
     pub unreadable: Vec<Error>,
 }
 
-/// What should be known before skills and packages are trusted.
+/// Facts about skills and packages that an audit reports.
 #[derive(Debug, Default)]
 pub struct AuditFacts {
-    /// What each skill brings, asks for and names, in the order of their paths.
+    /// The content and permissions of each skill, sorted by path.
     pub skills: Vec<AuditedSkill>,
-    /// Who signed each package, in the order of their paths.
+    /// The signer of each package, sorted by path.
     pub packages: Vec<AuditedPackage>,
 }
 
-/// Whether facts are gathered besides the findings.
+/// Whether facts are collected in addition to findings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum CheckMode {
     FindingsOnly,
@@ -106,33 +109,31 @@ enum CheckMode {
 }
 
 impl CheckResults {
-    /// How many findings there are of a severity.
+    /// Returns the number of findings of a severity.
     pub fn count(&self, severity: Severity) -> usize {
         let findings = self.files.iter().flat_map(|file| &file.findings);
         findings.filter(|placed| placed.finding.severity == severity).count()
     }
 
-    /// How many findings there are.
     pub fn finding_count(&self) -> usize {
         self.files.iter().map(|file| file.findings.len()).sum()
     }
 
-    /// How many findings can be mended without a thought.
+    /// Returns the number of findings that [`fix`] can fix.
     pub fn fixable_count(&self) -> usize {
         let findings = self.files.iter().flat_map(|file| &file.findings);
         findings.filter(|placed| !placed.finding.fix.is_empty()).count()
     }
 }
 
-/// Something that `sp check` can recognise.
+/// A format that `sp check` can detect and check.
 trait CheckableFormat: Sync {
-    /// Whether it is at this place.
-    fn matches(&self, place: &CheckTarget) -> bool;
-    /// Reports everything about it.
-    fn check(&self, checker: &Checker<'_>, place: &CheckTarget) -> Result<()>;
+    fn matches(&self, target: &CheckTarget) -> bool;
+    /// Adds all findings in the target to the collector of the checker.
+    fn check(&self, checker: &Checker<'_>, target: &CheckTarget) -> Result<()>;
 }
 
-/// Everything that can be recognised, the most particular first.
+/// All formats, the most specific first. The first that matches a target checks it.
 const FORMATS: &[&dyn CheckableFormat] = &[
     &package::PackageFormat,
     &config::ConfigFormat,
@@ -144,18 +145,18 @@ const FORMATS: &[&dyn CheckableFormat] = &[
     &repository::SkillFolderFormat,
 ];
 
-/// What the formats share while they check.
+/// The state that all formats share during a check.
 struct Checker<'a> {
     session: &'a Session<'a>,
     request: &'a CheckRequest,
     tokens: &'a TokenCounter<'a>,
-    /// Texts that are to be written, and count as if they were.
+    /// Fixed texts that are not written yet, and are checked in place of the files.
     drafts: &'a FileDrafts,
     collector: FindingCollector<'a>,
     mode: CheckMode,
 }
 
-/// Checks what the request names.
+/// Checks the targets of the request.
 pub fn check(context: &Context<'_>, request: &CheckRequest) -> Result<CheckResults> {
     let session = Session::begin(context)?;
     let tokens = TokenCounter::open(context);
@@ -164,7 +165,7 @@ pub fn check(context: &Context<'_>, request: &CheckRequest) -> Result<CheckResul
     checked
 }
 
-/// Checks what the request names, and gathers the facts on the way.
+/// Checks the targets of the request, and collects facts for an audit.
 pub(crate) fn check_with_facts(
     session: &Session<'_>,
     request: &CheckRequest,
@@ -185,15 +186,17 @@ pub(crate) fn check_with_facts(
     checked
 }
 
-/// What the skills at each place cost. What cannot be read is told; it is an error if it is all there is.
+/// Returns the token cost of the skills at each target.
+///
+/// Unreadable files are emitted as warnings. It is an error if a target has nothing else.
 pub(crate) fn skill_costs(
     session: &Session<'_>,
     request: &CheckRequest,
     tokens: &TokenCounter<'_>,
 ) -> Result<Vec<(PathBuf, Vec<SkillCost>)>> {
-    let cost_of = |place: CheckTarget| {
-        place.require_local("`sp context show <address>` counts the tokens of a context pack")?;
-        let request = CheckRequest { paths: vec![place.path.clone()], ..request.clone() };
+    let cost_of = |target: CheckTarget| {
+        target.require_local("`sp context show <address>` counts the tokens of a context pack")?;
+        let request = CheckRequest { paths: vec![target.path.clone()], ..request.clone() };
         let checked = check_with(session, &request, tokens, &FileDrafts::default())?;
         let mut unreadable = checked.unreadable.into_iter();
         if checked.costs.is_empty()
@@ -202,7 +205,7 @@ pub(crate) fn skill_costs(
             return Err(error);
         }
         unreadable.for_each(|error| session.context.emit(Event::Warning(error.to_string())));
-        Ok((place.path, checked.costs))
+        Ok((target.path, checked.costs))
     };
     target::resolve_targets(session.context, request)?.into_iter().map(cost_of).collect()
 }
@@ -225,29 +228,29 @@ fn check_with(
 }
 
 fn check_targets(checker: Checker<'_>) -> Result<CheckResults> {
-    let places = target::resolve_targets(checker.session.context, checker.request)?;
-    places.par_iter().for_each(|place| match (check_target(&checker, place), &place.address) {
+    let targets = target::resolve_targets(checker.session.context, checker.request)?;
+    targets.par_iter().for_each(|target| match (check_target(&checker, target), &target.address) {
         (Ok(()), _) => {}
         (Err(error), Some(_)) => checker.collector.add_unreachable(error),
         (Err(error), None) => checker.collector.add_unreadable(error),
     });
-    // What was not looked at any more must not pass for what cannot be read.
+    // After cancellation, targets fail and look unreadable.
     checker.session.context.check_cancelled()?;
     Ok(checker.collector.finish(checker.request.strictness))
 }
 
-fn check_target(checker: &Checker<'_>, place: &CheckTarget) -> Result<()> {
+fn check_target(checker: &Checker<'_>, target: &CheckTarget) -> Result<()> {
     let context = checker.session.context;
-    if let Some(address) = &place.address {
+    if let Some(address) = &target.address {
         return context_pack::check_address(checker, address);
     }
-    place.require_exists(context)?;
-    package::check_packages_in(checker, place)?;
-    match FORMATS.iter().find(|format| format.matches(place)) {
-        Some(format) => format.check(checker, place),
+    target.require_exists(context)?;
+    package::check_packages_in(checker, target)?;
+    match FORMATS.iter().find(|format| format.matches(target)) {
+        Some(format) => format.check(checker, target),
         None => Err(Error::new(
             FailureKind::Data,
-            format!("there is nothing to check in `{}`", context.display_relative_path(&place.path)),
+            format!("there is nothing to check in `{}`", context.display_relative_path(&target.path)),
         )
         .hint(
             "name a skill's folder, a pack file, a package, a context pack, or a directory with `skills/` or `packs/`",

@@ -1,4 +1,4 @@
-//! Pack files, alone and among others.
+//! The format of pack files, and the checks of all packs of a repository.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -7,29 +7,29 @@ use sp_formats::checks::{SP_11, SP_12, SP_17};
 use sp_formats::pack::{self, Pack};
 use sp_formats::report::{Report, Severity};
 
-use super::target::{CheckTarget, is_repository};
-use super::{CheckableFormat, Checker, ImportPolicy, hidden, repository};
+use super::discover::{is_repository, local_skill_ids};
+use super::target::CheckTarget;
+use super::{CheckableFormat, Checker, ImportPolicy, hidden};
 use crate::error::Result;
+use crate::install::selection::importable_skills;
 use crate::repository::{ParsedPackFile, SkillRepository, is_pack_file, parse_pack_lenient};
-use crate::resolve::{ImportableSkills, select_skills};
-use crate::show::importable_skills;
+use crate::select::{ImportableSkills, select_skills};
 use crate::source::git::CheckoutOpener;
 
-/// A pack file.
 pub(super) struct PackFormat;
 
 impl CheckableFormat for PackFormat {
-    fn matches(&self, place: &CheckTarget) -> bool {
-        is_pack_file(&place.path)
-            && place.path.is_file()
-            && (place.is_in_dir_named("packs") || !place.is_inside_skill())
+    fn matches(&self, target: &CheckTarget) -> bool {
+        is_pack_file(&target.path)
+            && target.path.is_file()
+            && (target.is_in_dir_named("packs") || !target.is_inside_skill())
     }
 
-    fn check(&self, checker: &Checker<'_>, place: &CheckTarget) -> Result<()> {
-        let read = read_pack_file(checker, place.path.clone())?;
-        match repository_root(checker, &place.path) {
+    fn check(&self, checker: &Checker<'_>, target: &CheckTarget) -> Result<()> {
+        let read = read_pack_file(checker, target.path.clone())?;
+        match repository_root(checker, &target.path) {
             Some(root) => {
-                let local = repository::local_skill_ids(checker, &root)?;
+                let local = local_skill_ids(checker.session, &root)?;
                 check_pack(checker, &root, &local, read)
             }
             None => {
@@ -40,7 +40,7 @@ impl CheckableFormat for PackFormat {
     }
 }
 
-/// The repository that a pack file belongs to, if it is in one.
+/// Returns the root of the repository that a pack file belongs to.
 fn repository_root(checker: &Checker<'_>, file: &Path) -> Option<PathBuf> {
     let given = checker.request.root.as_deref();
     let given = given.map(|root| checker.session.context.expand(&root.to_string_lossy()));
@@ -58,12 +58,12 @@ fn read_pack_file(checker: &Checker<'_>, path: PathBuf) -> Result<ParsedPackFile
 /// Checks every pack of a repository.
 pub(super) fn check_packs(
     checker: &Checker<'_>,
-    authoring: &SkillRepository,
+    repository: &SkillRepository,
     local: &[String],
 ) -> Result<()> {
-    let (paths, odd): (Vec<PathBuf>, Vec<PathBuf>) =
-        authoring.pack_paths()?.into_iter().partition(|path| path.is_file());
-    for path in odd {
+    let (paths, not_files): (Vec<PathBuf>, Vec<PathBuf>) =
+        repository.pack_paths()?.into_iter().partition(|path| path.is_file());
+    for path in not_files {
         let mut report = Report::new("", "");
         report
             .whole_file(Severity::Error, &SP_11, "it is called as a pack, and is no file")
@@ -73,7 +73,7 @@ pub(super) fn check_packs(
     let mut packs: Vec<ParsedPackFile> =
         paths.into_iter().map(|path| read_pack_file(checker, path)).collect::<Result<_>>()?;
     report_duplicate_names(checker, &mut packs);
-    packs.into_iter().try_for_each(|pack| check_pack(checker, &authoring.root, local, pack))
+    packs.into_iter().try_for_each(|pack| check_pack(checker, &repository.root, local, pack))
 }
 
 fn report_duplicate_names(checker: &Checker<'_>, packs: &mut [ParsedPackFile]) {
@@ -126,7 +126,7 @@ fn check_pack(
             select_skills(&pack, local, &offers, &mut report);
             record_pack(checker, &path, &report, 0);
         }
-        // What is wrong with the rest of it is told all the same.
+        // Check everything that does not need the imports.
         Err(error) => {
             checker.collector.add_unreadable(error);
             check_local(checker, &path, pack, local, report);
@@ -135,7 +135,7 @@ fn check_pack(
     Ok(())
 }
 
-/// Checks the half of a pack that needs no import.
+/// Checks a pack without its imports.
 fn check_local(
     checker: &Checker<'_>,
     path: &Path,
@@ -146,7 +146,7 @@ fn check_local(
     let imports = pack.imports.len();
     let excludes: Vec<_> = pack.exclude.iter().map(|exclude| Some(exclude.span.clone())).collect();
     select_skills(&Pack { imports: Vec::new(), ..pack }, local, &[], &mut report);
-    // An exclude may be meant for what is missing here.
+    // An exclude that matches no local skill may be for the imports.
     report.findings.retain(|finding| {
         finding.severity == Severity::Error
             || finding.check.id != SP_17.id

@@ -1,6 +1,6 @@
-//! Packages: `.ctxpkg` files.
+//! The format of packages: `.ctxpkg` files.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use sp_analyze::audit::SkillFacts;
 use sp_analyze::hidden::{check_json, check_part, check_text};
@@ -9,45 +9,45 @@ use sp_formats::output::AuditedPackage;
 use sp_formats::package::{Package, VerificationOutcome, check_level, read};
 use sp_formats::report::{Report, Severity};
 use sp_formats::skill::{self, SKILL_FILE, SkillMetadata};
-use sp_tree::{Dir, EntryKind, LoadedTree, RelPath};
+use sp_tree::{LoadedTree, RelPath};
 
+use super::discover::find_packages;
 use super::target::CheckTarget;
 use super::{CheckMode, CheckableFormat, Checker, hidden};
 use crate::error::Result;
-use crate::pkg::{installed_packages_dir, is_package_file, verify_signer};
+use crate::pkg::{is_package_file, verify_signer};
 
-/// A package.
 pub(super) struct PackageFormat;
 
 impl CheckableFormat for PackageFormat {
-    fn matches(&self, place: &CheckTarget) -> bool {
-        is_package_file(&place.path) && place.path.is_file()
+    fn matches(&self, target: &CheckTarget) -> bool {
+        is_package_file(&target.path) && target.path.is_file()
     }
 
-    fn check(&self, checker: &Checker<'_>, place: &CheckTarget) -> Result<()> {
+    fn check(&self, checker: &Checker<'_>, target: &CheckTarget) -> Result<()> {
         let limits = &checker.session.limits;
-        let bytes = checker.drafts.read(&place.path, limits.package_bytes)?;
+        let bytes = checker.drafts.read(&target.path, limits.package_bytes)?;
         let mut read = read("", bytes, limits);
         if let Some(package) = &read.package {
             let mut report = Report::deferred("");
             check_level(package.raw_manifest(), package.content(), &mut report);
             check_hidden(package, &mut report);
-            checker.collector.add_report(&place.path, &report.with_text(package.text()));
+            checker.collector.add_report(&target.path, &report.with_text(package.text()));
         }
         read.report.sort();
-        checker.collector.add_report(&place.path, &read.report);
-        checker.collector.add_package(&place.path);
+        checker.collector.add_report(&target.path, &read.report);
+        checker.collector.add_package(&target.path);
         if let Some(package) = &read.package {
-            check_documents(checker, &place.path, package);
+            check_documents(checker, &target.path, package);
             if checker.mode == CheckMode::WithFacts {
-                audit_signer(checker, &place.path, package)?;
+                audit_signer(checker, &target.path, package)?;
             }
         }
         Ok(())
     }
 }
 
-/// Checks the files that a package of skills carries.
+/// Checks the files in a package of skills.
 fn check_documents(checker: &Checker<'_>, file: &Path, package: &Package) {
     for (path, _, bytes) in package.documents.iter().flat_map(LoadedTree::files) {
         let shown = file.join(path.as_str());
@@ -57,24 +57,25 @@ fn check_documents(checker: &Checker<'_>, file: &Path, package: &Package) {
             let folder =
                 path.parent().and_then(|parent| parent.rsplit('/').next()).unwrap_or_default();
             let (skill, mut report) = skill::read("", folder, bytes, &checker.session.limits);
-            // What a package carries is hashed: it is mended where it was made.
+            // The content is covered by the hash of the package, so it cannot be fixed here.
             report.findings.iter_mut().for_each(|finding| finding.fix.clear());
             checker.collector.add_report(&shown, &report);
             if let Some(skill) = skill.filter(|_| checker.mode == CheckMode::WithFacts) {
-                collect_skill_facts(checker, file, package, (path, &skill));
+                collect_skill_facts(checker, file, package, path, &skill);
             }
         }
     }
 }
 
-/// Gathers the facts of a skill that a package carries.
+/// Collects the facts of a skill in a package.
 fn collect_skill_facts(
     checker: &Checker<'_>,
     file: &Path,
     package: &Package,
-    (path, skill): (&RelPath, &SkillMetadata),
+    skill_file: &RelPath,
+    skill: &SkillMetadata,
 ) {
-    let folder = path.parent().unwrap_or_default();
+    let folder = skill_file.parent().unwrap_or_default();
     let mut facts = SkillFacts::of(skill);
     for (path, executable, bytes) in package.documents.iter().flat_map(LoadedTree::files) {
         let inside = match folder {
@@ -88,7 +89,7 @@ fn collect_skill_facts(
     checker.collector.add_audited_skill(facts.into_audited_skill(file.join(folder)));
 }
 
-/// Tells who signed a package, and whether that is who is trusted here.
+/// Records who signed a package, and reports a signer who is not trusted.
 fn audit_signer(checker: &Checker<'_>, file: &Path, package: &Package) -> Result<()> {
     let step = verify_signer(checker.session, package)?;
     if step.outcome == VerificationOutcome::Failed {
@@ -109,7 +110,7 @@ fn audit_signer(checker: &Checker<'_>, file: &Path, package: &Package) -> Result
     Ok(())
 }
 
-/// Reports what a package hides; what its documents hide is told of each.
+/// Reports hidden characters in a package. Its documents are checked one by one.
 fn check_hidden(package: &Package, report: &mut Report) {
     let text = package.text();
     match package.documents {
@@ -126,26 +127,8 @@ fn check_hidden(package: &Package, report: &mut Report) {
     }
 }
 
-/// The packages that lie in a directory, and those that are installed there.
-pub(super) fn find_packages(root: &Path) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    for dir in [root.to_path_buf(), installed_packages_dir(root)] {
-        let entries = Dir::open(&dir).and_then(|opened| opened.entries()).unwrap_or_default();
-        let files = entries.iter().filter(|entry| entry.kind == EntryKind::File);
-        found
-            .extend(files.map(|entry| dir.join(entry.name())).filter(|path| is_package_file(path)));
-    }
-    found.sort();
-    found
-}
-
-/// Whether packages lie in a directory, or are installed there.
-pub(super) fn has_packages(dir: &Path) -> bool {
-    !find_packages(dir).is_empty()
-}
-
-/// Checks the packages of a directory.
-pub(super) fn check_packages_in(checker: &Checker<'_>, place: &CheckTarget) -> Result<()> {
-    let found = if place.is_dir() { find_packages(&place.path) } else { Vec::new() };
-    found.into_iter().try_for_each(|path| PackageFormat.check(checker, &CheckTarget::new(path)))
+/// Checks the packages in a directory.
+pub(super) fn check_packages_in(checker: &Checker<'_>, target: &CheckTarget) -> Result<()> {
+    let packages = if target.is_dir() { find_packages(&target.path) } else { Vec::new() };
+    packages.into_iter().try_for_each(|path| PackageFormat.check(checker, &CheckTarget::new(path)))
 }

@@ -1,4 +1,4 @@
-//! What came of a check, as it is printed.
+//! The output form of check results.
 
 use sp_analyze::tokens::TOKENIZER;
 use sp_formats::FileFindings;
@@ -12,7 +12,7 @@ use super::CheckResults;
 use crate::error::Error;
 
 impl CheckResults {
-    /// All of it, with the files that were mended.
+    /// Converts the results of a check, with the files that were fixed.
     pub fn to_report(&self, fixed: Vec<FixedFileItem>) -> CheckReport {
         CheckReport {
             summary: CheckSummary {
@@ -34,7 +34,7 @@ impl CheckResults {
         }
     }
 
-    /// All of it, as an audit.
+    /// Converts the results of an audit.
     pub fn to_audit_report(&self) -> AuditReport {
         AuditReport {
             summary: AuditSummary {

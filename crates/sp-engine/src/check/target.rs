@@ -1,35 +1,34 @@
-//! What a user points at.
+//! The targets of a check.
 
 use std::path::{Component, Path, PathBuf};
 
-use sp_formats::skill::SKILL_FILE;
-
 use super::CheckRequest;
-use super::package::{find_packages, has_packages};
+use super::discover::{find_packages, has_packages, is_repository, is_skill_dir};
 use crate::context::Context;
 use crate::context_pack::{ContextPackLocation, RemoteContextPack, is_context_pack};
 use crate::error::{Error, FailureKind, Result};
 use crate::workspace::workspace_dir::is_workspace;
 
-/// A file, a directory, or the address of a context pack.
+/// A file, a directory, or the URL of a context pack.
 pub(super) struct CheckTarget {
-    /// Where it is; of an address what may be shown.
+    /// The path, or the display form of the URL.
     pub path: PathBuf,
-    /// The address, if it is one.
+    /// The URL, if the target is one.
     pub address: Option<RemoteContextPack>,
 }
 
 impl CheckTarget {
     pub(super) fn new(path: PathBuf) -> Self {
-        // `a/..` is looked up, since `a` may be a link; `.` says nothing.
-        let path = match path.components().any(|part| part == Component::ParentDir) {
-            true => path.canonicalize().unwrap_or(path),
-            false => path.components().collect(),
+        // `a/..` must be resolved on disk, because `a` may be a link. Collecting drops `.`.
+        let path = if path.components().any(|part| part == Component::ParentDir) {
+            path.canonicalize().unwrap_or(path)
+        } else {
+            path.components().collect()
         };
         Self { path, address: None }
     }
 
-    /// What a user wrote.
+    /// Parses a command-line argument.
     fn from_argument(context: &Context<'_>, given: &Path) -> Result<Self> {
         Ok(match ContextPackLocation::new(context, given)? {
             ContextPackLocation::Local(path) => Self::new(path),
@@ -39,7 +38,7 @@ impl CheckTarget {
         })
     }
 
-    /// Refuses an address where only what is here will do.
+    /// Refuses a URL.
     pub(super) fn require_local(&self, hint: &str) -> Result<()> {
         match &self.address {
             None => Ok(()),
@@ -70,7 +69,7 @@ impl CheckTarget {
         self.path.file_name().is_some_and(|own| own == name) && self.path.is_file()
     }
 
-    /// Whether it is a file of a skill.
+    /// Whether a directory above is a skill.
     pub(super) fn is_inside_skill(&self) -> bool {
         self.path.ancestors().skip(1).any(is_skill_dir)
     }
@@ -80,23 +79,22 @@ impl CheckTarget {
     }
 }
 
-/// The places that a request means.
+/// Returns the targets of a request, without duplicates.
 pub(super) fn resolve_targets(
     context: &Context<'_>,
     request: &CheckRequest,
 ) -> Result<Vec<CheckTarget>> {
     if !request.paths.is_empty() {
-        let all: Vec<CheckTarget> = request
+        let targets: Vec<CheckTarget> = request
             .paths
             .iter()
             .map(|path| CheckTarget::from_argument(context, path))
             .collect::<Result<_>>()?;
-        // Two ways to one place are one place.
         let mut seen = std::collections::HashSet::new();
-        let is_new = |place: &CheckTarget| {
-            seen.insert(place.path.canonicalize().unwrap_or_else(|_| place.path.clone()))
+        let is_new = |target: &CheckTarget| {
+            seen.insert(target.path.canonicalize().unwrap_or_else(|_| target.path.clone()))
         };
-        return Ok(all.into_iter().filter(is_new).collect());
+        return Ok(targets.into_iter().filter(is_new).collect());
     }
     if let Some(root) = &request.root {
         return Ok(vec![CheckTarget::new(context.expand(&root.to_string_lossy()))]);
@@ -107,22 +105,13 @@ pub(super) fn resolve_targets(
         None if has_packages(&context.current_dir) => {
             Ok(find_packages(&context.current_dir).into_iter().map(CheckTarget::new).collect())
         }
-        // A walk through whatever lies below, a home perhaps, is done only where it is asked for.
+        // Walking the whole current directory, perhaps a home directory, requires an explicit path.
         None => Err(Error::new(FailureKind::Data, "the current directory is in no skill and no repository of skills")
             .hint("name what to check: a skill's folder, a pack file, or a directory with skills, such as `.`")),
     }
 }
 
-/// Whether a directory is something by itself.
+/// Whether a directory has a format other than "directory with skills below it".
 fn is_checkable_dir(dir: &Path) -> bool {
     is_skill_dir(dir) || is_repository(dir) || is_workspace(dir) || is_context_pack(dir)
-}
-
-pub(super) fn is_skill_dir(dir: &Path) -> bool {
-    // Whatever it is, a folder with such an entry is meant to be a skill.
-    dir.join(SKILL_FILE).symlink_metadata().is_ok_and(|metadata| !metadata.is_dir())
-}
-
-pub(super) fn is_repository(dir: &Path) -> bool {
-    dir.join("skills").is_dir() || dir.join("packs").is_dir()
 }

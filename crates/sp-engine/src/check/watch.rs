@@ -1,4 +1,4 @@
-//! `sp check --watch`: waits until something that is checked changes.
+//! `sp check --watch`: waits for changes to the targets of a check.
 
 use std::path::Path;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -11,17 +11,17 @@ use super::{CheckRequest, target};
 use crate::context::Context;
 use crate::error::{Error, FailureKind, Result};
 
-/// An editor writes a file in several steps; the check waits until it has been quiet for this long.
+/// How long to wait for further changes. An editor writes a file in several steps.
 const DEBOUNCE_INTERVAL: Duration = Duration::from_millis(80);
 
-/// Watches what a request names.
+/// Watches the targets of a check.
 pub struct CheckWatcher {
     changes: Receiver<notify::Result<Event>>,
-    // Dropping it ends the watching.
+    // Dropping it stops watching.
     _watcher: RecommendedWatcher,
 }
 
-/// Starts watching what a request names.
+/// Starts watching the targets of a request.
 pub fn watch(context: &Context<'_>, request: &CheckRequest) -> Result<CheckWatcher> {
     let (sender, changes) = channel();
     let failed = |e: notify::Error| {
@@ -30,14 +30,14 @@ pub fn watch(context: &Context<'_>, request: &CheckRequest) -> Result<CheckWatch
             .hint("on Linux, `sysctl fs.inotify.max_user_watches` limits how many directories can be watched")
     };
     let mut watcher = notify::recommended_watcher(sender).map_err(failed)?;
-    for place in target::resolve_targets(context, request)? {
-        place.require_local("nothing tells when it changes: check it without `--watch`")?;
-        place.require_exists(context)?;
-        // Editors replace a file by another, so it is its directory that is watched.
-        let dir = if place.is_dir() {
-            place.path.as_path()
+    for target in target::resolve_targets(context, request)? {
+        target.require_local("nothing tells when it changes: check it without `--watch`")?;
+        target.require_exists(context)?;
+        // Editors replace files, so the directory is watched.
+        let dir = if target.is_dir() {
+            target.path.as_path()
         } else {
-            place.path.parent().unwrap_or(Path::new("/"))
+            target.path.parent().unwrap_or(Path::new("/"))
         };
         watcher.watch(dir, RecursiveMode::Recursive).map_err(failed)?;
     }
@@ -45,7 +45,7 @@ pub fn watch(context: &Context<'_>, request: &CheckRequest) -> Result<CheckWatch
 }
 
 impl CheckWatcher {
-    /// Waits for the next change, and until it is quiet again.
+    /// Waits for a change, then until there are no further changes.
     pub fn wait(&self) -> Result<()> {
         let ended = || Error::new(FailureKind::Environment, "cannot watch for changes any longer");
         while !self.changes.recv().map_err(|_| ended())?.is_ok_and(|event| is_relevant(&event)) {}
@@ -59,7 +59,7 @@ impl CheckWatcher {
     }
 }
 
-/// Reading is no change, and neither is what git does for itself.
+/// Whether an event is a change, and not in `.git`.
 fn is_relevant(event: &Event) -> bool {
     let changed = match event.kind {
         EventKind::Access(access) => access == AccessKind::Close(AccessMode::Write),

@@ -1,4 +1,4 @@
-//! SkillBag: a workspace, a source of skills, or both.
+//! The format of SkillBag workspaces and sources. A directory may be both.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,9 +14,10 @@ use sp_formats::workspace::{
     read_workspace_skill, write_catalog,
 };
 
+use super::discover::is_repository;
 use super::repository::RepositoryFormat;
-use super::skill::check_skill;
-use super::target::{CheckTarget, is_repository};
+use super::skill_checks::check_skill;
+use super::target::CheckTarget;
 use super::{CheckableFormat, Checker, hidden};
 use crate::error::Result;
 use crate::source::git::is_tracked;
@@ -26,12 +27,12 @@ use crate::workspace::workspace_dir::{is_workspace, skill_folders};
 pub(super) struct WorkspaceFormat;
 
 impl CheckableFormat for WorkspaceFormat {
-    fn matches(&self, place: &CheckTarget) -> bool {
-        place.is_dir() && is_workspace(&place.path)
+    fn matches(&self, target: &CheckTarget) -> bool {
+        target.is_dir() && is_workspace(&target.path)
     }
 
-    fn check(&self, checker: &Checker<'_>, place: &CheckTarget) -> Result<()> {
-        let root = place.path.as_path();
+    fn check(&self, checker: &Checker<'_>, target: &CheckTarget) -> Result<()> {
+        let root = target.path.as_path();
         let agents = read_text_file(checker, &root.join(AGENTS_FILE))?;
         let is_source = agents.as_deref().is_some_and(|text| text.contains("SKILLBAG"));
         let has_entrypoint = root.join(ENTRYPOINT_FILE).is_file();
@@ -45,13 +46,13 @@ impl CheckableFormat for WorkspaceFormat {
         }
         check_catalog_file(checker, root, &skills, is_source)?;
         if is_repository(root) {
-            RepositoryFormat.check(checker, place)?;
+            RepositoryFormat.check(checker, target)?;
         }
         Ok(())
     }
 }
 
-/// The text of a file as it is to be; none if it is not there.
+/// Reads a file, or its draft. Returns `None` if it does not exist.
 fn read_text_file(checker: &Checker<'_>, path: &Path) -> Result<Option<String>> {
     if !path.is_file() {
         return Ok(None);
@@ -61,19 +62,19 @@ fn read_text_file(checker: &Checker<'_>, path: &Path) -> Result<Option<String>> 
     Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
 }
 
-fn report_whole_file(
+fn report_file_error(
     checker: &Checker<'_>,
     path: &Path,
-    severity: Severity,
-    check: &'static sp_formats::checks::CheckRule,
-    (message, help): (&str, &str),
+    rule: &'static sp_formats::checks::CheckRule,
+    message: &str,
+    help: &str,
 ) {
     let mut report = Report::new("", "");
-    report.whole_file(severity, check, message).help(help);
+    report.whole_file(Severity::Error, rule, message).help(help);
     checker.collector.add_report(path, &report);
 }
 
-/// Checks every folder below `.skills/`, and gives the valid skills.
+/// Checks all folders in `.skills/`, and returns the valid skills.
 fn check_skills(checker: &Checker<'_>, root: &Path) -> Result<Vec<WorkspaceSkill>> {
     let dir = root.join(SKILLS_DIR);
     let folders = skill_folders(&dir)?;
@@ -86,9 +87,9 @@ fn check_skills(checker: &Checker<'_>, root: &Path) -> Result<Vec<WorkspaceSkill
     for folder in &folders {
         let path = dir.join(folder).join(SKILL_FILE);
         if !path.is_file() {
-            let said =
-                ("it has no `SKILL.md`, so it is no skill", "add one, or move the folder away");
-            report_whole_file(checker, &dir.join(folder), Severity::Error, &SB_04, said);
+            let message = "it has no `SKILL.md`, so it is no skill";
+            let help = "add one, or move the folder away";
+            report_file_error(checker, &dir.join(folder), &SB_04, message, help);
             continue;
         }
         let bytes = checker.drafts.read(&path, checker.session.limits.markdown_bytes)?;
@@ -104,8 +105,9 @@ fn check_workspace(checker: &Checker<'_>, root: &Path, skills: &[WorkspaceSkill]
     match read_text_file(checker, &path)? {
         Some(text) => checker.collector.add_report(&path, &read_entrypoint("", &text).1),
         None => {
-            let said = ("the workspace has no `SKILLBAG.md`", "`sp bag init` writes one");
-            report_whole_file(checker, root, Severity::Error, &SB_01, said);
+            let message = "the workspace has no `SKILLBAG.md`";
+            let help = "`sp bag init` writes one";
+            report_file_error(checker, root, &SB_01, message, help);
         }
     }
     for name in [CONTEXT_FILE, USER_CONTEXT_FILE, ENTRYPOINT_FILE] {
@@ -118,16 +120,16 @@ fn check_workspace(checker: &Checker<'_>, root: &Path, skills: &[WorkspaceSkill]
     if root.join(USER_CONTEXT_FILE).is_file()
         && is_tracked(checker.session.context, root, USER_CONTEXT_FILE)?
     {
-        let said = (
-            "git tracks it",
-            "`git rm --cached USER_CONTEXT.md`, and put its name into `.gitignore`",
-        );
-        report_whole_file(checker, &root.join(USER_CONTEXT_FILE), Severity::Warning, &SB_01, said);
+        let mut report = Report::new("", "");
+        report
+            .whole_file(Severity::Warning, &SB_01, "git tracks it")
+            .help("`git rm --cached USER_CONTEXT.md`, and put its name into `.gitignore`");
+        checker.collector.add_report(&root.join(USER_CONTEXT_FILE), &report);
     }
     check_dependencies(checker, root, skills)
 }
 
-/// Every required dependency is here or has a source, and none leads back to itself.
+/// Checks that each dependency is present or has a source, and that there are no cycles.
 fn check_dependencies(checker: &Checker<'_>, root: &Path, skills: &[WorkspaceSkill]) -> Result<()> {
     let here: BTreeMap<&str, &WorkspaceSkill> =
         skills.iter().map(|skill| (skill.name.as_str(), skill)).collect();
@@ -137,9 +139,10 @@ fn check_dependencies(checker: &Checker<'_>, root: &Path, skills: &[WorkspaceSki
             let name = need.name.as_str();
             if !here.contains_key(name) && need.source.is_none() {
                 let message = format!("`{name}` is not here, and has no source");
-                let finding = match need.required {
-                    true => report.error(&SB_11, need.span.clone(), message),
-                    false => report.warning(&SB_11, need.span.clone(), message),
+                let finding = if need.required {
+                    report.error(&SB_11, need.span.clone(), message)
+                } else {
+                    report.warning(&SB_11, need.span.clone(), message)
                 };
                 finding.help(format!(
                     "add `source: …`, or install it: `sp bag get {name} --source <source>`"
@@ -162,16 +165,16 @@ fn check_dependencies(checker: &Checker<'_>, root: &Path, skills: &[WorkspaceSki
     Ok(())
 }
 
-/// Whether what `from` needs, and what that needs, comes back to `to`.
+/// Whether `from` is `to` or depends on it, directly or indirectly.
 fn depends_on(here: &BTreeMap<&str, &WorkspaceSkill>, from: &str, to: &str) -> bool {
-    let mut open = vec![from];
+    let mut pending = vec![from];
     let mut seen = std::collections::BTreeSet::new();
-    while let Some(name) = open.pop() {
+    while let Some(name) = pending.pop() {
         if name == to {
             return true;
         }
         if let (true, Some(skill)) = (seen.insert(name), here.get(name)) {
-            open.extend(skill.dependencies.iter().map(|need| need.name.as_str()));
+            pending.extend(skill.dependencies.iter().map(|need| need.name.as_str()));
         }
     }
     false
@@ -189,16 +192,16 @@ fn check_catalog_file(
     }
     let path = dir.join(CATALOG_FILE);
     let Some(text) = read_text_file(checker, &path)? else {
-        let check = if is_source { &SB_12 } else { &SB_01 };
-        let said = ("there is no `.skills/SKILLS.md`", "`sp bag sync` writes it");
-        report_whole_file(checker, &dir, Severity::Error, check, said);
+        let rule = if is_source { &SB_12 } else { &SB_01 };
+        let message = "there is no `.skills/SKILLS.md`";
+        report_file_error(checker, &dir, rule, message, "`sp bag sync` writes it");
         return Ok(());
     };
     let (catalog, mut report) = read_catalog("", &text);
     let lines: Vec<_> = skills.iter().map(WorkspaceSkill::catalog_line).collect();
     check_catalog(&catalog, &lines, &mut report);
     report.sort();
-    // One edit mends it all.
+    // One edit fixes all findings: it regenerates the file.
     if let Some(first) = report.findings.first_mut() {
         first.fix(0..text.len(), write_catalog(&lines));
     }

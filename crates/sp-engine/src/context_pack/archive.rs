@@ -12,10 +12,10 @@ use sp_tree::{Digest, Dir};
 
 use super::entries::{ContextPackLocation, read_entries};
 use super::write::write_files;
-use crate::config::Session;
 use crate::context::{Context, Event};
 use crate::error::{Error, FailureKind, Result};
 use crate::pkg::{OUTPUT_OR_FORCE_HINT, Overwrite, write_output_file};
+use crate::session::Session;
 
 /// What is to be packed.
 #[derive(Debug, Clone)]

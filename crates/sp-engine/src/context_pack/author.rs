@@ -19,9 +19,9 @@ use sp_tree::{Digest, Dir, Limits, RelPath};
 use super::archive::invalid_pack_error;
 use super::entries::{ContextPackLocation, read_entries};
 use super::write::write_files;
-use crate::config::Session;
 use crate::context::{Context, Event};
 use crate::error::{Error, FailureKind, Result};
+use crate::session::Session;
 
 /// A pack that is to be written by hand.
 #[derive(Debug, Clone)]

@@ -14,12 +14,12 @@ use super::archive::{ContextPackZipRequest, read_valid_pack, zip};
 use super::entries::{ContextPackLocation, read_entries};
 use super::generate::{GenerationProgress, generate_in};
 use super::write::{FileReplacement, change_files_with_home};
-use crate::config::Session;
 use crate::context::Context;
 use crate::error::{Error, FailureKind, Result};
 use crate::home::LockedHome;
 use crate::model::ModelEndpoint;
 use crate::pkg::Overwrite;
+use crate::session::Session;
 
 /// Where a pack goes if nothing is said.
 pub(crate) const DEFAULT_OUT_DIR: &str = "context-pack";

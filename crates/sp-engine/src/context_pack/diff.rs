@@ -14,10 +14,10 @@ use sp_tree::{Digest, Limits};
 
 use super::archive::invalid_pack_error;
 use super::entries::{ContextPackLocation, read_entries};
-use crate::config::Session;
 use crate::context::{Context, Event};
 use crate::diff::{DiffMembers, change_kind, diff_items, diff_members, merged_keys};
 use crate::error::Result;
+use crate::session::Session;
 
 /// What differs between two packs, and the Markdown that changed.
 #[derive(Debug)]

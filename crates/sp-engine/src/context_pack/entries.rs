@@ -10,9 +10,9 @@ use sp_formats::printable::printable;
 use sp_tree::{Archive, Dir, EntryKind, Follow, Limits, Name, PathError};
 
 use super::remote::{self, RemoteContextPack, is_url};
-use crate::config::Session;
 use crate::context::Context;
 use crate::error::{Error, FailureKind, Result};
+use crate::session::Session;
 
 /// The zip that a pack travels in.
 pub(crate) const ZIP_EXTENSION: &str = "zip";

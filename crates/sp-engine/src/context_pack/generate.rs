@@ -22,13 +22,13 @@ use sp_tree::Digest;
 
 use super::archive::invalid_pack_error;
 use super::build::ContextPackBuildRequest;
-use crate::config::Session;
 use crate::context::{Context, Event};
 use crate::error::{Error, FailureKind, Result};
 use crate::kb::{
     KnowledgeBase, KnowledgeIndex, MergedDocuments, indexed_folders, refresh, skipped_output,
 };
 use crate::model::{self, ModelEndpoint, ModelSelection, PromptList};
+use crate::session::Session;
 
 /// More sources are noise, and so is what is far from what is asked for, in percent of the nearest.
 const MAX_SOURCES: usize = 16;

@@ -11,10 +11,10 @@ use sp_formats::printable::printable;
 use sp_tree::Digest;
 
 use super::archive::{read_valid_pack, zip_pack};
-use crate::config::Session;
 use crate::context::Context;
 use crate::error::{Error, FailureKind, Result};
 use crate::pkg::{RegistryRequest, connect};
+use crate::session::Session;
 
 /// What is to be pushed.
 #[derive(Debug, Clone)]

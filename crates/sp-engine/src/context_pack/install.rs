@@ -12,10 +12,10 @@ use sp_tree::read_optional;
 
 use super::archive::read_valid_pack;
 use super::write::{FileReplacement, change_files};
-use crate::config::Session;
+use crate::apply_mode::ApplyMode;
 use crate::context::Context;
 use crate::error::{Error, FailureKind, Result};
-use crate::install::ApplyMode;
+use crate::session::Session;
 
 /// Rules that Cursor reads: one file of ours.
 const CURSOR_RULES: &str = ".cursor/rules/context-pack.mdc";

@@ -11,8 +11,8 @@ use sp_formats::redact::{QueryAllowlist, redact_url};
 use sp_tree::RelPath;
 
 use super::entries::{ContextPackReadBudget, ZIP_EXTENSION, read_zip};
-use crate::config::Session;
 use crate::error::{Error, FailureKind, Result};
+use crate::session::Session;
 use crate::source::web::{WebAddress, WebClient};
 
 /// The address of a pack.

@@ -9,9 +9,9 @@ use sp_formats::output::{ContextPackFileItem, ContextPackSourceItem, ContextPack
 
 use super::archive::invalid_pack_error;
 use super::entries::{ContextPackLocation, read_entries};
-use crate::config::Session;
 use crate::context::Context;
 use crate::error::Result;
+use crate::session::Session;
 
 /// What is in a pack, whatever is wrong with it.
 pub fn show(context: &Context<'_>, path: &Path) -> Result<ContextPackView> {

@@ -6,12 +6,13 @@ use std::path::Path;
 use sp_formats::output::{ContextPackWriteReport, ContextPackWrittenFile, FileChangeKind};
 use sp_tree::read_optional;
 
-use crate::config::Session;
+use crate::apply_mode::ApplyMode;
 use crate::error::{Error, FailureKind, Result};
 use crate::files::{canonicalize_existing, parent_and_name, read_for_update};
 use crate::home::LockedHome;
-use crate::install::{ApplyMode, ChangeExecutor};
-use crate::plan::FilePlan;
+use crate::install::change::ChangeExecutor;
+use crate::install::plan::FilePlan;
+use crate::session::Session;
 
 /// A file as it is, and as it is to be; none means that it is not there.
 pub(super) struct FileReplacement {

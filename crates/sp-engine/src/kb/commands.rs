@@ -15,9 +15,9 @@ use super::files::scan_files as list_files;
 use super::index::KnowledgeIndex;
 use super::refresh::refresh;
 use super::{no_knowledge_base, resolve_folder};
-use crate::config::Session;
 use crate::context::Context;
 use crate::error::{Error, FailureKind, Result};
+use crate::session::Session;
 
 /// A document that was captured so many days before the newest one is old.
 const OLD_AFTER_DAYS: i32 = 365;

@@ -12,8 +12,8 @@ use sp_analyze::knowledge::{
 };
 use sp_tree::{Digest, Dir, FileStamp, Follow, RelPath};
 
-use crate::config::Session;
 use crate::error::{Error, FailureKind, Result};
+use crate::session::Session;
 
 /// A file beside another, or for a folder, has so many bytes at the most.
 const MAX_METADATA_BYTES: u64 = 64 * 1024;

@@ -12,9 +12,9 @@ use sp_tree::{Digest, Dir};
 use super::files::{KnowledgeFileEntry, read_file, scan_files};
 use super::index::{IndexedFile, IndexedFileContents, IndexedFileUpdate, KnowledgeIndex};
 use super::resolve_folder;
-use crate::config::Session;
 use crate::context::Event;
 use crate::error::Result;
+use crate::session::Session;
 
 /// So many files, and bytes, are read before they are written: what is held stays small.
 const MAX_CHUNK_FILES: usize = 512;

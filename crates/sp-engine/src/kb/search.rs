@@ -10,9 +10,9 @@ use sp_formats::output::{KbFileState, KbHit, KbSearchReport};
 
 use super::commands::{CurrentFiles, day_number, open_indexes};
 use super::index::KnowledgeIndex;
-use crate::config::Session;
 use crate::context::Context;
 use crate::error::{Error, FailureKind, Result};
+use crate::session::Session;
 
 /// Nobody keeps one page more often.
 const MAX_PARTS: usize = 64;

@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 
 use sp_formats::context_pack::{ContextPack, listed_files};
 
-use crate::config::Session;
 use crate::context::Context;
 use crate::error::Result;
+use crate::session::Session;
 
 pub use digest_cache::{CacheWeight, DigestCache, UnpackedSkills, UnpackedSkillsCache};
 pub use search::{SearchDocument, search_documents};

@@ -16,11 +16,11 @@ use sp_tree::{
 };
 
 use super::digest_cache::{UnpackedSkills, UnpackedSkillsCache};
-use crate::config::Session;
 use crate::context::Context;
 use crate::error::Result;
 use crate::home::read_state;
 use crate::repository::SkillRepository;
+use crate::session::Session;
 use crate::sinks::{agent_for_sink, global_dir};
 use crate::workspace::workspace_dir::{is_workspace, skill_folders};
 

@@ -24,12 +24,14 @@ use self::agents::find_agent;
 pub use self::agents::{MCP_AGENTS, McpAgent};
 use self::settings_file::{SettingsDrafts, SettingsFile};
 use crate::agents::expand_env_path;
-use crate::config::Session;
+use crate::apply_mode::ApplyMode;
 use crate::context::{Context, Event};
 use crate::error::{Error, FailureKind, Result};
 use crate::home::LockedHome;
 use crate::http::is_loopback;
-use crate::install::{ApplyMode, ChangeExecutor, ReplacePolicy};
+use crate::install::change::ChangeExecutor;
+use crate::install::plan::ReplacePolicy;
+use crate::session::Session;
 use crate::sinks::{SinkScope, project_root};
 
 /// The name that the server has where the user gives it none.

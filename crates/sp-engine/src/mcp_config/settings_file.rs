@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 use sp_tree::transaction::PriorState;
 use sp_tree::{Digest, Dir, EntryKind, FileError, FileStamp, Follow, Name, read_limited};
 
-use crate::config::Session;
 use crate::context::Context;
 use crate::error::{Error, FailureKind, Result};
 use crate::files::canonicalize_existing;
-use crate::plan::FilePlan;
+use crate::install::plan::FilePlan;
+use crate::session::Session;
 use crate::sinks::SinkScope;
 
 /// A settings file as it was found.

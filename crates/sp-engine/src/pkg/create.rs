@@ -20,13 +20,13 @@ use super::manage::{OUTPUT_OR_FORCE_HINT, Overwrite, add_packages, write_output_
 use super::package_spec::load_stored;
 use super::package_store::{PackageStore, find_best_stored, read_blob, read_store_index};
 use super::trust::TrustOverrides;
-use crate::config::Session;
 use crate::context::{Context, Event};
 use crate::error::{Error, FailureKind, Result};
 use crate::home::LockedHome;
+use crate::install::selection::resolve_pack;
 use crate::repository::find_pack;
-use crate::resolve::SkillSource;
-use crate::show::resolve_pack;
+use crate::select::SkillSource;
+use crate::session::Session;
 use crate::source::load_commit_folder;
 
 /// What a package is made of.

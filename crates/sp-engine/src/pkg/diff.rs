@@ -9,10 +9,10 @@ use sp_tree::{Digest, LoadedTree};
 
 use super::package_spec::PackageSpec;
 use super::package_store::read_store_index;
-use crate::config::Session;
 use crate::context::Context;
 use crate::diff::{DiffMembers, diff_items, diff_members};
 use crate::error::Result;
+use crate::session::Session;
 
 /// What differs between two packages.
 pub fn diff(context: &Context<'_>, before: &str, after: &str) -> Result<PackageDiff> {

@@ -8,9 +8,9 @@ use sp_formats::package::{ConformanceLevel, Graph, Package};
 use super::create::{CreateRequest, CreateSource, create};
 use super::package_spec::PackageSpec;
 use super::package_store::read_store_index;
-use crate::config::Session;
 use crate::context::Context;
 use crate::error::{Error, FailureKind, Result};
+use crate::session::Session;
 
 /// Makes the next version of a package; how many nodes it is about, is told.
 pub fn evolve(

@@ -16,9 +16,9 @@ use sp_analyze::extract::{
 use sp_formats::package::GraphBuilder;
 use sp_tree::{Dir, Follow, RelPath};
 
-use crate::config::Session;
 use crate::context::Event;
 use crate::error::{Error, FailureKind, Result};
+use crate::session::Session;
 use crate::source::git::read_history;
 
 /// One byte more than is ever read of a file: a larger one is known by it.

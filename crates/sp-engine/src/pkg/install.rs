@@ -10,11 +10,11 @@ use super::project::PackageProject;
 use super::project_change::ProjectChange;
 use super::solve::SolveRequest as Asked;
 use super::trust::TrustOverrides;
-use crate::config::Session;
+use crate::apply_mode::ApplyMode;
 use crate::context::Context;
 use crate::error::{Error, FailureKind, Result};
 use crate::home::LockedHome;
-use crate::install::ApplyMode;
+use crate::session::Session;
 use crate::sinks::SinkRequest;
 
 /// Whether optional dependencies are installed where they can be.

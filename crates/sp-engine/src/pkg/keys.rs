@@ -12,13 +12,14 @@ use sp_tree::{Dir, FileError, Name, PrivateKey, PublicKey, Signature, read_limit
 use super::package_store::PackageStore;
 use super::secret::check_private_file;
 use super::trust::{new_pin, read_trust_pins};
-use crate::config::Session;
+use crate::apply_mode::ApplyMode;
 use crate::context::{Context, Event};
 use crate::error::{Error, FailureKind, Result};
 use crate::files::{parent_and_name, read_for_update};
 use crate::home::LockedHome;
-use crate::install::{ApplyMode, ChangeExecutor};
-use crate::plan::FilePlan;
+use crate::install::change::ChangeExecutor;
+use crate::install::plan::FilePlan;
+use crate::session::Session;
 
 const KEYS_DIR: &str = "keys";
 /// The key that is used where none is named.

@@ -13,9 +13,9 @@ use sp_formats::package::{Graph, Package};
 use sp_tree::Limits;
 
 use super::package_graphs::PackageGraphs;
-use crate::config::Session;
 use crate::context::Context;
 use crate::error::{Error, FailureKind, Result};
+use crate::session::Session;
 
 /// Of what was left out, so many are named.
 const MAX_NAMED_NODES: usize = 10;

@@ -19,11 +19,11 @@ use super::package_store::{
 };
 use super::project::PackageProject;
 use super::trust::{TrustOverrides, check_signer, record_signer};
-use crate::config::Session;
+use crate::apply_mode::ApplyMode;
 use crate::context::{Context, Event};
 use crate::error::{Error, FailureKind, Result};
 use crate::home::LockedHome;
-use crate::install::ApplyMode;
+use crate::session::Session;
 
 /// What `sp pkg import` takes.
 #[derive(Debug, Clone)]

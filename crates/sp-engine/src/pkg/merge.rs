@@ -9,9 +9,9 @@ use super::create::{CreateRequest, CreateSource, create};
 use super::manage::Overwrite;
 use super::merged_context::{contradiction_items, superseded_items};
 use super::package_graphs::PackageGraphs;
-use crate::config::Session;
 use crate::context::Context;
 use crate::error::{Error, FailureKind, Result};
+use crate::session::Session;
 
 /// What is to be merged into what.
 #[derive(Debug, Clone)]

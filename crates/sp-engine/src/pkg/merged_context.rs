@@ -14,10 +14,10 @@ use sp_tree::{Digest, Limits};
 
 use super::package_graphs::PackageGraphs;
 use super::project::PackageProject;
-use crate::config::Session;
 use crate::context::Event;
 use crate::error::{Error, FailureKind, Result};
-use crate::plan::FilePlan;
+use crate::install::plan::FilePlan;
+use crate::session::Session;
 
 /// What is to become of the merged graph of a project.
 #[derive(Default)]

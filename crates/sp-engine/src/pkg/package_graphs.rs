@@ -11,8 +11,8 @@ use super::merged_context::read_merged_context;
 use super::package_spec::{PackageSpec, load_all, load_file};
 use super::package_store::read_store_index;
 use super::project::PackageProject;
-use crate::config::Session;
 use crate::error::{Error, FailureKind, Result};
+use crate::session::Session;
 
 /// Packages that were read, to be looked at together.
 pub(super) struct PackageGraphs {

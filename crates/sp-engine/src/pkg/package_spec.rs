@@ -11,9 +11,9 @@ use sp_formats::registry::RegistryPackageName;
 use sp_tree::{Limits, read_limited};
 
 use super::package_store::{find_best_stored, read_blob};
-use crate::config::Session;
 use crate::context::Event;
 use crate::error::{Error, FailureKind, Result};
+use crate::session::Session;
 
 /// A package as a user names it.
 #[derive(Debug, Clone)]

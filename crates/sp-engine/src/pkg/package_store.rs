@@ -14,12 +14,13 @@ use sp_tree::transaction::PriorState;
 use sp_tree::{BlobStore, Digest, Name, read_optional};
 
 use super::registry::SEEN_VERSIONS_FILE;
-use crate::config::Session;
+use crate::apply_mode::ApplyMode;
 use crate::context::{Context, Event};
 use crate::error::{Error, FailureKind, Result};
 use crate::home::LockedHome;
-use crate::install::{ApplyMode, ChangeExecutor};
-use crate::plan::FilePlan;
+use crate::install::change::ChangeExecutor;
+use crate::install::plan::FilePlan;
+use crate::session::Session;
 
 const MAX_RECORD_BYTES: u64 = 256 * 1024 * 1024;
 

@@ -9,9 +9,9 @@ use sp_formats::package::lock::{LOCKFILE_NAME, LockHistory, LockHistoryEntry, Pa
 use sp_tree::transaction::PriorState;
 use sp_tree::{Digest, Name, read_optional};
 
-use crate::config::Session;
 use crate::error::{Error, FailureKind, Result};
-use crate::plan::FilePlan;
+use crate::install::plan::FilePlan;
+use crate::session::Session;
 
 /// The directory in which a project keeps its packages.
 const CTXPKG_DIR: &str = ".ctxpkg";

@@ -17,11 +17,11 @@ use super::project::{HistoryUpdate, PackageProject, SinksByPackage};
 use super::registry::{AvailablePackage, KnownRegistries, is_registry_url};
 use super::solve::{CandidatesByName, SolveRequest as Asked, VersionCandidate, solve};
 use super::trust::check_signing_policy;
-use crate::config::Session;
 use crate::error::{Error, FailureKind, Result};
 use crate::home::{DigestIndexes, LockedHome};
-use crate::install::ChangeExecutor;
-use crate::plan::{FilePlan, OtherPacks, PackTargets, PlanRequest, ReplacePolicy};
+use crate::install::change::ChangeExecutor;
+use crate::install::plan::{FilePlan, OtherPacks, PackTargets, PlanRequest, ReplacePolicy};
+use crate::session::Session;
 use crate::sinks::Sink;
 
 /// A change of a project's packages, while it is being made.
@@ -255,7 +255,8 @@ impl<'a> ProjectChange<'a> {
             options: self.request.mode.into(),
         };
         let mut indexes = DigestIndexes::new(self.session.context);
-        let (report, kept) = change.execute(&skills.sinks, &wanted, files, &mut indexes)?;
+        let outcome = change.execute(&skills.sinks, &wanted, files, &mut indexes)?;
+        let (report, kept) = (outcome.report, outcome.trashed_files);
         if report.applied {
             stock.emit_deferred_events();
         }

@@ -17,9 +17,9 @@ use sp_tree::atomic::{ExistingFilePolicy, FileAccess, OutputFile};
 
 use super::manage::{OUTPUT_OR_FORCE_HINT, Overwrite, write_output_file};
 use super::package_graphs::PackageGraphs;
-use crate::config::Session;
 use crate::context::Context;
 use crate::error::{Error, FailureKind, Result};
+use crate::session::Session;
 
 /// What is asked.
 #[derive(Debug, Clone)]

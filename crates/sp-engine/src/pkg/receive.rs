@@ -14,10 +14,10 @@ use super::package_spec::require_package;
 use super::package_store::{PackageStore, waiting_id};
 use super::secret::{SecretSource, read_secret, read_secret_if_set};
 use super::trust::{TrustOverrides, check_signer};
-use crate::config::Session;
 use crate::context::{Context, Event};
 use crate::error::{Error, FailureKind, Result};
 use crate::home::LockedHome;
+use crate::session::Session;
 
 /// What becomes of a package that was received.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -8,8 +8,8 @@ use super::package_store::find_best_stored;
 use super::project_change::ProjectChange;
 use super::registry::{AvailablePackage, KeepPartial};
 use super::solve::{CandidatesByName, SolveRequest, VersionCandidate};
+use crate::apply_mode::ApplyMode;
 use crate::error::{Error, FailureKind, Result};
-use crate::install::ApplyMode;
 
 /// More packages than this nothing needs.
 const MAX_QUERIED_PACKAGES: usize = 2_000;

@@ -11,11 +11,11 @@ use super::package_store::{PackageStore, find_best_stored, read_store_index};
 use super::project::PackageProject;
 use super::project_change::ProjectChange;
 use super::solve::SolveRequest as Asked;
-use crate::config::Session;
+use crate::apply_mode::ApplyMode;
 use crate::context::Context;
 use crate::error::{Error, FailureKind, Result};
 use crate::home::LockedHome;
-use crate::install::ApplyMode;
+use crate::session::Session;
 
 /// Goes back: a project to an earlier version of a package, or to all that it had before; the store to an earlier version.
 pub fn rollback(

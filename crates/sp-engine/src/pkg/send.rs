@@ -13,10 +13,10 @@ use sp_formats::redact::{QueryAllowlist, redact_secrets, redact_url};
 use super::package_spec::PackageSpec;
 use super::package_store::read_store_index;
 use super::secret::{SecretSource, TRANSPORT_SECRET_ENV, read_secret_if_set, require_env};
-use crate::config::Session;
 use crate::context::{Context, Event, Network};
 use crate::error::{Error, FailureKind, Result};
 use crate::http::{BodyError, ResponseBody, is_loopback, single_server_client};
+use crate::session::Session;
 
 const TIMEOUT: Duration = Duration::from_secs(60);
 /// The longest response that is read and shown.

@@ -15,10 +15,10 @@ use super::project_change::{ProjectChange, ResolvedPackage};
 use crate::context::{Context, Event};
 use crate::error::{Error, FailureKind, Result};
 use crate::home::read_state;
-use crate::install::dedup_sinks;
+use crate::install::selection::{PackagedSkills, ResolvedPack};
 use crate::repository::{SkillRepository, ValidPackFile};
-use crate::resolve::{SelectedSkill, SkillSource};
-use crate::show::{PackagedSkills, ResolvedPack};
+use crate::select::{SelectedSkill, SkillSource};
+use crate::sinks::dedup_sinks;
 use crate::sinks::{Sink, agent_for_sink, pin_sink_dir, resolve_sink};
 
 /// What is to happen in sinks.

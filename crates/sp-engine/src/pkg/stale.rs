@@ -10,9 +10,9 @@ use sp_formats::package::{Graph, GraphNode, time};
 use sp_tree::{Dir, EntryKind, Follow, RelPath, read_text};
 
 use super::package_graphs::PackageGraphs;
-use crate::config::Session;
 use crate::context::{Context, Event};
 use crate::error::{Error, FailureKind, Result};
+use crate::session::Session;
 use crate::source::git::read_history;
 
 /// What is asked.

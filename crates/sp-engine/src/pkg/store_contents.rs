@@ -7,10 +7,10 @@ use sp_formats::package::{PackageKind, PackageName};
 
 use super::package_spec::{PackageSpec, load_stored};
 use super::package_store::read_store_index;
-use crate::config::Session;
 use crate::context::Event;
 use crate::error::{Error, Result};
 use crate::library::{UnpackedSkills, UnpackedSkillsCache};
+use crate::session::Session;
 
 /// The skills of the newest version of each package of skills. One that cannot be read is told of and left out.
 pub(crate) fn stored_skills(

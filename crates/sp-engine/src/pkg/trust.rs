@@ -4,9 +4,9 @@ use sp_formats::package::store::{KeyPin, TrustStore};
 use sp_formats::package::{Package, SignatureCoverage, Signer};
 
 use super::package_store::{PackageStore, read_record};
-use crate::config::Session;
 use crate::context::{Context, Event};
 use crate::error::{Error, FailureKind, Result};
+use crate::session::Session;
 
 /// Whether a package that nobody signed is taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

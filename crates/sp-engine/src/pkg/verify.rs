@@ -11,9 +11,9 @@ use super::package_store::{find_best_stored, read_blob, read_store_index};
 use super::trust::{
     DowngradePolicy, NewKeyPolicy, SignerStatus, TrustOverrides, check_signer, read_trust_pins,
 };
-use crate::config::Session;
 use crate::context::{Context, Event};
 use crate::error::{Error, FailureKind, Result};
+use crate::session::Session;
 
 const DAY_SECONDS: i64 = 24 * 60 * 60;
 

@@ -1,14 +1,15 @@
-//! Where bytes come from: a directory, a zip, a zip on the web, a git repository.
+//! Sources: a directory, a zip archive, the URL of a zip archive, or a git repository.
 //!
-//! Whatever it is, once it is here it answers the same three questions: which folders are
-//! below a path, what is in these files, and what is in that folder.
+//! [`OpenedSource::open`] fetches a source if needed. An opened source of any kind provides the same
+//! three operations: list the folders below a path, read small files, load a folder. Links are never
+//! followed out of a source, and the limits for untrusted content apply.
 
 pub(crate) mod git;
 pub(crate) mod web;
 
 use std::path::{Path, PathBuf};
 
-use sp_formats::git_repo::GitRef;
+use sp_formats::git_repo::{GitRef, GitRepo};
 use sp_formats::pack::PackImport;
 use sp_formats::redact::omits_query;
 use sp_formats::workspace::{SourceRef, WebSource};
@@ -17,77 +18,91 @@ use sp_tree::{
     load_untrusted, read_limited,
 };
 
-use crate::config::Session;
 use crate::error::{Error, FailureKind, Result};
+use crate::session::Session;
 use git::{CheckoutOpener, GitCheckout, read_blobs};
 
-/// A source that is here.
+/// A source that is present on this machine.
 pub(crate) enum OpenedSource {
-    /// A directory of this machine.
     Dir(PathBuf),
-    /// A zip archive, the folder in it that is the source's root ("" is its top), and its digest if it is in the cache.
-    Zip(Archive, String, Option<Digest>),
+    Zip(ZipSource),
     /// A commit of a git repository.
     Git(Box<GitCheckout>),
 }
 
-/// Which source, as somebody wrote it, and where that was.
+/// An opened zip archive.
+pub(crate) struct ZipSource {
+    archive: Archive,
+    /// The folder that is the root of the source. Empty for the top of the archive.
+    root: String,
+    /// The digest of the archive, if the cache keeps it.
+    digest: Option<Digest>,
+}
+
+/// A source as written in a file or on the command line.
 pub(crate) struct SourceRequest<'a> {
     pub source: &'a SourceRef,
+    /// The git ref.
     pub version: Option<&'a str>,
-    /// The directory from which relative paths start.
+    /// The directory that relative paths start from.
     pub base: &'a Path,
 }
 
 impl OpenedSource {
-    /// Brings a source here.
-    pub(crate) fn open(session: &Session<'_>, wanted: &SourceRequest<'_>) -> Result<Self> {
-        match wanted.source {
+    /// Opens a source, fetching it if needed.
+    pub(crate) fn open(session: &Session<'_>, request: &SourceRequest<'_>) -> Result<Self> {
+        match request.source {
             SourceRef::Dir(path) => {
-                let dir = resolve_path(session, wanted.base, path);
-                match dir.is_dir() {
-                    true => Ok(Self::Dir(dir)),
-                    false => Err(Error::new(
+                let dir = resolve_path(session, request.base, path);
+                if !dir.is_dir() {
+                    return Err(Error::new(
                         FailureKind::Environment,
                         format!("there is no directory `{}`", session.context.display_path(&dir)),
                     )
-                    .hint("a relative path starts at the file that names it")),
+                    .hint("a relative path starts at the file that names it"));
                 }
+                Ok(Self::Dir(dir))
             }
             SourceRef::Zip(path) => {
-                Self::open_zip(session, &resolve_path(session, wanted.base, path), None)
+                Self::open_zip(session, &resolve_path(session, request.base, path), None)
             }
             SourceRef::Web(source) => Self::fetch_zip(session, source),
-            SourceRef::Git(repo) => {
-                let git_ref = wanted.version.map(GitRef::new).transpose().map_err(|e| {
-                    Error::new(
-                        FailureKind::Data,
-                        format!(
-                            "the version `{}` of `{repo}` cannot be used",
-                            wanted.version.unwrap_or_default()
-                        ),
-                    )
-                    .because(e)
-                    .hint("write a tag, a branch or a commit")
-                })?;
-                let import = PackImport {
-                    repo: repo.clone(),
-                    span: 0..0,
-                    git_ref,
-                    include: Vec::new(),
-                    exclude: Vec::new(),
-                };
-                let checkouts = CheckoutOpener {
-                    context: session.context,
-                    limits: &session.limits,
-                    root: wanted.base,
-                };
-                let opened = checkouts.open(std::slice::from_ref(&import))?.into_iter().next();
-                opened
-                    .map(|checkout| Self::Git(Box::new(checkout)))
-                    .ok_or_else(|| Error::new(FailureKind::Environment, "nothing was fetched"))
-            }
+            SourceRef::Git(repo) => Self::open_git(session, repo, request),
         }
+    }
+
+    fn open_git(
+        session: &Session<'_>,
+        repo: &GitRepo,
+        request: &SourceRequest<'_>,
+    ) -> Result<Self> {
+        let git_ref = request.version.map(GitRef::new).transpose().map_err(|e| {
+            Error::new(
+                FailureKind::Data,
+                format!(
+                    "the version `{}` of `{repo}` cannot be used",
+                    request.version.unwrap_or_default()
+                ),
+            )
+            .because(e)
+            .hint("write a tag, a branch or a commit")
+        })?;
+        let import = PackImport {
+            repo: repo.clone(),
+            span: 0..0,
+            git_ref,
+            include: Vec::new(),
+            exclude: Vec::new(),
+        };
+        let opener = CheckoutOpener {
+            context: session.context,
+            limits: &session.limits,
+            root: request.base,
+        };
+        let checkout = opener.open(std::slice::from_ref(&import))?.into_iter().next();
+        checkout
+            .map(|checkout| Self::Git(Box::new(checkout)))
+            .ok_or_else(|| Error::new(FailureKind::Environment, "nothing was fetched"))
     }
 
     fn fetch_zip(session: &Session<'_>, source: &WebSource) -> Result<Self> {
@@ -100,14 +115,15 @@ impl OpenedSource {
         }
         let address = web::WebAddress::from_source(source);
         let download = web::WebClient::new(session, &address)?.download(&address)?;
-        // Without the whole address nobody can fetch it again, so it is kept.
-        let kept = omits_query(&source.url, &source.query_allowlist).then_some(download.digest);
-        let here = download.path().display().to_string();
-        let opened = Self::open_zip(session, download.path(), kept).map_err(|error| Error {
-            message: error.message.replace(&here, &address.display_url),
-            ..error
+        // The lockfile does not record the secret part of the URL, so the archive cannot be fetched
+        // again from there.
+        let kept_digest =
+            omits_query(&source.url, &source.query_allowlist).then_some(download.digest);
+        let download_path = download.path().display().to_string();
+        let opened = Self::open_zip(session, download.path(), kept_digest).map_err(|error| {
+            Error { message: error.message.replace(&download_path, &address.display_url), ..error }
         })?;
-        if kept.is_some() {
+        if kept_digest.is_some() {
             download.keep_in_cache(session.context)?;
         }
         Ok(opened)
@@ -122,31 +138,27 @@ impl OpenedSource {
             .map(|entry| entry.path.as_str())
             .filter(|path| !path.contains('/'))
             .collect();
-        // An archive of a repository has one folder at its top, called for the repository.
+        let is_folder = |name: &str| {
+            let prefix = format!("{name}/");
+            archive.listing.entries.iter().any(|entry| entry.path.as_str().starts_with(&prefix))
+        };
+        // The archive of a repository has a single folder at its top, which is skipped.
         let root = match tops[..] {
-            [only]
-                if archive
-                    .listing
-                    .entries
-                    .iter()
-                    .any(|entry| entry.path.as_str().starts_with(&format!("{only}/"))) =>
-            {
-                only.to_owned()
-            }
+            [only] if is_folder(only) => only.to_owned(),
             _ => String::new(),
         };
-        Ok(Self::Zip(archive, root, digest))
+        Ok(Self::Zip(ZipSource { archive, root, digest }))
     }
 
-    /// The digest of an archive that the cache keeps.
+    /// Returns the digest of an archive that the cache keeps.
     pub(crate) fn archive_digest(&self) -> Option<Digest> {
         match self {
-            Self::Zip(_, _, digest) => *digest,
+            Self::Zip(zip) => zip.digest,
             _ => None,
         }
     }
 
-    /// The full commit, if it is git's.
+    /// Returns the full commit ID of a git source.
     pub(crate) fn commit(&self) -> Option<&str> {
         match self {
             Self::Git(checkout) => Some(&checkout.commit),
@@ -154,7 +166,7 @@ impl OpenedSource {
         }
     }
 
-    /// The names of the folders directly below a path, sorted.
+    /// Returns the names of the folders directly below a path, sorted.
     pub(crate) fn folders(&self, path: &str) -> Result<Vec<String>> {
         let mut names: Vec<String> = match self {
             Self::Dir(root) => match Dir::open(&root.join(path)) {
@@ -166,7 +178,7 @@ impl OpenedSource {
                     .collect(),
                 Err(_) => Vec::new(),
             },
-            Self::Zip(archive, root, _) => {
+            Self::Zip(ZipSource { archive, root, .. }) => {
                 let prefix = join_path(root, path) + "/";
                 let below = archive
                     .listing
@@ -182,7 +194,7 @@ impl OpenedSource {
         Ok(names)
     }
 
-    /// The bytes of small files; none for one that is not there.
+    /// Reads small files. Returns `None` for each one that does not exist.
     pub(crate) fn read_files(
         &self,
         session: &Session<'_>,
@@ -193,7 +205,7 @@ impl OpenedSource {
             Self::Dir(root) => {
                 paths.iter().map(|path| read_regular_file(root, path, limit)).collect()
             }
-            Self::Zip(archive, root, _) => paths
+            Self::Zip(ZipSource { archive, root, .. }) => paths
                 .iter()
                 .map(|path| read_member(archive, &join_path(root, path), limit))
                 .collect(),
@@ -201,31 +213,30 @@ impl OpenedSource {
         }
     }
 
-    /// Everything in a folder.
+    /// Loads all files of a folder into memory.
     pub(crate) fn load_folder(&self, session: &Session<'_>, folder: &str) -> Result<LoadedTree> {
         match self {
             Self::Dir(root) => {
                 Ok(load_untrusted(&Dir::open(&root.join(folder))?, &session.limits)?)
             }
-            Self::Zip(archive, root, _) => load_members(archive, &join_path(root, folder)),
+            Self::Zip(ZipSource { archive, root, .. }) => {
+                load_members(archive, &join_path(root, folder))
+            }
             Self::Git(checkout) => load_commit_folder(session, checkout, folder),
         }
     }
 }
 
-/// A path that somebody wrote, from the place where it was written.
+/// Resolves a path that is relative to `base` or starts with `~`.
 fn resolve_path(session: &Session<'_>, base: &Path, path: &str) -> PathBuf {
-    match path.starts_with('~') {
-        true => session.context.expand(path),
-        false => base.join(path),
-    }
+    if path.starts_with('~') { session.context.expand(path) } else { base.join(path) }
 }
 
 fn join_path(root: &str, path: &str) -> String {
     if root.is_empty() { path.into() } else { format!("{root}/{path}") }
 }
 
-/// A file of a stranger's directory: it must not be a link, nor lie behind one.
+/// Reads a file of an untrusted directory. A link, or a file behind one, counts as missing.
 fn read_regular_file(root: &Path, path: &str, limit: u64) -> Result<Option<Vec<u8>>> {
     let invalid = |e: sp_tree::PathError| Error::new(FailureKind::Data, format!("`{path}`: {e}"));
     let mut dir = Dir::open(root)?;
@@ -273,7 +284,7 @@ fn load_members(archive: &Archive, folder: &str) -> Result<LoadedTree> {
     Ok(content)
 }
 
-/// Everything in a folder of a commit.
+/// Loads all files of a folder of a commit into memory.
 pub(crate) fn load_commit_folder(
     session: &Session<'_>,
     checkout: &GitCheckout,

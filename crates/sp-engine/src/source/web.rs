@@ -1,34 +1,32 @@
-//! What is on the web: fetched within a size and a time, by the one client that there is.
+//! Fetching files from URLs, with limits on size and time.
 //!
-//! A zip is fetched whole into a file that is gone again after use; other files are read as they come.
+//! A [`WebClient`] is created for one operation; all of its requests share one deadline. An archive is
+//! downloaded to a temporary file ([`WebClient::download`]), other files are streamed
+//! ([`WebClient::get`]). URLs may contain secrets: messages use [`WebAddress::display_url`] only.
 
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use sp_formats::redact::redact_secrets;
 use sp_formats::workspace::{LockedArchive, WebSource};
-use sp_tree::{Digest, Dir, FileError, Follow, Hasher, Name, NewFile};
+use sp_tree::{Digest, Hasher};
 
-use crate::config::Session;
-use crate::context::{Context, Event, Network};
+use crate::context::{Event, Network};
+use crate::downloads::{DownloadedFile, archive_path};
 use crate::error::{Error, FailureKind, Result};
 use crate::http::{BodyError, ResponseBody, call_cancellable, client_config};
+use crate::session::Session;
 
-/// More redirects than this lead nowhere.
 const MAX_REDIRECTS: u32 = 5;
-/// How long a connection may take to be made.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
-/// What is left when the time is over: nothing would mean that there is no limit.
+/// The timeout of a request after the deadline. Zero would mean no timeout.
 const MIN_TIMEOUT: Duration = Duration::from_millis(1);
 const BUFFER_BYTES: usize = 64 * 1024;
 const NOT_FOUND: u16 = 404;
-/// How many files were fetched in this run.
-static DOWNLOAD_COUNT: AtomicUsize = AtomicUsize::new(0);
 
-/// An address, and how it is shown: without what opens it.
+/// A URL, and its form without secrets for display.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct WebAddress {
     pub url: String,
@@ -36,56 +34,19 @@ pub(crate) struct WebAddress {
 }
 
 impl WebAddress {
-    /// The address of a source of skills.
     pub(super) fn from_source(source: &WebSource) -> Self {
         Self { url: source.url.clone(), display_url: source.to_string() }
     }
 }
 
-/// A file that was fetched. It is removed when this is dropped.
-pub(crate) struct DownloadedFile {
-    // As long as it is held, the file is in use, and nobody sweeps it away.
-    _locked_file: File,
-    dir: Dir,
-    name: Name,
-    path: PathBuf,
-    /// What its bytes hash to.
-    pub digest: Digest,
-}
-
-impl DownloadedFile {
-    pub(crate) fn path(&self) -> &Path {
-        &self.path
-    }
-
-    /// Keeps the file in the cache, where [`locked_archive`] finds it by its digest.
-    pub(super) fn keep_in_cache(self, context: &Context<'_>) -> Result<()> {
-        let kept = context.open_private_dir(&archive_cache_dir(context))?;
-        let name = archive_name(&self.digest)?;
-        kept.remove_tree(&name)?;
-        Ok(self.dir.rename_noreplace(&self.name, &kept, &name)?)
-    }
-}
-
-/// Where archives are kept that cannot be fetched again, since their addresses are not recorded in full.
-pub(crate) fn archive_cache_dir(context: &Context<'_>) -> PathBuf {
-    context.cache_dir().join("archives")
-}
-
-fn archive_name(digest: &Digest) -> Result<Name> {
-    Name::new(&format!("{}.zip", digest.hex()))
-        .map_err(|e| Error::new(FailureKind::Data, e.to_string()))
-}
-
-/// The archive of a source whose query is not in the lock, from the cache.
+/// Finds the archive of a source in the cache. Used if the lockfile does not record the query of its
+/// URL, so that it cannot be fetched again.
 pub(super) fn locked_archive(
     session: &Session<'_>,
     source: &WebSource,
     locked: &LockedArchive,
 ) -> Result<PathBuf> {
-    let path = locked
-        .digest
-        .map(|digest| archive_cache_dir(session.context).join(format!("{}.zip", digest.hex())));
+    let path = locked.digest.map(|digest| archive_path(session.context, &digest));
     let is_right =
         |path: &PathBuf| file_digest(path, session.limits.zip_bytes).ok() == locked.digest;
     path.filter(is_right).ok_or_else(|| {
@@ -113,14 +74,7 @@ fn file_digest(path: &Path, max_bytes: u64) -> std::io::Result<Digest> {
     }
 }
 
-impl Drop for DownloadedFile {
-    fn drop(&mut self) {
-        // Best effort: what stays is a cache, and `sp clean --cache` removes it.
-        let _ = self.dir.remove_tree(&self.name);
-    }
-}
-
-/// Asks servers. All that one asks for must come within the time of one download.
+/// Fetches files. All requests must complete within `download-seconds`.
 pub(crate) struct WebClient<'a> {
     session: &'a Session<'a>,
     agent: ureq::Agent,
@@ -128,7 +82,7 @@ pub(crate) struct WebClient<'a> {
 }
 
 impl<'a> WebClient<'a> {
-    /// A client for an address and what lies beside it; none offline.
+    /// Creates a client for an address and files beside it. Fails with `--offline`.
     pub(crate) fn new(session: &'a Session<'a>, address: &WebAddress) -> Result<Self> {
         if session.context.network == Network::Offline {
             return Err(Error::new(
@@ -141,14 +95,14 @@ impl<'a> WebClient<'a> {
             .max_redirects(MAX_REDIRECTS)
             .timeout_connect(Some(CONNECT_TIMEOUT))
             .timeout_per_read(Some(Duration::from_secs(session.limits.stall_seconds)))
-            // What starts safe stays safe, wherever it is redirected to.
+            // Never follow a redirect from https to http.
             .https_only(address.url.to_ascii_lowercase().starts_with("https://"))
             .build();
-        let until = Instant::now() + Duration::from_secs(session.limits.download_seconds);
-        Ok(Self { session, agent: config.into(), deadline: until })
+        let deadline = Instant::now() + Duration::from_secs(session.limits.download_seconds);
+        Ok(Self { session, agent: config.into(), deadline })
     }
 
-    /// Asks for a file of at most `max_bytes` bytes; none if the server has none there.
+    /// Requests a file of at most `max_bytes` bytes. Returns `None` if it does not exist.
     pub(crate) fn get_optional(
         &self,
         address: &WebAddress,
@@ -161,7 +115,7 @@ impl<'a> WebClient<'a> {
         }
     }
 
-    /// Asks for a file of at most `max_bytes` bytes that must be there.
+    /// Requests a file of at most `max_bytes` bytes.
     pub(crate) fn get(&self, address: &WebAddress, max_bytes: u64) -> Result<ResponseBody> {
         self.request(address, max_bytes)?.map_err(|error| self.request_error(address, &error))
     }
@@ -174,18 +128,18 @@ impl<'a> WebClient<'a> {
         self.session.context.emit(Event::Fetching { repo: &address.display_url, progress: None });
         let left = self.deadline.saturating_duration_since(Instant::now()).max(MIN_TIMEOUT);
         let request = self.agent.get(&address.url).config().timeout_global(Some(left)).build();
-        let answer = call_cancellable(self.session.context, move || request.call())?;
-        Ok(answer.map(|response| ResponseBody::new(response, max_bytes)))
+        let response = call_cancellable(self.session.context, move || request.call())?;
+        Ok(response.map(|response| ResponseBody::new(response, max_bytes)))
     }
 
-    /// Fetches a file whole.
+    /// Downloads a file of at most `zip-bytes` bytes into the cache.
     pub(crate) fn download(&self, address: &WebAddress) -> Result<DownloadedFile> {
         let (context, limit) = (self.session.context, self.session.limits.zip_bytes);
         let mut body = self.get(address, limit)?;
         if body.content_length().is_some_and(|length| length > limit) {
             return Err(too_large_error(address, limit));
         }
-        let (mut download, mut file) = create_download(context)?;
+        let (mut download, mut file) = DownloadedFile::create(context)?;
         let mut hasher = Hasher::default();
         let mut block = vec![0; BUFFER_BYTES];
         let mut fetched = 0u64;
@@ -216,12 +170,12 @@ impl<'a> WebClient<'a> {
         }
         let reason = error.to_string().replace(&address.url, &address.display_url);
         Error::new(FailureKind::Environment, format!("cannot fetch `{}`", address.display_url))
-            // The reason may name an address, this one or where it led, with all that stands in it.
+            // The reason may contain this URL or the target of a redirect, with secrets.
             .because(redact_secrets(&reason))
             .hint("check the address and your access; a local copy can be named instead")
     }
 
-    /// The error for a body that ended early.
+    /// Returns the error for a body that could not be read to its end.
     pub(crate) fn body_error(&self, address: &WebAddress, error: BodyError) -> Error {
         if let BodyError::Timeout(timeout) = error {
             return self.timeout_error(address, timeout);
@@ -231,7 +185,7 @@ impl<'a> WebClient<'a> {
             .hint("nothing was changed: run it again, or fetch it yourself and name the file")
     }
 
-    /// The error for a server that exceeds a limit of time.
+    /// Returns the error for an exceeded timeout.
     fn timeout_error(&self, address: &WebAddress, timeout: ureq::Timeout) -> Error {
         let limits = &self.session.limits;
         let (reason, limit) = match timeout {
@@ -242,13 +196,10 @@ impl<'a> WebClient<'a> {
             ureq::Timeout::Resolve | ureq::Timeout::Connect => {
                 (format!("there was no connection within {} s", CONNECT_TIMEOUT.as_secs()), None)
             }
-            _ => {
-                let seconds = limits.download_seconds;
-                (
-                    format!("the download was not complete after {seconds} s"),
-                    Some("download-seconds"),
-                )
-            }
+            _ => (
+                format!("the download was not complete after {} s", limits.download_seconds),
+                Some("download-seconds"),
+            ),
         };
         let error =
             Error::new(FailureKind::Environment, format!("cannot fetch `{}`", address.display_url))
@@ -260,33 +211,6 @@ impl<'a> WebClient<'a> {
             None => {
                 error.hint("check the address and your access; a local copy can be named instead")
             }
-        }
-    }
-}
-
-/// A new place in the cache.
-fn create_download(context: &Context<'_>) -> Result<(DownloadedFile, NewFile)> {
-    let dir = context.open_private_dir(&context.cache_dir().join("zip"))?;
-    let invalid = |e: sp_tree::PathError| Error::new(FailureKind::Usage, e.to_string());
-    // Several may be fetched at once, and each has a name of its own.
-    let number = DOWNLOAD_COUNT.fetch_add(1, Ordering::Relaxed);
-    let name = Name::new(&format!("{}-{number}.zip", context.run_id)).map_err(invalid)?;
-    let path = dir.path_of(&name);
-    let file = dir.create_file(&name, false)?;
-    let held = dir.open_file(&name, Follow::Never)?;
-    held.lock().map_err(|e| FileError::new("lock", &path, e))?;
-    Ok((DownloadedFile { _locked_file: held, dir, name, path, digest: Digest::of(b"") }, file))
-}
-
-/// Removes what downloads left that died. Best effort: it is a cache.
-pub(crate) fn remove_stale_downloads(context: &Context<'_>) {
-    let Ok(dir) = Dir::open(&context.cache_dir().join("zip")) else {
-        return;
-    };
-    for entry in dir.entries().unwrap_or_default() {
-        let unused = dir.open_file(&entry, Follow::Never).is_ok_and(|file| file.try_lock().is_ok());
-        if unused {
-            let _ = dir.remove_tree(&entry);
         }
     }
 }

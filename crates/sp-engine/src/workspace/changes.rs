@@ -16,10 +16,10 @@ use sp_tree::transaction::{
 use sp_tree::{LoadedTree, Name, PinnedDir, TreeWriter};
 
 use super::workspace_dir::Workspace;
-use crate::config::Session;
 use crate::error::{Error, FailureKind, Result};
 use crate::files::read_for_update;
 use crate::home::LockedHome;
+use crate::session::Session;
 
 /// What is to change.
 #[derive(Default)]
@@ -193,7 +193,7 @@ fn run_transaction(
     let next = state.with_installs(generation, state.installs.clone());
     let kept = transaction
         .commit(|| home.store_state(&next), || home.state().ok().map(|state| state.generation))?;
-    Ok(kept.into_iter().map(crate::install::kept_folder).collect())
+    Ok(kept.into_iter().map(crate::install::change::trashed_folder).collect())
 }
 
 fn stage_steps(transaction: &Transaction<'_>, steps: &[WorkspaceChangeStep<'_>]) -> Result<()> {

@@ -13,11 +13,12 @@ use super::located_source::LocatedSource;
 use super::provider::{WorkspaceProvider, requirement};
 use super::resolve::{ResolvedSkills, ResolvedSource, SkillRequirement, resolve_skills};
 use super::workspace_dir::{Workspace, folder_digest};
-use crate::config::Session;
+use crate::apply_mode::ApplyMode;
 use crate::context::{Context, Event};
 use crate::error::{Error, FailureKind, Result};
 use crate::home::LockedHome;
-use crate::install::{ApplyMode, ReplacePolicy};
+use crate::install::plan::ReplacePolicy;
+use crate::session::Session;
 
 /// What is to be installed into a workspace.
 #[derive(Debug, Clone)]

@@ -19,11 +19,12 @@ use super::get::{
     ExtraSteps, GetSkillsRequest, UpgradePolicy, WorkspaceExtras, get_into, prune_lock,
 };
 use super::workspace_dir::{Workspace, find_root, read_optional_text};
-use crate::config::Session;
+use crate::apply_mode::ApplyMode;
 use crate::context::Context;
 use crate::error::{Error, FailureKind, Result};
 use crate::home::LockedHome;
-use crate::install::{ApplyMode, ReplacePolicy};
+use crate::install::plan::ReplacePolicy;
+use crate::session::Session;
 
 const ENTRYPOINT_TEMPLATE: &str = include_str!("templates/SKILLBAG.md");
 const BOOTSTRAP_TEMPLATE: &str = include_str!("templates/bootstrap.md");

@@ -8,9 +8,9 @@ use super::located_source::LocatedSource;
 use super::resolve::{DependencyProvider, SkillRequirement};
 use super::source::WorkspaceSource;
 use super::workspace_dir::Workspace;
-use crate::config::Session;
 use crate::context::Context;
 use crate::error::{Error, FailureKind, Result};
+use crate::session::Session;
 
 /// The workspace, and every source that was fetched.
 pub(crate) struct WorkspaceProvider<'a> {

@@ -16,9 +16,9 @@ use sp_formats::workspace::{
 use sp_tree::{Dir, Follow, Name, atomic};
 
 use super::workspace_dir::{Workspace, read_optional_text};
-use crate::config::Session;
 use crate::context::Context;
 use crate::error::{Error, FailureKind, Result};
+use crate::session::Session;
 
 /// A skill that is to be made ready.
 #[derive(Debug, Clone)]

@@ -10,9 +10,9 @@ use sp_formats::workspace::{
 };
 use sp_tree::{Digest, LoadedTree};
 
-use crate::config::Session;
 use crate::context::Event;
 use crate::error::{Error, FailureKind, Result};
+use crate::session::Session;
 use crate::source::{OpenedSource, SourceRequest};
 
 /// A source that satisfies the standard.

@@ -12,9 +12,9 @@ use sp_formats::workspace::{
 };
 use sp_tree::{Digest, Dir, EntryKind, hash_installed, read_optional};
 
-use crate::config::Session;
 use crate::context::Context;
 use crate::error::{Error, FailureKind, Result};
+use crate::session::Session;
 
 /// A workspace that was read.
 pub(crate) struct Workspace {

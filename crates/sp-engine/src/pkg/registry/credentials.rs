@@ -6,12 +6,12 @@ use serde_json::{Value, json};
 use sp_tree::atomic::{ExistingFilePolicy, FileAccess, OutputFile};
 use sp_tree::read_optional;
 
-use crate::config::Session;
 use crate::context::Context;
 use crate::error::{Error, FailureKind, Result};
 use crate::pkg::manage::write_output_file;
 use crate::pkg::secret::check_private_file;
 use crate::pkg::send::normalize_server_url;
+use crate::session::Session;
 
 const CREDENTIALS_FILE: &str = "credentials.json";
 const MAX_CREDENTIALS_BYTES: u64 = 1024 * 1024;

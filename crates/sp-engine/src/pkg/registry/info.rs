@@ -7,10 +7,10 @@ use sp_formats::registry::{PackageIndex, PackageVersionItem, TrustReport};
 
 use super::client::RegistryRequest;
 use super::{connect, registry_name};
-use crate::config::Session;
 use crate::context::Context;
 use crate::error::{Error, FailureKind, Result};
 use crate::pkg::package_spec::parse_versioned_name;
+use crate::session::Session;
 
 /// What a registry says of a version.
 #[derive(Deserialize)]

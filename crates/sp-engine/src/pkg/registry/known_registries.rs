@@ -13,12 +13,12 @@ use sp_tree::{Digest, PublicKey};
 use super::client::{DownloadHeaders, RegistryClient, RegistryRequest};
 use super::credentials::RegistryCredentials;
 use super::partial_download::{KeepPartial, PartialDownload};
-use crate::config::Session;
 use crate::context::Network;
 use crate::error::{Error, FailureKind, Result};
 use crate::pkg::package_spec::require_package;
 use crate::pkg::package_store::read_record;
 use crate::pkg::send::normalize_server_url;
+use crate::session::Session;
 
 /// Where it is remembered what registries had.
 pub(in crate::pkg) const SEEN_VERSIONS_FILE: &str = "registries.json";

@@ -27,10 +27,10 @@ use super::package_spec::PackageSpec;
 use super::package_store::{PackageStore, read_store_index};
 use super::secret::{SecretSource, read_secret};
 use super::send::normalize_server_url;
-use crate::config::Session;
 use crate::context::Context;
 use crate::error::{Error, FailureKind, Result};
 use crate::home::LockedHome;
+use crate::session::Session;
 
 /// Whose registry it is, and the token for it.
 #[derive(Debug, Clone)]

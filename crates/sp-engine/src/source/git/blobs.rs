@@ -1,4 +1,4 @@
-//! The bytes of selected skills: fetched in one batch, then read as a stream.
+//! The content of selected skills: fetched in one batch, then read as a stream.
 
 use std::collections::{HashMap, HashSet};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -7,19 +7,20 @@ use std::process::ChildStdout;
 use sp_tree::{Dir, Limits, Listing, ListingBuilder, ListingError};
 
 use super::cache::{GitCheckout, is_unadvertised};
-use super::command::{GitCommand, GitFetch, GitRepository, command_output, spawn_piped};
+use super::command::{GitCommand, GitRepository, command_output, spawn_piped};
+use super::fetch::GitFetch;
 use super::tree::{GitSkillFile, LinkTargets};
 use crate::context::{Context, Event, Network};
 use crate::error::{Error, FailureKind, Result};
 
-/// The files of a skill whose bytes are in the cache; each handle is the id of the object that holds them.
+/// The files of a skill whose blobs are in the cache. A handle is the object ID of the blob.
 pub(crate) type GitListing = Listing<Box<str>>;
 
-/// The most bytes that the target of a link may have: no file system stores more.
+/// The maximum length of a link target, which is that of common file systems.
 const MAX_LINK_TARGET_BYTES: u64 = 4096;
 
 impl GitCheckout {
-    /// Fetches what the cache lacks of these skills, and lists their files.
+    /// Fetches missing blobs of skills, and lists their files.
     pub(crate) fn fetch_listings(
         &self,
         context: &Context<'_>,
@@ -27,29 +28,27 @@ impl GitCheckout {
         ids: &[String],
     ) -> Result<Vec<GitListing>> {
         let git = GitRepository::new(context, &self.dir, limits.into());
-        let here = local_objects(&git)?;
-        BlobFetcher { checkout: self, context, limits, git, present: here }.fetch_listings(ids)
+        let present = local_objects(&git)?;
+        BlobFetcher { checkout: self, context, limits, git, present }.fetch_listings(ids)
     }
-}
 
-impl GitCheckout {
-    /// The bytes of small files, fetched in one batch; none for one that is not there.
+    /// Reads small files, fetching them in one batch. Returns `None` for each that does not exist.
     pub(crate) fn read_files(
         &self,
         context: &Context<'_>,
         limits: &Limits,
         paths: &[String],
     ) -> Result<Vec<Option<Vec<u8>>>> {
-        let wanted: Vec<Option<Box<str>>> =
+        let objects: Vec<Option<Box<str>>> =
             paths.iter().map(|path| self.tree.file_object(path).map(Into::into)).collect();
-        let blobs: Vec<Box<str>> = wanted.iter().flatten().cloned().collect();
+        let blobs: Vec<Box<str>> = objects.iter().flatten().cloned().collect();
         let git = GitRepository::new(context, &self.dir, limits.into());
-        let here = local_objects(&git)?;
-        let mut preparation = BlobFetcher { checkout: self, context, limits, git, present: here };
-        preparation.fetch_missing(&blobs)?;
+        let present = local_objects(&git)?;
+        let mut fetcher = BlobFetcher { checkout: self, context, limits, git, present };
+        fetcher.fetch_missing(&blobs)?;
         let limit = limits.markdown_bytes;
         if let Some(size) =
-            blob_sizes(&preparation.git, &blobs)?.into_values().find(|size| *size > limit)
+            blob_sizes(&fetcher.git, &blobs)?.into_values().find(|size| *size > limit)
         {
             let message = format!(
                 "a file of `{}` has {size} bytes, more than the limit of {limit}",
@@ -58,23 +57,23 @@ impl GitCheckout {
             return Err(Error::new(FailureKind::Data, message)
                 .hint("raise it with `--limit markdown-bytes=<bytes>` if you trust the source"));
         }
-        let mut read = Vec::with_capacity(blobs.len());
+        let mut contents = Vec::with_capacity(blobs.len());
         read_blobs(context, self, &blobs, |_, bytes| {
-            read.push(bytes.to_vec());
+            contents.push(bytes.to_vec());
             Ok(())
         })?;
-        let mut read = read.into_iter();
-        Ok(wanted.iter().map(|wanted| wanted.as_ref().and_then(|_| read.next())).collect())
+        let mut contents = contents.into_iter();
+        Ok(objects.iter().map(|object| object.as_ref().and_then(|_| contents.next())).collect())
     }
 }
 
-/// Bringing the bytes of selected skills into the cache.
+/// Fetches blobs into the cache.
 struct BlobFetcher<'a> {
     checkout: &'a GitCheckout,
     context: &'a Context<'a>,
     limits: &'a Limits,
     git: GitRepository<'a>,
-    /// The objects that the cache holds.
+    /// The objects in the cache.
     present: HashSet<Box<str>>,
 }
 
@@ -129,7 +128,7 @@ impl BlobFetcher<'_> {
         .hint(hint)
     }
 
-    /// Reads the links that the skills go through, a round for each level of links behind links.
+    /// Reads the targets of all links that the skills use. Each round may discover further links.
     fn read_links(&mut self, ids: &[String]) -> Result<LinkTargets> {
         let mut targets = LinkTargets::new();
         loop {
@@ -154,23 +153,23 @@ impl BlobFetcher<'_> {
                     ))
                     .hint("exclude the skill, or ask its author to mend it"));
             }
-            read_blobs(self.context, self.checkout, &links, |at, bytes| {
-                targets.insert(links[at].clone(), bytes.to_vec());
+            read_blobs(self.context, self.checkout, &links, |number, bytes| {
+                targets.insert(links[number].clone(), bytes.to_vec());
                 Ok(())
             })?;
         }
     }
 
-    /// Fetches those of `wanted` that are not here, in one batch.
-    fn fetch_missing(&mut self, wanted: &[Box<str>]) -> Result<()> {
+    /// Fetches those of `blobs` that are not in the cache, in one batch.
+    fn fetch_missing(&mut self, blobs: &[Box<str>]) -> Result<()> {
         let mut missing: Vec<&str> =
-            wanted.iter().filter(|id| !self.present.contains(*id)).map(|id| &**id).collect();
+            blobs.iter().filter(|id| !self.present.contains(*id)).map(|id| &**id).collect();
         missing.sort_unstable();
         missing.dedup();
         if missing.is_empty() {
             return Ok(());
         }
-        let GitCheckout { repo, url, dir, fetch_target: whole, .. } = self.checkout;
+        let GitCheckout { repo, url, dir, fetch_target, .. } = self.checkout;
         if self.context.network == Network::Offline {
             return Err(Error::new(
                 FailureKind::Environment,
@@ -189,9 +188,9 @@ impl BlobFetcher<'_> {
         ];
         let fetch = GitFetch { context: self.context, repo, dir, limits: self.limits };
         let what = format!("cannot fetch the selected files of `{repo}`");
-        let run = |how: &[&str], input: String| {
+        let run = |options: &[&str], input: String| {
             fetch.run(
-                self.git.remote_command(repo, url, &[&args[..], how].concat()),
+                self.git.remote_command(repo, url, &[&args[..], options].concat()),
                 input.into_bytes(),
                 &what,
             )
@@ -200,10 +199,10 @@ impl BlobFetcher<'_> {
             &["--filter=blob:none", "--stdin", "--end-of-options", "origin"],
             missing.join("\n") + "\n",
         ) {
-            // A server that gives out no single objects gives the whole commit.
+            // The server refuses single objects, so fetch the whole commit.
             Err(error) if is_unadvertised(&error) => {
                 run(
-                    &["--depth=1", "--no-filter", "--end-of-options", "origin", whole],
+                    &["--depth=1", "--no-filter", "--end-of-options", "origin", fetch_target],
                     String::new(),
                 )?;
             }
@@ -215,7 +214,7 @@ impl BlobFetcher<'_> {
     }
 }
 
-/// The objects that the cache holds.
+/// Returns the IDs of all objects in the cache.
 fn local_objects(git: &GitRepository<'_>) -> Result<HashSet<Box<str>>> {
     let list = git.local_command(&[
         "cat-file",
@@ -231,14 +230,14 @@ fn blob_sizes(git: &GitRepository<'_>, blobs: &[Box<str>]) -> Result<HashMap<Box
     let mut sizes = HashMap::new();
     let check =
         git.local_command(&["cat-file", "--batch-check=%(objecttype) %(objectsize)", "--buffer"]);
-    query_batch(check, blobs, |at, reader| {
+    query_batch(check, blobs, |number, reader| {
         let mut line = String::new();
         reader.read_line(&mut line)?;
         let size = line.trim().strip_prefix("blob ").and_then(|size| size.parse().ok());
         sizes.insert(
-            blobs[at].clone(),
+            blobs[number].clone(),
             size.ok_or_else(|| {
-                std::io::Error::other(format!("the object {} is not here", blobs[at]))
+                std::io::Error::other(format!("the object {} is not here", blobs[number]))
             })?,
         );
         Ok(())
@@ -246,7 +245,8 @@ fn blob_sizes(git: &GitRepository<'_>, blobs: &[Box<str>]) -> Result<HashMap<Box
     Ok(sizes)
 }
 
-/// Reads the bytes of each of `blobs` in turn. The caller has checked their sizes.
+/// Reads blobs in order, and calls `each` with the index and bytes of each. The caller must have
+/// checked their sizes.
 pub(crate) fn read_blobs(
     context: &Context<'_>,
     checkout: &GitCheckout,
@@ -259,7 +259,7 @@ pub(crate) fn read_blobs(
     let read = query_batch(
         git.local_command(&["cat-file", "--batch", "--buffer"]),
         blobs,
-        |at, reader| {
+        |number, reader| {
             let mut line = String::new();
             reader.read_line(&mut line)?;
             let size = line
@@ -268,7 +268,7 @@ pub(crate) fn read_blobs(
                 .or_else(|| line.trim().split_once(" blob "))
                 .and_then(|(_, size)| size.parse::<u64>().ok());
             let size = size.ok_or_else(|| {
-                std::io::Error::other(format!("the object {} is not here", blobs[at]))
+                std::io::Error::other(format!("the object {} is not here", blobs[number]))
             })?;
             buffer.clear();
             reader.take(size + 1).read_to_end(&mut buffer)?;
@@ -276,7 +276,7 @@ pub(crate) fn read_blobs(
                 return Err(std::io::ErrorKind::UnexpectedEof.into());
             }
             buffer.pop();
-            each(at, &buffer).map_err(|error| {
+            each(number, &buffer).map_err(|error| {
                 failed = Some(error);
                 std::io::Error::other("stopped")
             })
@@ -288,7 +288,8 @@ pub(crate) fn read_blobs(
     }
 }
 
-/// Asks a `cat-file` for each object and hands its answers to `each`.
+/// Requests objects from a `git cat-file --batch`, and calls `each` with the index of each object and
+/// the output to read its response from.
 fn query_batch(
     command: GitCommand,
     blobs: &[Box<str>],
@@ -301,7 +302,7 @@ fn query_batch(
     let mut reader = BufReader::with_capacity(1 << 16, stdout);
     let result = std::thread::scope(|scope| {
         scope.spawn(move || {
-            // When git ends early, the answers below say so.
+            // An error is ignored: if git exits early, reading its output fails.
             let mut text = Vec::with_capacity(blobs.len() * 41);
             for blob in blobs {
                 text.extend(blob.as_bytes());
@@ -309,11 +310,11 @@ fn query_batch(
             }
             let _ = stdin.write_all(&text);
         });
-        let result = (0..blobs.len()).try_for_each(|at| each(at, &mut reader));
+        let result = (0..blobs.len()).try_for_each(|number| each(number, &mut reader));
         if result.is_err() {
             let _ = child.kill();
         }
-        // The writer ends when git's end of the pipe closes.
+        // Closing the pipe ends git, which ends the writer thread.
         drop(reader);
         result
     });

@@ -1,4 +1,4 @@
-//! The cache of repositories: from a repository and a ref to a commit whose trees are here.
+//! The cache of git repositories: resolves a repository and a ref to a commit whose trees are cached.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -6,9 +6,11 @@ use std::path::{Path, PathBuf};
 use sp_formats::git_repo::{GitRef, GitRepo, GitTransport};
 use sp_formats::pack::PackImport;
 use sp_tree::atomic::{self, Durability, TempFile};
-use sp_tree::{Digest, Dir, EntryKind, Follow, Limits, Name, Segment, StaticName, read_limited};
+use sp_tree::{Digest, Dir, Follow, Limits, Name, Segment, StaticName, read_limited};
 
-use super::command::{GitFetch, GitRepository, command_output, succeeds};
+use super::command::{GitRepository, command_output, succeeds};
+use super::fetch::GitFetch;
+use super::object_dir::remove_stale_files;
 use super::process::GitLimits;
 use super::tree::GitTree;
 use crate::context::{Context, Event, Network};
@@ -19,49 +21,48 @@ const UNREACHABLE_HINT: &str =
 
 const CONFIG_FILE: StaticName = StaticName("config");
 
-/// How many repositories are fetched from at once.
+/// The maximum number of repositories that are fetched at the same time.
 const MAX_CONCURRENT_FETCHES: usize = 8;
 
-/// Everything that branches and tags lead to, kept under names of our own.
+/// Refspecs for all branches and tags, stored under names of our own.
 const ALL_REFS: [&str; 2] = ["+refs/heads/*:refs/sp/heads/*", "+refs/tags/*:refs/sp/tags/*"];
-/// What git takes for a depth without end; unlike `--unshallow` it works on a whole history too.
+/// Unlimited depth. Unlike `--unshallow`, it also works on a complete history.
 const FULL_DEPTH_ARG: &str = "--depth=2147483647";
 
-/// An import whose commit and trees are here.
+/// A commit whose trees are in the cache.
 #[derive(Debug)]
 pub(crate) struct GitCheckout {
-    /// The repository.
     pub repo: GitRepo,
-    /// The URL or path that git is given.
+    /// The URL or absolute path that is passed to git.
     pub url: String,
     /// The bare repository in the cache.
     pub dir: PathBuf,
-    /// The full commit.
+    /// The full commit ID.
     pub commit: String,
-    /// What the server is asked for to get it: a ref, or the commit itself.
+    /// The ref or commit ID to request when fetching the commit.
     pub fetch_target: String,
-    /// All paths of the commit.
     pub tree: GitTree,
-    /// What git may use to read it.
     pub git_limits: GitLimits,
 }
 
-/// Brings imports here.
+/// Opens the imports of a pack.
 pub(crate) struct CheckoutOpener<'a> {
     pub context: &'a Context<'a>,
     pub limits: &'a Limits,
-    /// The authoring repository, from which relative paths start.
+    /// The repository of the pack. Relative paths start here.
     pub root: &'a Path,
 }
 
-/// Where a ref points, and whether a branch of the same name was passed over.
+/// The commit that a ref points to.
 struct ResolvedCommit {
     commit: String,
+    /// Whether the ref is a tag, and there is a branch of the same name with another commit.
     shadows_branch: bool,
 }
 
 impl CheckoutOpener<'_> {
-    /// Brings every import here, several repositories at once, in the order of the imports.
+    /// Opens all imports, fetching several repositories at the same time. Returns one checkout for each
+    /// import, in order.
     pub(crate) fn open(&self, imports: &[PackImport]) -> Result<Vec<GitCheckout>> {
         let mut by_url: BTreeMap<String, Vec<usize>> = BTreeMap::new();
         for (number, import) in imports.iter().enumerate() {
@@ -92,14 +93,15 @@ impl CheckoutOpener<'_> {
         Ok(opened.into_iter().map(|(_, checkout)| checkout).collect())
     }
 
-    /// What git is given: a URL, or an absolute path.
+    /// Returns the URL or absolute path to pass to git.
     fn url(&self, repo: &GitRepo) -> Result<String> {
         if repo.transport != GitTransport::Path {
             return Ok(repo.url.clone());
         }
-        let path = match repo.url.starts_with('~') {
-            true => self.context.expand(&repo.url),
-            false => self.root.join(&repo.url),
+        let path = if repo.url.starts_with('~') {
+            self.context.expand(&repo.url)
+        } else {
+            self.root.join(&repo.url)
         };
         match path.canonicalize() {
             Ok(path) => Ok(path.to_string_lossy().into_owned()),
@@ -123,16 +125,16 @@ impl CheckoutOpener<'_> {
         if self.context.network == Network::Offline && !dir.is_dir() {
             return Err(never_fetched_error(repo, imports[numbers[0]].git_ref.as_ref()));
         }
-        let made = self.context.open_private_dir(&dir)?;
-        let _lock = self.context.lock(&made)?;
-        remove_stale_files(&made)?;
+        let opened_dir = self.context.open_private_dir(&dir)?;
+        let _lock = self.context.lock(&opened_dir)?;
+        remove_stale_files(&opened_dir)?;
         let mut cache = CachedRepository {
             opener: self,
             repo,
             url,
             git: GitRepository::new(self.context, &dir, self.limits.into()),
             dir: &dir,
-            opened_dir: &made,
+            opened_dir: &opened_dir,
             remote_refs: None,
         };
         let mut opened = Vec::new();
@@ -163,7 +165,7 @@ impl CheckoutOpener<'_> {
     }
 }
 
-/// A name for a repository's cache that a person recognises and no other repository has.
+/// Returns the directory name of a cached repository: readable, and unique by a hash.
 fn cache_name(repo: &GitRepo, url: &str) -> String {
     let tail = repo.display_url.trim_end_matches('/').rsplit(['/', ':']).next().unwrap_or_default();
     let tail: String = tail
@@ -172,12 +174,12 @@ fn cache_name(repo: &GitRepo, url: &str) -> String {
         .filter(|c| c.is_ascii_alphanumeric() || "-_".contains(*c))
         .take(40)
         .collect();
-    // A query may be another every time, and a lock does not have it.
+    // A secret query may differ each time, and the lockfile does not have it.
     let key = if repo.omits_query() { &repo.display_url } else { url };
     format!("{tail}-{}.git", &Digest::of(key.as_bytes()).hex()[..16])
 }
 
-/// One repository of the cache, locked.
+/// A locked repository of the cache.
 struct CachedRepository<'a> {
     opener: &'a CheckoutOpener<'a>,
     repo: &'a GitRepo,
@@ -185,12 +187,12 @@ struct CachedRepository<'a> {
     git: GitRepository<'a>,
     dir: &'a Path,
     opened_dir: &'a Dir,
-    /// What the server says of its refs, asked once.
+    /// The refs of the server as pairs of object ID and name, requested once.
     remote_refs: Option<Vec<(String, String)>>,
 }
 
 impl CachedRepository<'_> {
-    /// The commit that a ref means, with all its trees in the cache.
+    /// Resolves a ref to a commit, and fetches its trees if they are missing.
     fn resolve_commit(&mut self, git_ref: Option<&GitRef>) -> Result<ResolvedCommit> {
         let is_first = git_ref.is_none()
             && self.opener.context.network == Network::Allowed
@@ -220,8 +222,10 @@ impl CachedRepository<'_> {
         Ok(self.opened_dir.stat(&CONFIG_FILE, Follow::Never)?.is_none())
     }
 
-    /// Fetches the HEAD of a repository that was never seen, without asking what it is first: that
-    /// spares a connection. `None` where only the server's list of refs tells why there is none.
+    /// Fetches HEAD into a new repository without listing the refs first, which saves a connection.
+    ///
+    /// Returns `None` if there is no HEAD or the hash algorithm differs; the list of refs then gives
+    /// the reason.
     fn fetch_initial_head(&mut self) -> Result<Option<String>> {
         self.init(&"0".repeat(40))?;
         let what = format!("cannot reach the repository `{}`", self.repo);
@@ -244,7 +248,7 @@ impl CachedRepository<'_> {
         }
     }
 
-    /// Asks the server what a ref means.
+    /// Resolves a ref with the refs of the server. A tag wins over a branch.
     fn resolve_remote_ref(&mut self, git_ref: Option<&GitRef>) -> Result<ResolvedCommit> {
         let found = |commit: &str, shadowed| ResolvedCommit {
             commit: commit.into(),
@@ -261,11 +265,11 @@ impl CachedRepository<'_> {
         let tag = get(&format!("refs/tags/{git_ref}^{{}}"))
             .or_else(|| get(&format!("refs/tags/{git_ref}")));
         let branch = get(&format!("refs/heads/{git_ref}"));
-        let whole = git_ref
+        let full_name = git_ref
             .as_str()
             .strip_prefix("refs/")
             .and_then(|_| get(&format!("{git_ref}^{{}}")).or_else(|| get(git_ref.as_str())));
-        match (tag, branch, whole) {
+        match (tag, branch, full_name) {
             (Some(tag), branch, _) => Ok(found(tag, branch.is_some_and(|branch| branch != tag))),
             (None, Some(commit), _) | (None, None, Some(commit)) => Ok(found(commit, false)),
             (None, None, None) if git_ref.is_short_commit() => {
@@ -315,16 +319,17 @@ impl CachedRepository<'_> {
         }
     }
 
-    /// Makes the bare repository, for the kind of ids that the server has: what `git init` would,
-    /// without hooks or templates, and partial from the start. The config comes last, so a
-    /// repository that has one is whole. Tells whether it is new.
+    /// Creates the bare repository with the object format of `commit`. Returns whether it is new.
+    ///
+    /// Like `git init`, but without hooks and templates, and as a partial clone from the start. The
+    /// config file is written last, so a repository that has one is complete.
     fn init(&self, commit: &str) -> Result<bool> {
         if let Ok(config) = read_limited(&self.dir.join(CONFIG_FILE.0), 10_000) {
             let is_sha256 = String::from_utf8_lossy(&config).contains("sha256");
             if is_sha256 == (commit.len() == 64) {
                 return Ok(false);
             }
-            // It was made for ids that the server does not have.
+            // It has the wrong object format.
             for name in [CONFIG_FILE, StaticName("objects"), StaticName("refs")] {
                 self.opened_dir.remove_tree(&name)?;
             }
@@ -352,7 +357,7 @@ impl CachedRepository<'_> {
         succeeds(self.git.local_command(&["cat-file", "-e", &format!("{commit}^{{tree}}")]))
     }
 
-    /// Fetches a commit with its trees and without its blobs, as far as the server can.
+    /// Fetches a commit with its trees and, if the server supports it, without its blobs.
     fn fetch_commit(&mut self, commit: &str, git_ref: Option<&GitRef>) -> Result<()> {
         self.require_online()?;
         let what = format!(
@@ -367,15 +372,16 @@ impl CachedRepository<'_> {
             }
             fetched => return fetched,
         }
-        match self.has_commit(commit)? {
-            true => Ok(()),
-            false => Err(Error::new(FailureKind::Environment, what)
-                .because(format!("the server did not send {commit}"))
-                .hint("name a branch or a tag: the server gives out nothing else")),
+        if self.has_commit(commit)? {
+            return Ok(());
         }
+        Err(Error::new(FailureKind::Environment, what)
+            .because(format!("the server did not send {commit}"))
+            .hint("name a branch or a tag: the server gives out nothing else"))
     }
 
-    /// Some servers give out only what a ref points to: asks for the ref, else for all that refs lead to.
+    /// Fetches a commit from a server that refuses commit IDs: by a ref that points to it, or else with
+    /// all refs.
     fn fetch_by_ref(&mut self, commit: &str, what: &str) -> Result<()> {
         self.remote_refs()?;
         match self.ref_of(commit) {
@@ -384,7 +390,7 @@ impl CachedRepository<'_> {
         }
     }
 
-    /// A ref of the server that leads to a commit.
+    /// Returns a ref of the server that points to a commit.
     fn ref_of(&self, commit: &str) -> Option<&str> {
         let (_, name) = self
             .remote_refs
@@ -394,7 +400,7 @@ impl CachedRepository<'_> {
         Some(name.trim_end_matches("^{}"))
     }
 
-    fn run_fetch(&self, how: &[&str], wanted: &[&str], what: &str) -> Result<()> {
+    fn run_fetch(&self, options: &[&str], refspecs: &[&str], what: &str) -> Result<()> {
         let mut args = vec![
             "fetch",
             "--progress",
@@ -402,9 +408,9 @@ impl CachedRepository<'_> {
             "--no-write-fetch-head",
             "--no-recurse-submodules",
         ];
-        args.extend(how);
+        args.extend(options);
         args.extend(["--end-of-options", "origin"]);
-        args.extend(wanted);
+        args.extend(refspecs);
         self.start_fetch().run(
             self.git.remote_command(self.repo, self.url, &args),
             Vec::new(),
@@ -424,19 +430,20 @@ impl CachedRepository<'_> {
         }
     }
 
-    /// The commit that a short id is the start of, found in a history without trees of its own.
+    /// Expands a short commit ID. It is looked up in a second cached repository, which has all commits
+    /// and no trees.
     fn expand_short_commit(&self, short: &GitRef) -> Result<String> {
         let dir = self.dir.with_extension("commits.git");
-        let made = self.opener.context.open_private_dir(&dir)?;
-        let _lock = self.opener.context.lock(&made)?;
-        remove_stale_files(&made)?;
+        let opened_dir = self.opener.context.open_private_dir(&dir)?;
+        let _lock = self.opener.context.lock(&opened_dir)?;
+        remove_stale_files(&opened_dir)?;
         let history = CachedRepository {
             opener: self.opener,
             repo: self.repo,
             url: self.url,
             git: GitRepository::new(self.opener.context, &dir, self.opener.limits.into()),
             dir: &dir,
-            opened_dir: &made,
+            opened_dir: &opened_dir,
             remote_refs: None,
         };
         let tip = self
@@ -462,7 +469,7 @@ impl CachedRepository<'_> {
         Ok(String::from_utf8_lossy(&commit).trim().into())
     }
 
-    /// Notes what a ref meant, for when there is no network.
+    /// Records the commit of a ref, for use with `--offline`.
     fn record_ref(&self, git_ref: Option<&GitRef>, commit: &str) -> Result<()> {
         if git_ref.is_some_and(GitRef::is_commit) || self.opener.context.network == Network::Offline
         {
@@ -506,12 +513,12 @@ impl CachedRepository<'_> {
     }
 }
 
-/// Adds what to do about a server that cannot be reached, unless the error says already what to do.
+/// Adds a hint about an unreachable server, unless the error already has one.
 fn with_unreachable_hint(error: Error) -> Error {
     if error.hints.is_empty() { error.hint(UNREACHABLE_HINT) } else { error }
 }
 
-/// The file that notes what a ref meant.
+/// Returns the name of the file that records the commit of a ref.
 fn ref_record_name(git_ref: Option<&GitRef>) -> String {
     let text = git_ref.map_or("", GitRef::as_str);
     format!("sp-ref-{}", &Digest::of(text.as_bytes()).hex()[..32])
@@ -523,41 +530,14 @@ fn never_fetched_error(repo: &GitRepo, git_ref: Option<&GitRef>) -> Error {
         .hint("run it once without `--offline`")
 }
 
-/// Whether the server refused because no ref points to what was asked for.
+/// Whether the server refused an object because no ref points to it.
 pub(super) fn is_unadvertised(error: &Error) -> bool {
     error.causes().iter().any(|cause| cause.contains("unadvertised object"))
 }
 
-/// A server may call a ref anything; only what cannot be misread is handed back to git.
+/// Whether a ref name of a server is safe to pass to git: the server can choose any name.
 fn is_plain_ref(name: &str) -> bool {
     name.starts_with("refs/") && GitRef::new(name.trim_end_matches("^{}")).is_ok()
-}
-
-/// Removes what a git that was killed left behind: its locks, which would stop every later git,
-/// and packs that it had not finished. Only who holds the cache's lock may.
-pub(super) fn remove_stale_files(dir: &Dir) -> Result<()> {
-    let remove = |dir: &Dir| -> Result<()> {
-        for entry in dir.entries()? {
-            let name = entry.name().as_encoded_bytes();
-            if entry.kind == EntryKind::File
-                && (name.ends_with(b".lock") || name.starts_with(b"tmp_"))
-            {
-                dir.remove_file(&entry)?;
-            }
-        }
-        Ok(())
-    };
-    remove(dir)?;
-    match open_pack_dir(dir) {
-        Some(packs) => remove(&packs),
-        None => Ok(()),
-    }
-}
-
-/// Where a repository of the cache keeps its packs, once it has any.
-pub(super) fn open_pack_dir(dir: &Dir) -> Option<Dir> {
-    let objects = dir.open_dir(&StaticName("objects"), Follow::Never).ok()?;
-    objects.open_dir(&StaticName("pack"), Follow::Never).ok()
 }
 
 fn is_oid(text: &str) -> bool {

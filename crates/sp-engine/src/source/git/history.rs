@@ -1,4 +1,6 @@
-//! When the files of a repository were changed, and what was taken back. Nothing of the repository's own is run.
+//! The commit history of a folder: when its files changed, and which commits were reverted.
+//!
+//! Runs no hook or filter of the repository.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -10,13 +12,14 @@ use sp_tree::Limits;
 use super::command::{GitRepository, bounded_output};
 use crate::context::Context;
 
-/// Older commits say little about what is alive.
+/// Older commits say little about the current state of a project.
 const MAX_COMMITS_ARG: &str = "--max-count=20000";
 const MAX_REVERTS_ARG: &str = "--max-count=200";
-/// With this a commit begins in what git prints.
+/// The first character of each commit in git's output.
 const COMMIT_MARKER: char = '\u{1}';
 
-/// The history of a folder; none if it is in no repository, or if its history cannot be read.
+/// Reads the history of a folder. Returns `None` if it is not in a repository or not in any commit, or
+/// if git fails.
 pub(crate) fn read_history(context: &Context<'_>, dir: &Path) -> Option<CommitHistory> {
     let dir = dir.canonicalize().ok()?;
     let top = dir.ancestors().find(|dir| dir.join(".git").exists())?;
@@ -26,30 +29,29 @@ pub(crate) fn read_history(context: &Context<'_>, dir: &Path) -> Option<CommitHi
         folder: below,
     };
     let files = log.files()?;
-    // A folder that no commit knows has no history, whatever lies around it.
     (!files.is_empty()).then(|| CommitHistory::new(files, log.reverts().unwrap_or_default()))
 }
 
 struct GitLog<'a> {
     git: GitRepository<'a>,
-    /// The folder below the top of the repository; empty for the top itself.
+    /// The path of the folder in the repository. Empty for its root.
     folder: &'a str,
 }
 
 impl GitLog<'_> {
     fn run(&self, args: &[&str]) -> Option<String> {
-        let below = format!(":(top,literal){}", self.folder);
+        let pathspec = format!(":(top,literal){}", self.folder);
         let common =
             ["log", "--no-show-signature", "--no-ext-diff", "--no-renames", "--name-only", "-z"];
-        let mut all: Vec<&str> = [&common[..], args, &["HEAD"]].concat();
+        let mut args: Vec<&str> = [&common[..], args, &["HEAD"]].concat();
         if !self.folder.is_empty() {
-            all.extend(["--", &below]);
+            args.extend(["--", &pathspec]);
         }
-        bounded_output(self.git.local_command(&all))
-            .map(|printed| String::from_utf8_lossy(&printed).into_owned())
+        bounded_output(self.git.local_command(&args))
+            .map(|output| String::from_utf8_lossy(&output).into_owned())
     }
 
-    /// A path below the folder.
+    /// Makes a path relative to the folder.
     fn strip_folder<'p>(&self, path: &'p str) -> Option<&'p str> {
         let path = path.trim_start_matches('\n');
         let rest = path.strip_prefix(self.folder)?;
@@ -57,15 +59,15 @@ impl GitLog<'_> {
         (!rest.is_empty()).then_some(rest)
     }
 
-    /// When each file was changed last, and how often; newest first, as git prints it.
+    /// Returns when each file last changed, and how often. Git prints the newest commits first.
     fn files(&self) -> Option<BTreeMap<String, FileHistory>> {
-        let printed = self.run(&[MAX_COMMITS_ARG, "--format=%x01%ct"])?;
+        let output = self.run(&[MAX_COMMITS_ARG, "--format=%x01%ct"])?;
         let mut files: BTreeMap<String, FileHistory> = BTreeMap::new();
-        let mut at = None;
-        for word in printed.split('\0') {
-            match (word.strip_prefix(COMMIT_MARKER), at, self.strip_folder(word)) {
+        let mut commit_time = None;
+        for field in output.split('\0') {
+            match (field.strip_prefix(COMMIT_MARKER), commit_time, self.strip_folder(field)) {
                 (Some(seconds), ..) => {
-                    at = seconds
+                    commit_time = seconds
                         .parse()
                         .ok()
                         .and_then(|seconds| Timestamp::from_second(seconds).ok());
@@ -82,21 +84,21 @@ impl GitLog<'_> {
         Some(files)
     }
 
-    /// Commits that took others back.
+    /// Returns the commits that `git revert` created.
     fn reverts(&self) -> Option<Vec<RevertCommit>> {
-        let printed =
+        let output =
             self.run(&[MAX_REVERTS_ARG, "--grep=^Revert \"", "--format=%x01%ct%x00%s%x00%b"])?;
-        let commits = printed.split(COMMIT_MARKER).skip(1).filter_map(|record| {
-            let mut words = record.split('\0');
-            let at = Timestamp::from_second(words.next()?.parse().ok()?).ok()?;
-            let subject = words.next()?.trim_start_matches("Revert ").trim_matches('"').to_owned();
-            let body = words
+        let commits = output.split(COMMIT_MARKER).skip(1).filter_map(|record| {
+            let mut fields = record.split('\0');
+            let at = Timestamp::from_second(fields.next()?.parse().ok()?).ok()?;
+            let subject = fields.next()?.trim_start_matches("Revert ").trim_matches('"').to_owned();
+            let body = fields
                 .next()?
                 .lines()
                 .filter(|line| !line.starts_with("This reverts commit"))
                 .collect::<Vec<_>>()
                 .join("\n");
-            let files = words.filter_map(|path| self.strip_folder(path)).map(Into::into).collect();
+            let files = fields.filter_map(|path| self.strip_folder(path)).map(Into::into).collect();
             Some(RevertCommit { at, subject, body: body.trim().to_owned(), files })
         });
         Some(commits.collect())

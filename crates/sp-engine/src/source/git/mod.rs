@@ -1,13 +1,19 @@
-//! Git repositories, read through the local `git` program.
+//! Git repositories, read with the installed `git` program.
 //!
-//! A bare, partial, shallow cache a repository; trees and bytes with `cat-file`,
-//! never a checkout, so no hook, filter or attribute of the remote has a place to run. Only
-//! what is selected is fetched: the trees first, then the blobs of the chosen skills at once.
+//! Each repository has a bare, partial, shallow clone in the cache. Trees and blobs are read with
+//! `git cat-file` and never checked out, so no hook, filter or attribute of the remote can run. Only
+//! selected content is fetched: first all trees of a commit, then the blobs of the selected skills in
+//! one batch.
+//!
+//! [`CheckoutOpener`] turns imports into [`GitCheckout`]s: commits whose trees are in the cache.
+//! Nothing outside this module starts a git process.
 
 mod blobs;
 mod cache;
 mod command;
+mod fetch;
 mod history;
+mod object_dir;
 mod process;
 mod raw_tree;
 mod tree;

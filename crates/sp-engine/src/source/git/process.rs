@@ -1,31 +1,33 @@
-//! Limits on a running git and on every program that it starts.
+//! Memory limits on git and on every program it starts, and killing all of them.
 //!
-//! A limit is set on a process that already runs: setting it between fork and exec needs `unsafe`. By then git may
-//! have started a helper, so the limit is set on the whole process tree, parents first. A process that is missed in
-//! this way does not exist: what a limited parent starts inherits the limit, and what it started before is listed.
+//! The limit is set on a running process, because setting it between fork and exec needs `unsafe`. By
+//! then git may have started a helper, so the limit is set on the whole process tree, parents first.
+//! No process is missed: what a limited parent starts inherits the limit, and what it started before
+//! is listed.
 //!
-//! The limit is `RLIMIT_DATA`, which counts private writable memory: that is what an endless response fills.
-//! `RLIMIT_AS` would also count mapped packs and the address space that credential helpers written in Go or .NET
-//! reserve at start, and these would fail.
+//! The limit is `RLIMIT_DATA`, which counts private writable memory: an endless response fills that.
+//! `RLIMIT_AS` would also count mapped packs and the address space that credential helpers written in
+//! Go or .NET reserve at start, and make them fail.
 //!
-//! Only Linux can limit another process. Elsewhere `GIT_ALLOC_LIMIT` alone holds, which bounds each allocation.
+//! Only Linux can limit another process. On other systems, only `GIT_ALLOC_LIMIT` applies, which limits
+//! single allocations.
 
 use std::process::Child;
 
 use rustix::process::{Pid, Signal, kill_process};
 use sp_tree::Limits;
 
-/// What a git process may use.
+/// The limits of a git process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct GitLimits {
-    /// Bytes of memory that each process may use.
+    /// The maximum memory of each process.
     pub memory_bytes: u64,
-    /// Seconds that a server may send nothing.
+    /// How long a server may send nothing.
     pub stall_seconds: u64,
 }
 
 impl GitLimits {
-    /// The largest single allocation: what one object, or one response that git reads whole, may take.
+    /// Returns the maximum size of a single allocation, such as an object or a response.
     pub(super) fn allocation_bytes(self) -> u64 {
         self.memory_bytes / 4
     }
@@ -37,7 +39,7 @@ impl From<&Limits> for GitLimits {
     }
 }
 
-/// Limits the memory of a process and of all its descendants, each for itself.
+/// Limits the memory of a process and of each of its descendants.
 #[cfg(target_os = "linux")]
 pub(super) fn limit_memory(child: &Child, bytes: u64) {
     if let Some(pid) = pid_of(child) {
@@ -48,7 +50,7 @@ pub(super) fn limit_memory(child: &Child, bytes: u64) {
 #[cfg(target_os = "linux")]
 fn limit_tree(pid: Pid, bytes: u64) {
     use rustix::process::{Resource, Rlimit, prlimit};
-    // It fails if the process has ended, or if its limit is lower already.
+    // Fails if the process has exited, or if its limit is already lower.
     let _ =
         prlimit(Some(pid), Resource::Data, Rlimit { current: Some(bytes), maximum: Some(bytes) });
     children(pid).into_iter().for_each(|child| limit_tree(child, bytes));
@@ -57,16 +59,18 @@ fn limit_tree(pid: Pid, bytes: u64) {
 #[cfg(not(target_os = "linux"))]
 pub(super) fn limit_memory(_: &Child, _: u64) {}
 
-/// Kills a process and all its descendants. A helper that outlived git would go on reading an endless response.
+/// Kills a process and all its descendants. A helper that outlives git would go on reading an endless
+/// response.
 pub(super) fn kill_tree(child: &mut Child) {
     if let Some(pid) = pid_of(child) {
         kill_descendants(pid);
     }
-    // It may have ended by itself.
+    // Fails if the process has exited.
     let _ = child.kill();
 }
 
-/// Each process is stopped before its children are listed, so that it starts no further ones.
+/// Kills all descendants of a process. Each process is stopped before its children are listed, so that
+/// it cannot start others.
 fn kill_descendants(pid: Pid) {
     let _ = kill_process(pid, Signal::STOP);
     for child in children(pid) {
@@ -79,7 +83,7 @@ fn pid_of(child: &Child) -> Option<Pid> {
     i32::try_from(child.id()).ok().and_then(Pid::from_raw)
 }
 
-/// The processes that a process has started; none where the system does not list them.
+/// Returns the child processes of a process. Empty on systems without `/proc`.
 fn children(pid: Pid) -> Vec<Pid> {
     let tasks = std::fs::read_dir(format!("/proc/{}/task", pid.as_raw_nonzero()))
         .into_iter()
@@ -100,8 +104,8 @@ mod tests {
     use std::process::{Command, Stdio};
 
     #[test]
-    fn a_process_that_was_started_before_the_limit_is_limited_and_killed() {
-        // The inner shell prints its id before anything is limited, and waits for input that never comes.
+    fn process_started_before_the_limit_is_limited_and_killed() {
+        // The inner shell prints its process ID before the limit is set, then waits for input.
         let script = "sh -c 'echo $$; read line'; true";
         let mut child = Command::new("sh")
             .args(["-c", script])
@@ -118,7 +122,7 @@ mod tests {
         assert_eq!(data.matches(&(123 << 20).to_string()).count(), 2, "{data}");
         kill_tree(&mut child);
         child.wait().unwrap();
-        // The pipe closes when the last process that holds it has ended.
+        // The pipe closes when the last process that has it open exits.
         assert_eq!(output.read_line(&mut inner).unwrap(), 0);
     }
 }

@@ -1,30 +1,45 @@
-//! The tree objects of a commit, read as they are stored.
+//! Reading and parsing the tree objects of a commit.
 //!
-//! `git ls-tree -r` prints whole paths, and a path does not show which of its slashes stands inside a name. So the
-//! objects themselves are read with `git cat-file --batch` and parsed here. [`read_trees`] visits every folder of a
-//! commit, and refuses a tree with a name that no folder can have, or with two entries of one name: git writes no such
-//! tree, and programs disagree about what is in it.
+//! `git ls-tree -r` prints full paths, which do not show whether a slash is part of a name. So the
+//! objects themselves are read with `git cat-file --batch` and parsed here. [`read_trees`] visits all
+//! folders of a commit. It refuses a tree with an invalid name or with duplicate names: git does not
+//! write such trees, and programs disagree about their content.
 
 use std::collections::{HashSet, VecDeque};
 use std::io::{self, BufRead, BufReader, Read, Write};
 
 use sp_formats::git_repo::GitRepo;
-use sp_tree::{Limits, to_hex};
+use sp_tree::{Limits, escape_non_utf8, to_hex};
 
 use super::command::{GitCommand, spawn_piped};
-use super::tree::{GitEntryKind, GitObject, display_path_bytes};
 use crate::error::{Error, FailureKind, Result};
 
-/// The longest path, in bytes, that any common file system can open.
+/// The maximum length of a path in bytes, which is that of common file systems.
 const MAX_PATH_LEN: usize = 4096;
-/// The longest mode is `0160000`, and a space follows.
+/// The length of the longest mode, `0160000`, and the space after it.
 const MAX_MODE_LEN: u64 = 8;
-/// The objects that are requested ahead of the one being read. Their IDs fit into the smallest pipe buffer, so a write
-/// never blocks while git waits for its answers to be read.
+/// The maximum number of requested objects that were not read yet. Their IDs fit into the smallest
+/// pipe buffer, so writing never blocks while git waits for its output to be read.
 const MAX_PENDING_REQUESTS: usize = 128;
 
-/// Reads all trees of a commit with `command`, a `git cat-file --batch`, and passes every path with its object to
-/// `insert`.
+/// The type of a tree entry.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum GitEntryKind {
+    Folder,
+    File { executable: bool },
+    Link,
+    Submodule,
+}
+
+/// An entry of a tree.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct GitObject {
+    pub kind: GitEntryKind,
+    pub id: Box<str>,
+}
+
+/// Reads all trees of a commit with `command`, a `git cat-file --batch`, and calls `insert` with each
+/// path and its object.
 pub(super) fn read_trees(
     command: GitCommand,
     commit: &str,
@@ -41,7 +56,7 @@ pub(super) fn read_trees(
         remaining_entries: limits.repo_entries,
     };
     let mut read_all = || -> std::result::Result<(), GitTreeError> {
-        // Depth first, so that few wait: one tree may stand in many folders, and each of them unfolds.
+        // Depth first keeps the list short. One tree may occur in many folders, and each is visited.
         let mut folders = vec![(Vec::new(), format!("{commit}^{{tree}}").into_boxed_str())];
         let mut requested = VecDeque::new();
         loop {
@@ -69,9 +84,8 @@ pub(super) fn read_trees(
     result.map_err(|error| error.into_error(repo, limits))
 }
 
-/// Why a tree cannot be read.
 enum GitTreeError {
-    /// Git did not answer with the tree.
+    /// Git did not return the tree.
     Unreadable(io::Error),
     TooManyEntries,
     /// A path that git does not allow in a tree.
@@ -120,15 +134,15 @@ impl GitTreeError {
     }
 }
 
-/// The answers of a `git cat-file --batch`.
+/// Parses the output of a `git cat-file --batch`.
 struct GitTreeReader<R> {
     stdout: R,
-    /// The entries that the limit still allows.
+    /// How many more entries the limit allows.
     remaining_entries: u64,
 }
 
 impl<R: BufRead> GitTreeReader<R> {
-    /// Reads the next answer, the tree of `folder`.
+    /// Reads the next object, which is the tree of `folder`.
     fn read_tree(
         &mut self,
         folder: &[u8],
@@ -196,11 +210,17 @@ fn read_entry(
     Ok((name, GitObject { kind: item, id: to_hex(&id).into() }))
 }
 
+/// Formats a path for display. Bytes that are not UTF-8 are escaped.
+pub(super) fn display_path_bytes(path: &[u8]) -> String {
+    use std::os::unix::ffi::OsStrExt;
+    escape_non_utf8(std::ffi::OsStr::from_bytes(path))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn answer(entries: &[(&str, &[u8])]) -> Vec<u8> {
+    fn response(entries: &[(&str, &[u8])]) -> Vec<u8> {
         let mut tree = Vec::new();
         for (mode, name) in entries {
             tree.extend([mode.as_bytes(), b" ", name, b"\0", &[7; 20]].concat());
@@ -210,18 +230,18 @@ mod tests {
     }
 
     fn read(
-        answer: &[u8],
-        left: u64,
+        response: &[u8],
+        limit: u64,
     ) -> std::result::Result<Vec<(Vec<u8>, GitObject)>, GitTreeError> {
         let mut found = Vec::new();
-        GitTreeReader { stdout: answer, remaining_entries: left }
+        GitTreeReader { stdout: response, remaining_entries: limit }
             .read_tree(b"a", &mut |path, object| found.push((path, object)))?;
         Ok(found)
     }
 
     #[test]
-    fn entries_get_the_path_of_their_folder_the_kind_of_their_mode_and_their_id() {
-        let bytes = answer(&[
+    fn entries_have_full_path_kind_and_id() {
+        let bytes = response(&[
             ("40000", b"d"),
             ("100755", b"x"),
             ("0120000", b"l"),
@@ -246,26 +266,28 @@ mod tests {
     }
 
     #[test]
-    fn names_that_no_folder_can_have_and_duplicates_are_refused() {
+    fn invalid_and_duplicate_names_are_refused() {
         for name in [&b""[..], b".", b"..", b"x/y", b"/", b"x/"] {
-            let refused = read(&answer(&[("100644", name)]), 9);
+            let refused = read(&response(&[("100644", name)]), 9);
             assert!(
                 matches!(refused, Err(GitTreeError::Name(_))),
                 "{:?}",
                 String::from_utf8_lossy(name)
             );
         }
-        // Git sorts a folder as if its name ended in a slash, so the two need not stand side by side.
-        let twins = answer(&[("100644", b"x"), ("100644", b"x.y"), ("40000", b"x")]);
-        assert!(matches!(read(&twins, 9), Err(GitTreeError::Duplicate(path)) if path == b"a/x"));
+        // Git sorts a folder as if its name ended in a slash, so duplicates need not be adjacent.
+        let duplicates = response(&[("100644", b"x"), ("100644", b"x.y"), ("40000", b"x")]);
+        assert!(
+            matches!(read(&duplicates, 9), Err(GitTreeError::Duplicate(path)) if path == b"a/x")
+        );
         let long = [b'x'; MAX_PATH_LEN];
-        assert!(matches!(read(&answer(&[("100644", &long)]), 9), Err(GitTreeError::TooLong(_))));
-        assert!(read(&answer(&[("100644", &long[2..])]), 9).is_ok());
+        assert!(matches!(read(&response(&[("100644", &long)]), 9), Err(GitTreeError::TooLong(_))));
+        assert!(read(&response(&[("100644", &long[2..])]), 9).is_ok());
     }
 
     #[test]
-    fn se_14_an_answer_that_is_cut_or_of_another_kind_is_refused() {
-        let whole = answer(&[("40000", b"d"), ("100644", b"f")]);
+    fn se_14_truncated_or_unexpected_output_is_refused() {
+        let whole = response(&[("40000", b"d"), ("100644", b"f")]);
         for cut in 0..whole.len() {
             assert!(matches!(read(&whole[..cut], 9), Err(GitTreeError::Unreadable(_))), "{cut}");
         }

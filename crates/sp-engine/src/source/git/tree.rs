@@ -1,55 +1,42 @@
-//! The paths of a commit: which skills there are, and what a skill's files are once links are resolved.
+//! All paths of a commit: the skills in it, and the files of a skill with links resolved.
+//!
+//! Links are resolved inside the commit. A link that leads out of it, in a circle, or to nothing makes
+//! its skill unusable.
 
 use std::collections::{BTreeMap, HashMap};
 
 use sp_formats::git_repo::GitRepo;
 use sp_formats::skill::SKILL_FILE;
-use sp_tree::{Limits, PathError, RelPath, escape_non_utf8};
+use sp_tree::{Limits, PathError, RelPath};
 
 use super::command::GitCommand;
-use super::raw_tree::read_trees;
+use super::raw_tree::{GitEntryKind, GitObject, display_path_bytes, read_trees};
 use crate::error::{Error, FailureKind, Result};
 use crate::repository::partition_skill_dirs;
 
-/// More links on the way to one file than anyone makes by hand.
+/// The maximum number of links to follow for one path.
 const MAX_LINK_HOPS: usize = 40;
 
-/// Where links point, by the object that holds the target.
+/// The targets of links, by the object ID of the link.
 pub(super) type LinkTargets = HashMap<Box<str>, Vec<u8>>;
-
-/// What a path of a commit is.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum GitEntryKind {
-    Folder,
-    File { executable: bool },
-    Link,
-    Submodule,
-}
-
-/// An object and what it is used as.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct GitObject {
-    pub kind: GitEntryKind,
-    pub id: Box<str>,
-}
 
 /// All paths of a commit.
 #[derive(Debug, Default)]
 pub(crate) struct GitTree {
     objects: BTreeMap<Vec<u8>, GitObject>,
-    /// The ids of the skills, sorted.
+    /// The IDs of the skills, sorted.
     pub ids: Vec<String>,
-    /// Directories with a `SKILL.md` above another.
+    /// Folders that are not skills because there is another `SKILL.md` below them.
     pub shadowed: Vec<String>,
-    /// Whether the root has a `SKILL.md`, which does not make it a skill.
+    /// Whether the root has a `SKILL.md`. The root is not a skill.
     pub has_root_skill: bool,
 }
 
-/// A file of a skill with the object that holds its bytes.
+/// A file or folder of a skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct GitSkillFile {
     pub path: RelPath,
-    /// None for a folder.
+    /// The object ID, and whether the file is executable. `None` for a folder.
     pub blob: Option<(Box<str>, bool)>,
 }
 
@@ -80,7 +67,7 @@ impl GitTree {
             }
             match std::str::from_utf8(dir) {
                 Ok("") => self.has_root_skill = true,
-                // A path that no id can have cannot be selected either.
+                // An ID cannot contain `.git`, so such a folder cannot be selected.
                 Ok(dir) if !dir.split('/').any(|segment| segment == ".git") => holders.push(dir),
                 _ => {}
             }
@@ -88,14 +75,15 @@ impl GitTree {
         (self.ids, self.shadowed) = partition_skill_dirs(&holders);
     }
 
-    /// The id of a skill's folder object, if nothing in it depends on what is outside it.
+    /// Returns the object ID of a skill's folder, if it determines the content: with links, the content
+    /// may depend on other folders.
     pub(crate) fn folder_object(&self, id: &str) -> Option<&str> {
         let object = self.objects.get(id.as_bytes())?;
         let linked = self.below(id.as_bytes()).any(|(_, object)| object.kind == GitEntryKind::Link);
         (!linked).then_some(&*object.id)
     }
 
-    /// The names of the folders directly below a path.
+    /// Returns the names of the folders directly below a path.
     pub(crate) fn folders(&self, path: &str) -> Vec<String> {
         let direct = self.below(path.as_bytes()).filter(|(name, object)| {
             !name.contains(&b'/')
@@ -104,7 +92,7 @@ impl GitTree {
         direct.map(|(name, _)| String::from_utf8_lossy(name).into_owned()).collect()
     }
 
-    /// The object that holds a file's bytes, if there is such a file and it is no link.
+    /// Returns the object ID of a regular file.
     pub(super) fn file_object(&self, path: &str) -> Option<&str> {
         let object = self.objects.get(path.as_bytes())?;
         matches!(object.kind, GitEntryKind::File { .. }).then_some(&*object.id)
@@ -119,7 +107,7 @@ impl GitTree {
             .map(move |(path, object)| (&path[length..], object))
     }
 
-    /// The link objects that a skill's files may lead through, as far as they are known by now.
+    /// Returns the links of a skill whose targets are not in `targets` yet.
     pub(super) fn links_of(
         &self,
         id: &str,
@@ -135,12 +123,12 @@ impl GitTree {
             ancestors: Vec::new(),
             limits,
         };
-        // What is wrong is said when the files are listed; here only the links count.
+        // Errors are reported by `files_of`.
         let _ = walk.walk_folder(id.as_bytes(), "");
         unread
     }
 
-    /// The files of a skill, every link resolved inside this commit.
+    /// Returns the files of a skill, with links resolved.
     pub(super) fn files_of(
         &self,
         repo: &GitRepo,
@@ -175,7 +163,7 @@ impl GitTree {
         Ok(walk.files)
     }
 
-    /// Follows a path through links. The place may not exist.
+    /// Resolves the links of a path. The result may not exist.
     fn resolve_links(
         &self,
         path: &[u8],
@@ -227,17 +215,17 @@ impl GitTree {
     }
 }
 
-/// Why a path could not be followed.
+/// Why a path could not be resolved.
 enum LinkError {
-    /// A link on the way has not been read yet.
+    /// The target of this link has not been read yet.
     Unread(Box<str>),
-    /// It must not be followed.
     Refused(String),
 }
 
-/// Why a skill cannot be taken, and the limit that would have to be raised, if it was one.
+/// Why a skill cannot be used.
 struct GitSkillError {
     why: String,
+    /// The name of the limit that the skill exceeds.
     limit: Option<&'static str>,
 }
 
@@ -247,7 +235,7 @@ impl From<String> for GitSkillError {
     }
 }
 
-/// Refuses a skill that lies in a folder that git reads as its own, on this or on another platform.
+/// Refuses a skill in a folder that git treats as its own on any platform.
 fn refuse_git_dir(id: &str) -> std::result::Result<(), GitSkillError> {
     match RelPath::new(id) {
         Err(why @ PathError::GitDir(_)) => {
@@ -257,20 +245,20 @@ fn refuse_git_dir(id: &str) -> std::result::Result<(), GitSkillError> {
     }
 }
 
-/// A walk through a skill.
+/// A walk through the folders of a skill.
 struct GitSkillWalk<'a> {
     tree: &'a GitTree,
     targets: &'a LinkTargets,
-    /// Where links that are not read yet are noted, on a first walk.
+    /// Collects links whose targets have not been read.
     unread_links: Option<&'a mut Vec<Box<str>>>,
     files: Vec<GitSkillFile>,
-    /// The real folders on the way down.
+    /// The folders above the current one, with links resolved.
     ancestors: Vec<Vec<u8>>,
     limits: &'a Limits,
 }
 
 impl GitSkillWalk<'_> {
-    /// Lists the real folder `dir`, whose files appear below `shown`.
+    /// Adds the content of the folder `dir`, which has the path `shown` in the skill.
     fn walk_folder(&mut self, dir: &[u8], shown: &str) -> std::result::Result<(), GitSkillError> {
         if self.ancestors.iter().any(|other| other == dir) {
             return Err(format!(
@@ -374,9 +362,4 @@ fn split_parent(path: &[u8]) -> (&[u8], &[u8]) {
         Some(at) => (&path[..at], &path[at + 1..]),
         None => (b"", path),
     }
-}
-
-pub(super) fn display_path_bytes(path: &[u8]) -> String {
-    use std::os::unix::ffi::OsStrExt;
-    escape_non_utf8(std::ffi::OsStr::from_bytes(path))
 }

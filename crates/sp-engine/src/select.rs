@@ -1,4 +1,7 @@
-//! Which skills a pack selects, and under which folder names: values in, values out.
+//! Which skills a pack selects, and their folder names.
+//!
+//! [`select_skills`] is a pure function: IDs and patterns in, [`SelectedSkill`]s and findings out.
+//! Local skills come first, then the skills of each import, in the order of the pack file.
 
 use std::collections::HashMap;
 
@@ -8,18 +11,17 @@ use sp_formats::report::Report;
 use sp_formats::suggest::nearest_few;
 use sp_tree::{Name, fold_name};
 
-/// Where a selected skill comes from.
+/// The source of a selected skill.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum SkillSource {
-    /// The authoring repository.
+    /// The repository of the pack.
     Local,
-    /// The import with this number.
+    /// The import with this index.
     Import(usize),
-    /// The skill with this number of a package.
+    /// The skill with this index in a package.
     Package(usize),
 }
 
-/// A selected skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SelectedSkill {
     pub source: SkillSource,
@@ -27,16 +29,16 @@ pub(crate) struct SelectedSkill {
     pub folder: Name,
 }
 
-/// What an import offers.
+/// The skills that an import can select from.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ImportableSkills {
-    /// The repository and the commit, equal for imports that read the same tree.
+    /// The repository and commit. Equal for imports of the same tree.
     pub tree_key: String,
-    /// The ids, sorted.
+    /// The skill IDs, sorted.
     pub ids: Vec<String>,
 }
 
-/// Applies a pack to what there is. Problems go to the report, errors too.
+/// Applies the patterns of a pack. Problems, including errors, are added to the report.
 pub(crate) fn select_skills(
     pack: &Pack,
     local: &[String],
@@ -44,8 +46,8 @@ pub(crate) fn select_skills(
     report: &mut Report,
 ) -> Vec<SelectedSkill> {
     let mut picked: Vec<(SkillSource, &str)> = Vec::new();
-    let mine = matching_ids(&pack.include, local, "local skill", report);
-    picked.extend(mine.into_iter().map(|id| (SkillSource::Local, id)));
+    let local = matching_ids(&pack.include, local, "local skill", report);
+    picked.extend(local.into_iter().map(|id| (SkillSource::Local, id)));
     for (number, (import, offer)) in pack.imports.iter().zip(offers).enumerate() {
         let ids = matching_import_ids(import, offer, report);
         picked.extend(ids.into_iter().map(|id| (SkillSource::Import(number), id)));
@@ -55,7 +57,7 @@ pub(crate) fn select_skills(
         picked.retain(|(_, id)| !exclude.pattern.matches(id));
         warn_if_unused(exclude, picked.len() < before, report);
     }
-    // Where prefix or separator cannot be used, no folder name can.
+    // With an invalid prefix or separator, no folder name is valid.
     if report.findings.iter().any(|finding| finding.check.id == SP_13.id) {
         return Vec::new();
     }
@@ -68,20 +70,21 @@ fn matching_ids<'a>(
     what: &str,
     report: &mut Report,
 ) -> Vec<&'a str> {
-    let mut chosen = vec![false; ids.len()];
+    let mut is_selected = vec![false; ids.len()];
     for include in include {
         let mut matched = false;
-        for (id, chosen) in ids.iter().zip(&mut chosen) {
+        for (id, is_selected) in ids.iter().zip(&mut is_selected) {
             if include.pattern.matches(id) {
                 matched = true;
-                *chosen = true;
+                *is_selected = true;
             }
         }
         if !matched {
             report_unmatched_include(include, ids, what, report);
         }
     }
-    ids.iter().zip(chosen).filter(|(_, chosen)| *chosen).map(|(id, _)| id.as_str()).collect()
+    let selected = ids.iter().zip(is_selected).filter(|(_, is_selected)| *is_selected);
+    selected.map(|(id, _)| id.as_str()).collect()
 }
 
 fn report_unmatched_include(
@@ -129,8 +132,8 @@ fn matching_import_ids<'a>(
     ids
 }
 
-fn warn_if_unused(exclude: &SpannedPattern, did_something: bool, report: &mut Report) {
-    if !did_something {
+fn warn_if_unused(exclude: &SpannedPattern, is_used: bool, report: &mut Report) {
+    if !is_used {
         report
             .warning(
                 &SP_17,
@@ -141,7 +144,7 @@ fn warn_if_unused(exclude: &SpannedPattern, did_something: bool, report: &mut Re
     }
 }
 
-/// The same skill picked by two imports of one tree is one skill.
+/// Removes a skill that another import of the same tree already selected.
 fn dedup_imported<'a>(
     picked: Vec<(SkillSource, &'a str)>,
     offers: &[ImportableSkills],
@@ -149,7 +152,7 @@ fn dedup_imported<'a>(
     let mut seen = std::collections::HashSet::new();
     picked
         .into_iter()
-        .filter(|(origin, id)| match origin {
+        .filter(|(source, id)| match source {
             SkillSource::Local | SkillSource::Package(_) => true,
             SkillSource::Import(number) => seen.insert((offers[*number].tree_key.clone(), *id)),
         })
@@ -163,7 +166,7 @@ fn assign_folders(
 ) -> Vec<SelectedSkill> {
     let mut selected: Vec<SelectedSkill> = Vec::new();
     let mut taken: HashMap<String, usize> = HashMap::new();
-    for &(origin, id) in picked {
+    for &(source, id) in picked {
         let folder = match pack.naming.folder_name(id) {
             Ok(folder) => folder,
             Err(error) => {
@@ -183,23 +186,24 @@ fn assign_folders(
             let message = format!(
                 "{} and {} would both be installed as `{folder}`",
                 describe_skill(pack, first.source, &first.id),
-                describe_skill(pack, origin, id)
+                describe_skill(pack, source, id)
             );
-            let help = match pack.naming.flatten {
-                true => "exclude one of the two, or set `install.flatten: false`",
-                false => "exclude one of the two, or rename it",
+            let help = if pack.naming.flatten {
+                "exclude one of the two, or set `install.flatten: false`"
+            } else {
+                "exclude one of the two, or rename it"
             };
             report.error(&SP_19, pack.name_span.clone(), message).help(help);
             continue;
         }
         taken.insert(folded, selected.len());
-        selected.push(SelectedSkill { source: origin, id: id.into(), folder });
+        selected.push(SelectedSkill { source, id: id.into(), folder });
     }
     selected
 }
 
-fn describe_skill(pack: &Pack, origin: SkillSource, id: &str) -> String {
-    match origin {
+fn describe_skill(pack: &Pack, source: SkillSource, id: &str) -> String {
+    match source {
         SkillSource::Local | SkillSource::Package(_) => format!("the local `{id}`"),
         SkillSource::Import(number) => format!("`{id}` of `{}`", pack.imports[number].repo),
     }
@@ -232,7 +236,7 @@ mod tests {
     const IMPORT: &str = "imports:\n- {repo: ./x, include: ['**'], exclude: ['**/old']}\n";
 
     #[test]
-    fn sp_16_excludes_of_the_pack_reach_local_and_imported_skills() {
+    fn sp_16_pack_excludes_apply_to_local_and_imported_skills() {
         let text = format!("name: p\ninclude: ['a/*']\nexclude: ['**/beta']\n{IMPORT}");
         let (folders, findings) =
             run(&text, &["a/beta", "a/one", "b/two"], &[("x@1", &["r/beta", "r/new", "r/old"])]);
@@ -241,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn sp_17_an_include_that_matches_nothing_is_an_error_with_the_nearest_ids() {
+    fn sp_17_include_without_match_is_an_error_with_suggestions() {
         let (_, findings) = run("name: p\ninclude:\n  - genral/x\n  - '**'\n", &["general/x"], &[]);
         assert_eq!(findings, ["p.yaml:3:5 SP-17 `genral/x` matches no local skill"]);
         let (pack, mut report) =
@@ -251,21 +255,21 @@ mod tests {
     }
 
     #[test]
-    fn sp_17_an_exclude_that_does_nothing_is_a_warning() {
+    fn sp_17_exclude_without_match_is_a_warning() {
         let (folders, findings) = run("name: p\ninclude: ['**']\nexclude: [zzz]\n", &["a"], &[]);
         assert_eq!(folders, ["p__a"]);
         assert_eq!(findings, ["p.yaml:3:11 SP-17 the exclude `zzz` takes nothing out"]);
     }
 
     #[test]
-    fn sp_18_local_ids_come_first_then_imports_in_file_order() {
+    fn sp_18_local_skills_come_before_imports_in_file_order() {
         let text = "name: p\ninclude: ['**']\nimports:\n- {repo: ./z, include: ['**']}\n- {repo: ./a, include: ['**']}\n";
         let (folders, _) = run(text, &["b", "c"], &[("z@1", &["z1", "z2"]), ("a@1", &["a1"])]);
         assert_eq!(folders, ["p__b", "p__c", "p__z1", "p__z2", "p__a1"]);
     }
 
     #[test]
-    fn sp_19_two_skills_for_one_folder_are_an_error_and_the_same_skill_twice_is_one() {
+    fn sp_19_folder_collision_is_an_error_unless_it_is_the_same_skill() {
         let text = "name: p\ninclude: ['**']\ninstall: {flatten: true}\n";
         let (_, findings) = run(text, &["a/x", "b/X"], &[]);
         assert_eq!(

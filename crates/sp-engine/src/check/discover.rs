@@ -1,0 +1,64 @@
+//! Finding skills, repositories and packages on disk.
+//!
+//! These functions only look: they read no content and report no findings.
+
+use std::path::{Path, PathBuf};
+
+use sp_formats::skill::SKILL_FILE;
+use sp_tree::{Dir, EntryKind, Name, WalkReport, find_dirs_with_file};
+
+use crate::error::{Error, FailureKind, Result};
+use crate::pkg::{installed_packages_dir, is_package_file};
+use crate::repository::partition_skill_dirs;
+use crate::session::Session;
+
+/// Whether a directory is meant to be a skill: it has a `SKILL.md` that is not a directory.
+pub(super) fn is_skill_dir(dir: &Path) -> bool {
+    // A dangling link counts too, so that it is reported.
+    dir.join(SKILL_FILE).symlink_metadata().is_ok_and(|metadata| !metadata.is_dir())
+}
+
+pub(super) fn is_repository(dir: &Path) -> bool {
+    dir.join("skills").is_dir() || dir.join("packs").is_dir()
+}
+
+/// Returns the IDs of the skills of a repository.
+pub(super) fn local_skill_ids(session: &Session<'_>, root: &Path) -> Result<Vec<String>> {
+    let skills = root.join("skills");
+    if !skills.is_dir() {
+        return Ok(Vec::new());
+    }
+    Ok(partition_found(&find_skill_dirs(session, &skills)?).0)
+}
+
+/// Finds the directories with a `SKILL.md` at and below a directory.
+pub(super) fn find_skill_dirs(session: &Session<'_>, dir: &Path) -> Result<WalkReport> {
+    let file = Name::new(SKILL_FILE).map_err(|e| Error::new(FailureKind::Data, e.to_string()))?;
+    Ok(find_dirs_with_file(Dir::open(dir)?, &file, &session.limits)?)
+}
+
+/// Splits the directories of a walk into skills and directories with a skill below them.
+pub(super) fn partition_found(found: &WalkReport) -> (Vec<String>, Vec<String>) {
+    // The directory at which the walk starts is not a skill, and does not shadow any.
+    let paths: Vec<&str> =
+        found.matches.iter().map(|holder| &*holder.path).filter(|path| !path.is_empty()).collect();
+    partition_skill_dirs(&paths)
+}
+
+/// Returns the packages in a directory and those that are installed there, sorted.
+pub(super) fn find_packages(root: &Path) -> Vec<PathBuf> {
+    let mut packages = Vec::new();
+    for dir in [root.to_path_buf(), installed_packages_dir(root)] {
+        let entries = Dir::open(&dir).and_then(|opened| opened.entries()).unwrap_or_default();
+        let files = entries.iter().filter(|entry| entry.kind == EntryKind::File);
+        packages
+            .extend(files.map(|entry| dir.join(entry.name())).filter(|path| is_package_file(path)));
+    }
+    packages.sort();
+    packages
+}
+
+/// Whether a directory contains packages or has packages installed.
+pub(super) fn has_packages(dir: &Path) -> bool {
+    !find_packages(dir).is_empty()
+}

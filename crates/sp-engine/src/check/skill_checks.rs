@@ -1,0 +1,204 @@
+//! Checking one skill: its `SKILL.md`, the files it refers to, and its token cost.
+
+use std::collections::HashSet;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use sp_analyze::audit::SkillFacts;
+use sp_analyze::hidden::check_text;
+use sp_formats::checks::{CheckRule, SE_03, SE_04, SP_21};
+use sp_formats::output::SkillCost;
+use sp_formats::printable::printable;
+use sp_formats::report::{FindingLocation, Report, Severity};
+use sp_formats::skill::{
+    self, ReferencingFile, SKILL_FILE, SkillFiles, SkillMetadata, check_body_size, check_markdown,
+};
+use sp_tree::{
+    Dir, FileError, FileStamp, Listing, ListingEntry, ListingKind, ScanError, read_text, scan_dir,
+};
+
+use super::{CheckMode, Checker, hidden};
+use crate::error::{Error, Result};
+
+/// The description of a skill.
+pub(super) struct SkillDescription {
+    pub file: PathBuf,
+    pub text: String,
+    pub location: FindingLocation,
+}
+
+/// Checks the skill in a directory. A skill that cannot be read is added to the unreadable ones.
+pub(super) fn check_skill(checker: &Checker<'_>, dir: &Path) -> Option<SkillDescription> {
+    match try_check_skill(checker, dir) {
+        Ok(description) => description,
+        Err(error) => {
+            checker.collector.add_unreadable(error);
+            None
+        }
+    }
+}
+
+fn try_check_skill(checker: &Checker<'_>, dir: &Path) -> Result<Option<SkillDescription>> {
+    checker.session.context.check_cancelled()?;
+    let file = dir.join(SKILL_FILE);
+    let handle = Dir::open(dir)?;
+    let listing = match scan_dir(&handle, &checker.session.limits) {
+        Ok(scanned) => Some(scanned.listing),
+        Err(ScanError::File(error)) => return Err(error.into()),
+        Err(error) => {
+            report_scan_error(checker, dir, error);
+            None
+        }
+    };
+    let limits = &checker.session.limits;
+    let bytes = match checker.drafts.read(&file, limits.markdown_bytes) {
+        Ok(bytes) => bytes,
+        // A dangling link, which the scan reported.
+        Err(error) if error.kind() == ErrorKind::NotFound && listing.is_none() => return Ok(None),
+        Err(error) => return report_too_large(checker, &file, error),
+    };
+    let folder = dir.file_name().unwrap_or_default().to_string_lossy();
+    let (skill, mut report) = skill::read("", &folder, &bytes, limits);
+    let real = dir.canonicalize().unwrap_or_else(|_| dir.into());
+    if real.file_name() != dir.file_name() {
+        // Several links may lead to one skill, which cannot have the name of each. So the name is not
+        // fixed automatically.
+        for finding in &mut report.findings {
+            finding.fix.retain(|edit| !edit.text.contains(&*folder));
+        }
+    }
+    let description = skill.as_ref().and_then(|skill| {
+        Some(SkillDescription {
+            file: file.clone(),
+            text: skill.description.clone()?,
+            location: report.locate(&skill.description_span),
+        })
+    });
+    if let Some(skill) = skill {
+        // Only UTF-8 text parses as a skill.
+        let text = std::str::from_utf8(&bytes).unwrap_or_default();
+        check_text(text, &mut report);
+        hidden::check_description_escapes(&skill, text, &mut report);
+        hidden::check_file_name(checker, dir, &folder);
+        let mut cost = skill_cost(checker, dir, text, &skill);
+        let mut facts = (checker.mode == CheckMode::WithFacts).then(|| SkillFacts::of(&skill));
+        check_body_size(&(skill.body_start..text.len()), cost.body, &mut report);
+        if let Some(listing) = &listing {
+            let files = SkillPaths::of(listing);
+            let known = SkillFiles { names: &files.files, exists: &|path| files.contains(path) };
+            check_markdown(text, skill.body_start, ReferencingFile::SkillMd, &known, &mut report);
+            cost.files = check_other_files(checker, &handle, listing, &files, &mut facts)?;
+        }
+        if let Some(mut facts) = facts {
+            facts.add_file(SKILL_FILE, false, Some(text));
+            checker.collector.add_audited_skill(facts.into_audited_skill(dir.into()));
+        }
+        checker.collector.add_skill(dir, cost);
+    }
+    checker.collector.add_report(&file, &report);
+    Ok(description)
+}
+
+/// Counts the tokens of the metadata and of the body.
+fn skill_cost(checker: &Checker<'_>, dir: &Path, text: &str, skill: &SkillMetadata) -> SkillCost {
+    let count = |text: Option<&String>| text.map_or(0, |text| checker.tokens.count(text));
+    SkillCost {
+        path: dir.into(),
+        name: skill.name.clone(),
+        always: count(skill.name.as_ref()) + count(skill.description.as_ref()),
+        body: checker.tokens.count(text[skill.body_start..].trim()),
+        files: 0,
+    }
+}
+
+/// The paths of a skill's files and folders.
+struct SkillPaths<'a> {
+    files: Vec<&'a str>,
+    all: HashSet<&'a str>,
+}
+
+impl<'a> SkillPaths<'a> {
+    fn of(listing: &'a Listing<FileStamp>) -> Self {
+        let is_file =
+            |entry: &&ListingEntry<FileStamp>| matches!(entry.kind, ListingKind::File { .. });
+        let files =
+            listing.entries.iter().filter(is_file).map(|entry| entry.path.as_str()).collect();
+        Self { files, all: listing.entries.iter().map(|entry| entry.path.as_str()).collect() }
+    }
+
+    fn contains(&self, path: &str) -> bool {
+        self.all.contains(path)
+    }
+}
+
+/// Checks the files beside `SKILL.md`, and returns their tokens.
+fn check_other_files(
+    checker: &Checker<'_>,
+    dir: &Dir,
+    listing: &Listing<FileStamp>,
+    files: &SkillPaths<'_>,
+    facts: &mut Option<SkillFacts>,
+) -> Result<usize> {
+    let mut tokens = 0;
+    for entry in &listing.entries {
+        let path = entry.path.as_str();
+        hidden::check_file_name(checker, &dir.path().join(path), entry.path.file_name());
+        let ListingKind::File { executable, .. } = entry.kind else { continue };
+        if path == SKILL_FILE {
+            continue;
+        }
+        let text = read_text(dir, &entry.path, checker.session.limits.file_bytes)?;
+        if let Some(facts) = facts {
+            facts.add_file(path, executable, text.as_deref());
+        }
+        let Some(text) = text else { continue };
+        tokens += checker.tokens.count(&text);
+        if text.len() as u64 <= checker.session.limits.markdown_bytes {
+            hidden::check_file_text(checker, &dir.path().join(path), &text);
+        }
+        if path.ends_with(".md") {
+            let from = entry.path.parent().unwrap_or_default();
+            let mut report = Report::new("", text.as_str());
+            let known = SkillFiles { names: &files.files, exists: &|path| files.contains(path) };
+            check_markdown(&text, 0, ReferencingFile::OtherFile(from), &known, &mut report);
+            checker.collector.add_report(&dir.path().join(path), &report);
+        }
+    }
+    Ok(tokens)
+}
+
+fn report_scan_error(checker: &Checker<'_>, dir: &Path, error: ScanError) {
+    let (path, check): (PathBuf, &'static CheckRule) = match &error {
+        ScanError::Dangling(path)
+        | ScanError::Cycle(path)
+        | ScanError::Special(path)
+        | ScanError::Link(path) => (path.clone(), &SP_21),
+        ScanError::Listing { why, .. } if why.limit_name().is_some() => (dir.into(), &SE_04),
+        ScanError::Name { path, .. } => (path.into(), &SE_03),
+        _ => (dir.into(), &SE_03),
+    };
+    let error = Error::from(error);
+    let help = error.hints.into_iter().next().unwrap_or_default();
+    let mut report = Report::new("", "");
+    // Show the path as the user would write it.
+    let message = error
+        .message
+        .replace(&*dir.to_string_lossy(), &checker.session.context.display_relative_path(dir));
+    report.whole_file(Severity::Error, check, printable(&message)).help(help);
+    checker.collector.add_report(&path, &report);
+}
+
+fn report_too_large(
+    checker: &Checker<'_>,
+    file: &Path,
+    error: FileError,
+) -> Result<Option<SkillDescription>> {
+    if error.kind() != ErrorKind::FileTooLarge {
+        return Err(error.into());
+    }
+    let mut report = Report::new("", "");
+    let help = "raise it with `--limit markdown-bytes=<bytes>` if you mean it";
+    report.whole_file(Severity::Error, &SE_04, error.source.to_string()).help(help);
+    checker.collector.add_report(file, &report);
+    Ok(None)
+}

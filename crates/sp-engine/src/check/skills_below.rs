@@ -1,0 +1,95 @@
+//! Checking all skills below a directory, one by one and against each other.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use rayon::prelude::*;
+use sp_formats::checks::{AS_02, SP_03, SP_04};
+use sp_formats::report::{LocatedFinding, Report, Severity};
+use sp_formats::skill::SKILL_FILE;
+use sp_tree::WalkReport;
+
+use super::Checker;
+use super::discover::partition_found;
+use super::skill_checks::{SkillDescription, check_skill};
+
+/// Checks the skills that a walk found below `top`, and returns their IDs.
+pub(super) fn check_skills_below(
+    checker: &Checker<'_>,
+    top: &Path,
+    found: &WalkReport,
+) -> Vec<String> {
+    let (ids, shadowed) = partition_found(found);
+    for id in &shadowed {
+        report_shadowed_skill(checker, &top.join(id), &ids, id);
+    }
+    let in_a_skill = |path: &str| ids.iter().any(|id| path.starts_with(&format!("{id}/")));
+    // A cycle inside a skill is reported by the check of that skill.
+    for cycle in found.cycles.iter().filter(|cycle| !in_a_skill(cycle)) {
+        let mut report = Report::new("", "");
+        report
+            .whole_file(
+                Severity::Warning,
+                &SP_04,
+                "the link leads back to a folder that it lies in, and is not followed",
+            )
+            .help("remove it");
+        checker.collector.add_report(&top.join(&**cycle), &report);
+    }
+    let descriptions: Vec<SkillDescription> =
+        ids.par_iter().filter_map(|id| check_skill(checker, &top.join(id))).collect();
+    report_shared_descriptions(checker, descriptions);
+    ids
+}
+
+/// Reports a directory that is not a skill because one of `ids` lies below it.
+pub(super) fn report_shadowed_skill(checker: &Checker<'_>, dir: &Path, ids: &[String], id: &str) {
+    let below = format!("{id}/");
+    let inner: Vec<&str> =
+        ids.iter().filter(|other| other.starts_with(&below)).map(String::as_str).take(3).collect();
+    let mut report = Report::new("", "");
+    report
+        .whole_file(
+            Severity::Warning,
+            &SP_03,
+            format!("it is no skill: another `{SKILL_FILE}` stands below it"),
+        )
+        .help(format!("move it into a folder of its own beside `{}`", inner.join("`, `")));
+    checker.collector.add_report(&dir.join(SKILL_FILE), &report);
+}
+
+/// Reports skills that share a description: an agent cannot choose between them.
+fn report_shared_descriptions(checker: &Checker<'_>, descriptions: Vec<SkillDescription>) {
+    let mut by_text: HashMap<String, Vec<SkillDescription>> = HashMap::new();
+    for description in descriptions {
+        by_text.entry(description.text.trim().to_owned()).or_default().push(description);
+    }
+    for group in by_text.into_values().filter(|group| group.len() > 1) {
+        let mut files: Vec<PathBuf> = group.iter().map(|skill| skill.file.clone()).collect();
+        files.sort();
+        for skill in group {
+            let shown = |file: &PathBuf| {
+                format!("`{}`", checker.session.context.display_relative_path(file))
+            };
+            let others: Vec<String> =
+                files.iter().filter(|file| **file != skill.file).take(3).map(shown).collect();
+            let more = files.len() - 1 - others.len();
+            let and = if more > 0 { format!(" and {more} more") } else { String::new() };
+            let mut report = Report::new("", "");
+            report
+                .warning(
+                    &AS_02,
+                    0..0,
+                    format!("the description is also that of {}{and}", others.join(", ")),
+                )
+                .help(
+                    "say in each what the other is not for: agents choose by the description alone",
+                );
+            let finding = report.findings.remove(0);
+            checker.collector.add_placed(
+                &skill.file,
+                LocatedFinding { finding, location: Some(skill.location) },
+            );
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! Downloaded archives in the cache.
+//!
+//! A [`DownloadedFile`] lives in `zip/` below the cache directory and is removed when it is dropped.
+//! While it is in use its file is locked, so [`remove_stale_downloads`] removes only the files of
+//! processes that died. An archive whose URL is not recorded in full cannot be fetched again and
+//! moves to `archives/`, where it is found by its digest.
+//!
+//! This module does not use the network: see `source::web` for that.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use sp_tree::{Digest, Dir, FileError, Follow, Name, NewFile};
+
+use crate::context::Context;
+use crate::error::{Error, FailureKind, Result};
+
+/// The number of downloads of this process, which makes their file names unique.
+static DOWNLOAD_COUNT: AtomicUsize = AtomicUsize::new(0);
+
+/// A downloaded file, removed on drop.
+pub(crate) struct DownloadedFile {
+    // The lock marks the file as in use, so that another process does not remove it as stale.
+    _locked_file: File,
+    dir: Dir,
+    name: Name,
+    path: PathBuf,
+    pub digest: Digest,
+}
+
+impl DownloadedFile {
+    /// Creates an empty file in the cache. The caller writes it and then sets the digest.
+    pub(crate) fn create(context: &Context<'_>) -> Result<(Self, NewFile)> {
+        let dir = context.open_private_dir(&download_dir(context))?;
+        let invalid = |e: sp_tree::PathError| Error::new(FailureKind::Usage, e.to_string());
+        let number = DOWNLOAD_COUNT.fetch_add(1, Ordering::Relaxed);
+        let name = Name::new(&format!("{}-{number}.zip", context.run_id)).map_err(invalid)?;
+        let path = dir.path_of(&name);
+        let file = dir.create_file(&name, false)?;
+        let locked_file = dir.open_file(&name, Follow::Never)?;
+        locked_file.lock().map_err(|e| FileError::new("lock", &path, e))?;
+        let digest = Digest::of(b"");
+        Ok((Self { _locked_file: locked_file, dir, name, path, digest }, file))
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Moves the file to the path that [`archive_path`] returns for its digest.
+    pub(crate) fn keep_in_cache(self, context: &Context<'_>) -> Result<()> {
+        let archives = context.open_private_dir(&archive_dir(context))?;
+        let name = Name::new(&archive_name(&self.digest))
+            .map_err(|e| Error::new(FailureKind::Data, e.to_string()))?;
+        archives.remove_tree(&name)?;
+        Ok(self.dir.rename_noreplace(&self.name, &archives, &name)?)
+    }
+}
+
+impl Drop for DownloadedFile {
+    fn drop(&mut self) {
+        // Best effort: a file that stays is removed by the next run or by `sp clean --cache`.
+        let _ = self.dir.remove_tree(&self.name);
+    }
+}
+
+/// Returns the path of the archive with this digest. It exists only if it was kept.
+pub(crate) fn archive_path(context: &Context<'_>, digest: &Digest) -> PathBuf {
+    archive_dir(context).join(archive_name(digest))
+}
+
+/// Removes the downloads of processes that died. Best effort, because it is a cache.
+pub(crate) fn remove_stale_downloads(context: &Context<'_>) {
+    let Ok(dir) = Dir::open(&download_dir(context)) else {
+        return;
+    };
+    for entry in dir.entries().unwrap_or_default() {
+        let unused = dir.open_file(&entry, Follow::Never).is_ok_and(|file| file.try_lock().is_ok());
+        if unused {
+            let _ = dir.remove_tree(&entry);
+        }
+    }
+}
+
+fn download_dir(context: &Context<'_>) -> PathBuf {
+    context.cache_dir().join("zip")
+}
+
+fn archive_dir(context: &Context<'_>) -> PathBuf {
+    context.cache_dir().join("archives")
+}
+
+fn archive_name(digest: &Digest) -> String {
+    format!("{}.zip", digest.hex())
+}

@@ -1,0 +1,294 @@
+//! Applying a plan in one transaction.
+//!
+//! The steps: stage every new folder and file beside its destination, compute the plan ID and compare
+//! it with the expected one, swap everything, write the state, clean up. A failure before the swap
+//! leaves everything as it was. After the swap the transaction is either finished or rolled back,
+//! by this run or by the next one.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use sp_formats::output::FolderAction;
+use sp_formats::state::{InstallRecord, InstallState};
+use sp_tree::transaction::{
+    Transaction, TransactionAction, TransactionChange, TransactionPlan, TrashedEntry,
+};
+use sp_tree::{DirSnapshot, Follow, Name, PathStamps, PinnedDir};
+
+use super::plan::{ChangePlan, FolderPlan};
+use super::plan_id::{PlanId, PlanIdInput};
+use super::records::RecordBuilder;
+use super::selection::{ResolvedPack, SkillIndex};
+use super::stage::{SkillStager, StageJob, StagedSkills};
+use crate::context::Event;
+use crate::error::{Error, FailureKind, Result};
+use crate::home::{DigestIndexes, LockedHome};
+use crate::session::Session;
+
+/// Applies plans.
+pub(super) struct PlanApplier<'a> {
+    pub session: &'a Session<'a>,
+    pub home: &'a LockedHome<'a>,
+    pub packs: &'a [ResolvedPack],
+    /// The plan ID of an earlier dry run. If set, any other plan is refused.
+    pub expected_plan: Option<PlanId>,
+}
+
+/// The result of applying a plan, or of a dry run.
+pub(super) struct AppliedPlan {
+    /// Edited folders and files that were replaced or removed, and where they are now.
+    pub trashed: Vec<TrashedEntry>,
+    pub id: PlanId,
+}
+
+/// What is in the stage, ready to be swapped.
+struct StagedPlan {
+    jobs: Vec<StageJob>,
+    skills: StagedSkills,
+    id: PlanId,
+}
+
+impl PlanApplier<'_> {
+    /// Applies the plan, unless another one is expected.
+    pub(super) fn apply(
+        &self,
+        state: &InstallState,
+        plan: &ChangePlan,
+        indexes: &mut DigestIndexes<'_>,
+    ) -> Result<AppliedPlan> {
+        index_observed(plan, indexes);
+        let changes = transaction_changes(plan);
+        if changes.is_empty() {
+            let id = self.verify_plan_id(plan, &HashMap::new())?;
+            self.store_records(state, plan)?;
+            indexes.store(self.home);
+            return Ok(AppliedPlan { trashed: Vec::new(), id });
+        }
+        let generation = self.home.next_generation(state)?;
+        let stager = SkillStager { session: self.session, packs: self.packs };
+        let jobs = stager.prepare(plan)?;
+        let transaction_plan = self.transaction_plan(plan, changes, generation)?;
+        let mut transaction =
+            Transaction::begin(&self.home.dir, &self.session.limits, transaction_plan)?;
+        let staged = match self.stage(&stager, &transaction, plan, jobs) {
+            Ok(staged) => staged,
+            Err(error) => {
+                transaction.abort()?;
+                return Err(error);
+            }
+        };
+        transaction.swap()?;
+        self.index_sources(&staged.skills, indexes);
+        self.index_copies(&transaction, plan, &staged, indexes);
+        let next_state = state.with_installs(generation, self.records(state, plan, &staged.skills));
+        let trashed = transaction.commit(
+            || self.home.store_state(&next_state),
+            || self.home.state().ok().map(|state| state.generation),
+        )?;
+        indexes.store(self.home);
+        self.hint_folder_names(plan, &staged.skills);
+        Ok(AppliedPlan { trashed, id: staged.id })
+    }
+
+    fn transaction_plan(
+        &self,
+        plan: &ChangePlan,
+        changes: Vec<TransactionChange>,
+        generation: u64,
+    ) -> Result<TransactionPlan> {
+        let sinks = plan.sinks.iter().map(|sink| Ok(sink.sink.pinned.clone()));
+        let file_dirs = file_dirs(plan).into_iter().map(|dir| Ok(Arc::new(PinnedDir::open(&dir)?)));
+        Ok(TransactionPlan {
+            id: Name::new(&self.session.context.run_id)
+                .map_err(|e| Error::new(FailureKind::Usage, e.to_string()))?,
+            generation,
+            roots: sinks.chain(file_dirs).collect::<Result<_>>()?,
+            changes,
+            remove_if_empty: plan
+                .files
+                .iter()
+                .flat_map(|file| file.remove_if_empty.clone())
+                .collect(),
+        })
+    }
+
+    /// Writes the new folders and files into the stage, and verifies the plan ID.
+    fn stage(
+        &self,
+        stager: &SkillStager<'_>,
+        transaction: &Transaction<'_>,
+        plan: &ChangePlan,
+        jobs: Vec<StageJob>,
+    ) -> Result<StagedPlan> {
+        let skills = stager.stage(transaction, &jobs)?;
+        stage_files(transaction, plan)?;
+        // The ID covers the staged bytes: a source may have changed since the plan was made.
+        let id = self.verify_plan_id(plan, &skills)?;
+        Ok(StagedPlan { jobs, skills, id })
+    }
+
+    fn verify_plan_id(&self, plan: &ChangePlan, staged: &StagedSkills) -> Result<PlanId> {
+        let skill_digest = |index: SkillIndex| staged.get(&index).map(|staged| staged.digest);
+        let id = PlanIdInput { plan, packs: self.packs, skill_digest: &skill_digest }.plan_id();
+        id.ensure_matches(self.expected_plan)?;
+        Ok(id)
+    }
+
+    fn records(
+        &self,
+        state: &InstallState,
+        plan: &ChangePlan,
+        staged: &StagedSkills,
+    ) -> Vec<InstallRecord> {
+        let timestamp = self.session.context.timestamp();
+        RecordBuilder { packs: self.packs, staged, timestamp }.records(state, plan)
+    }
+
+    /// Writes the state of a plan that changes no folder, if its records differ.
+    fn store_records(&self, state: &InstallState, plan: &ChangePlan) -> Result<()> {
+        let records = self.records(state, plan, &HashMap::new());
+        if records == state.installs {
+            return Ok(());
+        }
+        self.home.store_state(&state.with_installs(self.home.next_generation(state)?, records))
+    }
+
+    /// Adds the sources of the staged skills to the indexes of their repositories.
+    fn index_sources(&self, staged: &StagedSkills, indexes: &mut DigestIndexes<'_>) {
+        let now = (self.session.context.wall_clock)();
+        for (index, staged) in staged {
+            if let Some(stamps) = &staged.source_stamps {
+                let pack = &self.packs[index.pack];
+                let id = &pack.skills[index.skill].id;
+                let snapshot = DirSnapshot::from_settled(id, staged.digest, stamps.clone(), now);
+                indexes.for_dir(&pack.repository.skills_dir()).set_snapshot(id, snapshot.as_ref());
+            }
+        }
+    }
+
+    /// Adds the new folders to the indexes of their sinks.
+    fn index_copies(
+        &self,
+        transaction: &Transaction<'_>,
+        plan: &ChangePlan,
+        staged: &StagedPlan,
+        indexes: &mut DigestIndexes<'_>,
+    ) {
+        let folders: Vec<(usize, &Name)> =
+            plan.changed_folders().map(|(sink, folder)| (sink, &folder.name)).collect();
+        let now = (self.session.context.wall_clock)();
+        for job in &staged.jobs {
+            let Some(skill) = staged.skills.get(&job.skill) else { continue };
+            for (slot, stamps) in job.slots.iter().zip(&skill.copy_stamps) {
+                let (sink, name) = folders[*slot];
+                let stamps = stamps_after_move(transaction, sink, name, stamps);
+                let snapshot = stamps.and_then(|stamps| {
+                    DirSnapshot::from_settled(name.as_str(), skill.digest, stamps, now)
+                });
+                indexes
+                    .for_dir(&plan.sinks[sink].sink.path)
+                    .set_snapshot(name.as_str(), snapshot.as_ref());
+            }
+        }
+    }
+
+    /// Emits a hint where an agent requires folder names to match skill names, and one does not.
+    fn hint_folder_names(&self, plan: &ChangePlan, staged: &StagedSkills) {
+        for sink in &plan.sinks {
+            let Some(agent) = sink.sink.agent.filter(|agent| agent.requires_matching_names) else {
+                continue;
+            };
+            let differs = sink.folders.iter().any(|folder| {
+                let name = folder
+                    .skill
+                    .and_then(|index| staged.get(&index))
+                    .and_then(|staged| staged.name.as_deref());
+                name.is_some_and(|name| name != folder.name.as_str())
+            });
+            if differs {
+                self.session.context.emit(Event::Hint(format!(
+                    "{} expects a folder to be called as its skill is; `install: {{prefix: \"\", flatten: true}}` in the pack does that",
+                    agent.name
+                )));
+            }
+        }
+    }
+}
+
+/// Adds what planning learned to the indexes, and clears the entries of removed folders.
+fn index_observed(plan: &ChangePlan, indexes: &mut DigestIndexes<'_>) {
+    for sink in &plan.sinks {
+        let index = indexes.for_dir(&sink.sink.path);
+        for (name, snapshot) in &sink.index_updates {
+            index.set_snapshot(name, snapshot.as_ref());
+        }
+        for folder in sink.folders.iter().filter(|it| it.action == FolderAction::Remove) {
+            index.set_snapshot(folder.name.as_str(), None);
+        }
+    }
+}
+
+/// Returns the stamps of a folder that was moved from the stage to its sink.
+///
+/// The move changes the stamp of the folder itself, and of nothing in it.
+fn stamps_after_move(
+    transaction: &Transaction<'_>,
+    sink: usize,
+    name: &Name,
+    staged: &PathStamps,
+) -> Option<PathStamps> {
+    let top = transaction.root_dir(sink).stat(name, Follow::Never).ok().flatten()?;
+    let inner = staged.iter().filter(|(path, _)| !path.is_empty()).cloned();
+    Some(inner.chain([("".into(), top)]).collect())
+}
+
+/// Returns the changes of all folders, then those of all files. The position of a change is its slot.
+fn transaction_changes(plan: &ChangePlan) -> Vec<TransactionChange> {
+    let folder_change = |(root, folder): (usize, &FolderPlan)| TransactionChange {
+        root,
+        name: folder.name.clone(),
+        action: if folder.action == FolderAction::Remove {
+            TransactionAction::Remove
+        } else {
+            TransactionAction::Put
+        },
+        prior: folder.before,
+    };
+    let dirs = file_dirs(plan);
+    let root_of =
+        |dir: &Path| plan.sinks.len() + dirs.iter().position(|known| known == dir).unwrap_or(0);
+    let file_changes = plan.files.iter().map(|file| TransactionChange {
+        root: root_of(&file.dir),
+        name: file.name.clone(),
+        action: if file.bytes.is_some() {
+            TransactionAction::Put
+        } else {
+            TransactionAction::Remove
+        },
+        prior: file.before,
+    });
+    plan.changed_folders().map(folder_change).chain(file_changes).collect()
+}
+
+/// Returns the directories in which files change, without duplicates.
+fn file_dirs(plan: &ChangePlan) -> Vec<PathBuf> {
+    let mut dirs: Vec<PathBuf> = Vec::new();
+    for file in &plan.files {
+        if !dirs.contains(&file.dir) {
+            dirs.push(file.dir.clone());
+        }
+    }
+    dirs
+}
+
+/// Writes the new files into their slots, which follow those of the folders.
+fn stage_files(transaction: &Transaction<'_>, plan: &ChangePlan) -> Result<()> {
+    let first_slot = plan.changed_folders().count();
+    for (number, file) in plan.files.iter().enumerate() {
+        if let Some(bytes) = &file.bytes {
+            transaction.stage_file(first_slot + number, bytes, file.readers)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,110 @@
+//! `sp install` and `sp switch`: select, plan, apply.
+//!
+//! ```text
+//! selection    pack names × repository × imports → ResolvedPack
+//! sink_planner ResolvedPack × sink × state       → SinkPlan
+//! plan         the plan as a value, and plan_id  → its ID
+//! stage        the skills of a plan              → new folders beside the sinks
+//! apply        plan × staged skills              → one transaction, new state
+//! change       runs the steps from plan to apply, or stops after planning for a dry run
+//! ```
+//!
+//! Planning reads the sinks and changes nothing. Applying stages every new folder first, then swaps
+//! all folders of all sinks in one transaction, so an interrupted run leaves either the old or the
+//! new content. A folder is replaced or removed only if the state records that `sp` installed it.
+//!
+//! Other operations change files through the same transaction: see [`change::ChangeExecutor`].
+
+mod apply;
+pub(crate) mod change;
+mod local_digests;
+pub(crate) mod plan;
+pub(crate) mod plan_id;
+mod records;
+pub(crate) mod selection;
+mod sink_planner;
+mod stage;
+
+use std::path::PathBuf;
+
+use sp_formats::output::PackChangeReport;
+
+use crate::apply_mode::ApplyMode;
+use crate::context::Context;
+use crate::error::{Error, FailureKind, Result};
+use crate::home::DigestIndexes;
+use crate::session::Session;
+use crate::sinks::{Sink, SinkRequest, hint_agent_dir, refuse_repository_overlap, resolve_sinks};
+use change::{ApplyOptions, change_sinks};
+use plan::{OtherPacks, PackTargets, PlanRequest, ReplacePolicy};
+use plan_id::PlanId;
+use selection::{ResolvedPack, resolve_pack};
+
+/// Which packs to install, and where.
+#[derive(Debug, Clone)]
+pub struct InstallRequest {
+    /// Pack names or paths of pack files.
+    pub packs: Vec<String>,
+    pub sinks: Vec<SinkRequest>,
+    /// The repository given with `--root`. By default, the nearest one upward.
+    pub root: Option<PathBuf>,
+    pub other_packs: OtherPacks,
+    pub replace: ReplacePolicy,
+    pub mode: ApplyMode,
+    /// The plan ID of an earlier dry run. If set, any other plan is refused.
+    pub expected_plan: Option<PlanId>,
+}
+
+/// Installs packs into sinks.
+pub fn install(context: &Context<'_>, request: &InstallRequest) -> Result<PackChangeReport> {
+    let session = Session::begin(context)?;
+    let sinks = resolve_sinks(&session, &request.sinks)?;
+    let mut indexes = DigestIndexes::new(context);
+    let packs = resolve_packs(&session, request, &mut indexes)?;
+    for sink in &sinks {
+        for pack in &packs {
+            refuse_repository_overlap(context, sink, &pack.repository)?;
+        }
+    }
+    let plan_request = PlanRequest {
+        packs: &packs,
+        removed_packs: Vec::new(),
+        other_packs: request.other_packs,
+        replace: request.replace,
+        targets: PackTargets::AllSinks,
+    };
+    let options = ApplyOptions { mode: request.mode, expected_plan: request.expected_plan };
+    let report = change_sinks(&session, &sinks, &plan_request, options, &mut indexes)?;
+    hint_agent_dirs(context, &sinks);
+    Ok(report)
+}
+
+fn resolve_packs(
+    session: &Session<'_>,
+    request: &InstallRequest,
+    indexes: &mut DigestIndexes<'_>,
+) -> Result<Vec<ResolvedPack>> {
+    let mut packs: Vec<ResolvedPack> = Vec::new();
+    for spec in &request.packs {
+        let pack = resolve_pack(session, request.root.as_deref(), spec, Some(indexes))?;
+        if packs.iter().any(|other| other.name() == pack.name()) {
+            return Err(Error::new(
+                FailureKind::Usage,
+                format!("the pack `{}` is named twice", pack.name()),
+            )
+            .hint("name it once"));
+        }
+        packs.push(pack);
+    }
+    Ok(packs)
+}
+
+/// Emits a hint for each agent that reads skills from a directory other than its sink.
+fn hint_agent_dirs(context: &Context<'_>, sinks: &[Sink]) {
+    for sink in sinks {
+        if let Some(agent_dir) = &sink.agent_dir {
+            let agent = sink.agent.map_or(sink.name.as_str(), |agent| agent.name);
+            hint_agent_dir(context, &sink.name, agent, agent_dir);
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! The state that every operation starts from.
+//!
+//! [`Session::begin`] is the first call of every public operation. It reads `config.yaml`, computes
+//! the effective limits, and finishes or rolls back whatever an interrupted run left behind. Code
+//! below the public operations takes a [`Session`] instead of a [`Context`] when it needs the limits
+//! or the configuration.
+
+use std::io::ErrorKind;
+
+use sp_formats::config::{self, Config};
+use sp_tree::{Limits, read_limited};
+
+use crate::context::Context;
+use crate::downloads::remove_stale_downloads;
+use crate::error::{Error, Result};
+use crate::home::recover_interrupted;
+
+/// A [`Context`] together with the user's configuration.
+pub(crate) struct Session<'a> {
+    pub context: &'a Context<'a>,
+    pub config: Config,
+    pub limits: Limits,
+}
+
+impl<'a> Session<'a> {
+    /// Reads the configuration and recovers from an interrupted run.
+    pub(crate) fn begin(context: &'a Context<'a>) -> Result<Self> {
+        let config = load_config(context)?;
+        let limits = effective_limits(context, &config);
+        recover_interrupted(context, &limits)?;
+        remove_stale_downloads(context);
+        Ok(Self { context, config, limits })
+    }
+}
+
+/// Reads `config.yaml`. A missing file is an empty configuration.
+fn load_config(context: &Context<'_>) -> Result<Config> {
+    let path = context.home.join("config.yaml");
+    let limits = effective_limits(context, &Config::default());
+    let bytes = match read_limited(&path, limits.yaml_bytes) {
+        Ok(bytes) => bytes,
+        Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            return Ok(Config::default());
+        }
+        Err(e) => return Err(e.into()),
+    };
+    let (config, report) = config::read_bytes(&context.display_path(&path), &bytes, &limits);
+    config.ok_or_else(|| Error::in_file("the config cannot be used", report))
+}
+
+/// Returns the default limits, overridden by the configuration, overridden by command-line flags.
+fn effective_limits(context: &Context<'_>, config: &Config) -> Limits {
+    let mut limits = Limits::default();
+    for (name, value) in config.limits.iter().chain(&context.limits) {
+        // The names were validated when the configuration and the flags were parsed.
+        let _ = limits.set(name, *value);
+    }
+    limits
+}
