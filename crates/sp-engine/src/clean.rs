@@ -11,7 +11,7 @@ use crate::context::Context;
 use crate::error::Result;
 use crate::home::LockedHome;
 use crate::install::ApplyMode;
-use crate::pkg::downloads_dir;
+use crate::registry::downloads_dir;
 
 /// What is cleaned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

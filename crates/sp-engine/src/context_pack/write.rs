@@ -1,4 +1,4 @@
-//! Files as they are to be, all of them or none.
+//! Writes the files of a pack in one transaction.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,11 +13,11 @@ use crate::home::LockedHome;
 use crate::install::{ApplyMode, ChangeExecutor};
 use crate::plan::FilePlan;
 
-/// A file as it is, and as it is to be; none means that it is not there.
+/// The old and the new bytes of a file; none means that the file does not exist.
 pub(super) struct FileReplacement {
     old: Option<Vec<u8>>,
     new: Option<Vec<u8>>,
-    /// Directories that go with the file if nothing else is in them, outermost first.
+    /// Directories that are removed with the file if they are empty then, outermost first.
     owned_dirs: &'static [&'static str],
 }
 
@@ -30,9 +30,8 @@ impl FileReplacement {
         Self { old, new, owned_dirs: &[] }
     }
 
-    /// The same file, with directories that go with it if nothing else is in them.
-    pub(super) fn with_owned_dirs(self, dirs_of_ours: &'static [&'static str]) -> Self {
-        Self { owned_dirs: dirs_of_ours, ..self }
+    pub(super) fn with_owned_dirs(self, owned_dirs: &'static [&'static str]) -> Self {
+        Self { owned_dirs, ..self }
     }
 
     fn change(&self) -> FileChangeKind {
@@ -45,7 +44,7 @@ impl FileReplacement {
     }
 }
 
-/// Writes the files of a pack.
+/// Writes the files of a pack to a directory.
 pub(super) fn write_files(
     session: &Session<'_>,
     dir: &Path,
@@ -59,7 +58,7 @@ pub(super) fn write_files(
     change_files(session, dir, targets, ApplyMode::Apply)
 }
 
-/// Changes files, all at once.
+/// Changes files atomically, or reports what would change.
 pub(super) fn change_files(
     session: &Session<'_>,
     dir: &Path,
@@ -80,7 +79,7 @@ pub(super) fn change_files(
     Ok(written)
 }
 
-/// Changes files, all at once, for somebody who has the home already.
+/// Changes files atomically, for callers that hold the lock of the home.
 pub(super) fn change_files_with_home(
     session: &Session<'_>,
     home: &LockedHome<'_>,
@@ -92,7 +91,7 @@ pub(super) fn change_files_with_home(
     Ok(written)
 }
 
-/// What becomes of each file.
+/// Reports the change of each file.
 fn summarize_changes(
     dir: &Path,
     files: &BTreeMap<String, FileReplacement>,
@@ -115,11 +114,11 @@ fn apply_changes(
     let changed = files.into_iter().filter(|(_, target)| target.change() != FileChangeKind::Same);
     let plans: Vec<FilePlan> =
         changed.map(|(path, target)| plan_file(dir, &path, target)).collect::<Result<_>>()?;
-    match plans.is_empty() {
-        true => Ok(()),
-        false => ChangeExecutor { session, home: Some(home), options: ApplyMode::Apply.into() }
-            .execute_files(plans),
+    if plans.is_empty() {
+        return Ok(());
     }
+    ChangeExecutor { session, home: Some(home), options: ApplyMode::Apply.into() }
+        .execute_files(plans)
 }
 
 fn plan_file(root: &Path, path: &str, target: FileReplacement) -> Result<FilePlan> {

@@ -1,4 +1,4 @@
-//! `sp pkg verify`: the pipeline, step by step.
+//! `sp pkg verify`: reports each verification step of a package.
 
 use sp_formats::output::{PackageVerification, VerificationStepItem};
 use sp_formats::package::{
@@ -6,18 +6,18 @@ use sp_formats::package::{
 };
 use sp_tree::Limits;
 
-use super::package_spec::{PackageSpec, read_file};
-use super::package_store::{find_best_stored, read_blob, read_store_index};
-use super::trust::{
-    DowngradePolicy, NewKeyPolicy, SignerStatus, TrustOverrides, check_signer, read_trust_pins,
-};
+use super::load_package::read_file;
+use super::package_spec::PackageSpec;
+use super::package_store::{find_best_stored, read_blob, read_store_index, read_trust_pins};
+use super::trust::{DowngradePolicy, NewKeyPolicy, SignerStatus, TrustOverrides, check_signer};
 use crate::config::Session;
 use crate::context::{Context, Event};
 use crate::error::{Error, FailureKind, Result};
 
 const DAY_SECONDS: i64 = 24 * 60 * 60;
 
-/// Verifies a file or a package of the store. What failed is an error as well as a step of the report.
+/// Verifies a file or a package of the store. A failed step is in the report, and is also returned as
+/// an error.
 pub fn verify(
     context: &Context<'_>,
     subject: &str,
@@ -102,7 +102,7 @@ fn verification_report(
     }
 }
 
-/// Who signed a package, and whether that is who is trusted here; nothing is accepted for once.
+/// Returns the step that checks whether the signer of a package is trusted, without overrides.
 pub(crate) fn verify_signer(session: &Session<'_>, package: &Package) -> Result<VerificationStep> {
     let trust = read_trust_pins(session.context)?;
     Ok(signer_step(package, &check_signer(session, &trust, package, TrustOverrides::default())))
@@ -139,7 +139,7 @@ fn signer_step(package: &Package, judged: &Result<SignerStatus>) -> Verification
     }
 }
 
-/// How old it is, as it says itself.
+/// Returns the step that reports the age of a package, by its own timestamps.
 fn freshness_step(context: &Context<'_>, package: &Package) -> VerificationStep {
     let manifest = &package.manifest;
     let said = manifest.updated_at.as_deref().or(manifest.created_at.as_deref());

@@ -125,8 +125,8 @@ fn generate_pack(
         generated_at: made.generated_at,
         files: made.files.into_iter().map(generated_file).collect(),
         sources: made.sources,
-        documents: made.documents.0,
-        relevant: made.documents.2,
+        documents: made.documents.total,
+        relevant: made.documents.relevant,
     })
 }
 
