@@ -1,7 +1,8 @@
 //! Files that a command writes where the user asked for them: `--output`, a zip, a drawing.
 //!
-//! A file is written whole or not at all, and replaces an existing file only with [`Overwrite::Allow`].
-//! Files that `sp` manages itself are not written here; they belong to a plan.
+//! A file is written whole or not at all, and replaces an existing file only with
+//! [`Overwrite::Allow`]. Files that `sp` manages itself are not written here; they belong to a
+//! plan.
 
 use std::path::Path;
 

@@ -94,8 +94,8 @@ pub(crate) fn read_valid_pack(
     }
 }
 
-/// Returns the error for an invalid pack. The reports of all files but the last are emitted as events,
-/// since an error has room for one.
+/// Returns the error for an invalid pack. The reports of all files but the last are emitted as
+/// events, since an error has room for one.
 pub(super) fn invalid_pack_error(
     session: &Session<'_>,
     message: String,

@@ -69,8 +69,8 @@ struct ExistingContextPack {
 }
 
 impl ExistingContextPack {
-    /// Reads the output directory. It must be missing, empty or a pack, and the pack must be unedited
-    /// unless it may be overwritten.
+    /// Reads the output directory. It must be missing, empty or a pack, and the pack must be
+    /// unedited unless it may be overwritten.
     fn read(session: &Session<'_>, out: &Path, overwrite: Overwrite) -> Result<Self> {
         let context = session.context;
         let empty = Self { files: BTreeMap::new() };

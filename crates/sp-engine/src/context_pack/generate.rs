@@ -1,8 +1,8 @@
 //! Generates a context pack from knowledge bases, in memory.
 //!
 //! Documents are ranked by the brief, quotes are collected from the best ones, a model may select
-//! among them, and the quotes are composed to the files of the pack. The result is validated like any
-//! other pack before it is returned.
+//! among them, and the quotes are composed to the files of the pack. The result is validated like
+//! any other pack before it is returned.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -361,8 +361,8 @@ fn no_quotes_error(left: &[OmittedItem]) -> Error {
     .hint("save the pages behind your bookmarks, or write more into the notes")
 }
 
-/// Asks a model to select among the sentences. If that fails, the pack is built without the model; only
-/// a cancelled command is an error.
+/// Asks a model to select among the sentences. If that fails, the pack is built without the model;
+/// only a cancelled command is an error.
 fn ask_model(
     context: &Context<'_>,
     endpoint: &ModelEndpoint,

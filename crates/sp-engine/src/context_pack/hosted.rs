@@ -1,4 +1,5 @@
-//! `sp context push`, `url` and `revoke`: context packs in a registry, and signed URLs that open them.
+//! `sp context push`, `url` and `revoke`: context packs in a registry, and signed URLs that open
+//! them.
 
 use std::path::PathBuf;
 

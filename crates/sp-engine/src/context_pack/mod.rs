@@ -1,11 +1,11 @@
 //! Context packs: `sp context`.
 //!
-//! A context pack is a directory with `pack.json` and a few Markdown files about a project. This module
-//! reads packs from directories, zips and URLs (`entries`), generates them from knowledge bases
-//! (`generate`, `build`), and has one file for each of the other commands.
+//! A context pack is a directory with `pack.json` and a few Markdown files about a project. This
+//! module reads packs from directories, zips and URLs (`entries`), generates them from knowledge
+//! bases (`generate`, `build`), and has one file for each of the other commands.
 //!
-//! The format is defined and validated in `sp_formats::context_pack`, and the ranking and selection of
-//! documents in `sp_analyze::knowledge`. Directories change in one transaction (`write`).
+//! The format is defined and validated in `sp_formats::context_pack`, and the ranking and selection
+//! of documents in `sp_analyze::knowledge`. Directories change in one transaction (`write`).
 
 mod archive;
 mod author;

@@ -38,8 +38,8 @@ impl<'a> ContextPackReadBudget<'a> {
         Ok(())
     }
 
-    /// Returns how many bytes of the next file to read: one more than allowed, so that a file that is
-    /// too large is recognized.
+    /// Returns how many bytes of the next file to read: one more than allowed, so that a file that
+    /// is too large is recognized.
     pub(super) fn read_limit(&self) -> u64 {
         let limits = self.limits;
         limits.skill_bytes.saturating_sub(self.bytes).min(limits.file_bytes).saturating_add(1)

@@ -1,7 +1,8 @@
 //! Reads context packs from the web: a zip, or the files next to a `pack.json`.
 //!
-//! Only files that the manifest lists with a safe path are requested. Each request has the query of the
-//! pack URL, which may contain a signature; neither the query nor a signature in the path is printed.
+//! Only files that the manifest lists with a safe path are requested. Each request has the query of
+//! the pack URL, which may contain a signature; neither the query nor a signature in the path is
+//! printed.
 
 use std::fmt;
 
@@ -144,7 +145,8 @@ fn fetch_files(session: &Session<'_>, remote: &RemoteContextPack) -> Result<Cont
     Ok(entries)
 }
 
-/// Returns the safe paths that a manifest lists. Unsafe ones are reported when the pack is validated.
+/// Returns the safe paths that a manifest lists. Unsafe ones are reported when the pack is
+/// validated.
 fn listed_paths(session: &Session<'_>, entries: &ContextPackEntries) -> Vec<RelPath> {
     let manifest = read(entries, &session.limits).manifest.unwrap_or_default();
     manifest.files.into_iter().map(|entry| entry.path).collect()

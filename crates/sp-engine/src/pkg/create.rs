@@ -209,8 +209,8 @@ fn build_given_version(
     unchanged.map_or_else(|| build_package(session, draft, key), Ok)
 }
 
-/// Returns the stored package if the draft differs from it only in its creation time and the version
-/// of `sp`.
+/// Returns the stored package if the draft differs from it only in its creation time and the
+/// version of `sp`.
 fn find_unchanged(
     session: &Session<'_>,
     draft: &PackageDraft,

@@ -1,4 +1,5 @@
-//! `sp pkg touch`, `reinforce` and `prune`: creates a new version of a package with a changed graph.
+//! `sp pkg touch`, `reinforce` and `prune`: creates a new version of a package with a changed
+//! graph.
 
 use sp_analyze::graph::{GraphEvolution, evolve as evolved};
 use sp_formats::json::{JsonDocument, quoted};
@@ -55,8 +56,8 @@ fn check_nodes_exist(package: &Package, evolution: &GraphEvolution) -> Result<()
     }
 }
 
-/// Returns the text of an input file with the manifest of the package and other content. The version,
-/// creation time and level are left out, to be set anew.
+/// Returns the text of an input file with the manifest of the package and other content. The
+/// version, creation time and level are left out, to be set anew.
 fn to_input_text(package: &Package, content: &str) -> String {
     let excluded = ["version", "created_at", "conformance_level"];
     let members = package

@@ -112,8 +112,8 @@ fn is_project_entry(entry: &DirEntry) -> bool {
         && !(is_folder && entry.path().join(".git").exists())
 }
 
-/// Calls `read` with a memory limit. The source parsers are written in C, and hostile input could make
-/// one allocate without bound; then the process ends instead of the machine.
+/// Calls `read` with a memory limit. The source parsers are written in C, and hostile input could
+/// make one allocate without bound; then the process ends instead of the machine.
 fn with_memory_limit<T>(read: impl FnOnce() -> T) -> T {
     let before = getrlimit(Resource::As);
     let is_lower = before.current.is_some_and(|current| current <= MAX_MEMORY_BYTES);

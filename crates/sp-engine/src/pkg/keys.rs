@@ -1,7 +1,7 @@
 //! Private keys in `~/.skillpack/keys`, one PEM file each, and the commands that manage them.
 //!
-//! Files are readable by their owner only, and a key file that others can read is refused. The bytes
-//! of private keys are zeroed when dropped. Which public keys are trusted is the business of
+//! Files are readable by their owner only, and a key file that others can read is refused. The
+//! bytes of private keys are zeroed when dropped. Which public keys are trusted is the business of
 //! `trust` and `trust_key`.
 
 use std::path::{Path, PathBuf};

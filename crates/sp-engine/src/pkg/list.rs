@@ -11,7 +11,8 @@ use crate::config::Session;
 use crate::context::Context;
 use crate::error::Result;
 
-/// Lists the packages of the store. `root` is the project that decides which are marked as installed.
+/// Lists the packages of the store. `root` is the project that decides which are marked as
+/// installed.
 pub fn list(context: &Context<'_>, root: Option<&Path>) -> Result<PackageList> {
     let session = Session::begin(context)?;
     let index = read_store_index(context)?;

@@ -65,7 +65,8 @@ impl UnverifiedPackage {
     }
 }
 
-/// Loads several packages and verifies them in parallel. Findings are emitted in the order of `specs`.
+/// Loads several packages and verifies them in parallel. Findings are emitted in the order of
+/// `specs`.
 pub(super) fn load_all(
     session: &Session<'_>,
     index: &PackageStoreIndex,

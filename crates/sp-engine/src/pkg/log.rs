@@ -13,7 +13,8 @@ use crate::config::Session;
 use crate::context::Context;
 use crate::error::{Error, FailureKind, Result};
 
-/// Returns the versions of a package in the store, newest first, and the versions that were removed.
+/// Returns the versions of a package in the store, newest first, and the versions that were
+/// removed.
 pub fn log(context: &Context<'_>, root: Option<&Path>, name: &str) -> Result<PackageLog> {
     let session = Session::begin(context)?;
     let index = read_store_index(context)?;

@@ -1,8 +1,8 @@
 //! Reads the merged graph of a project, `.ctxpkg/context.json`.
 //!
-//! The file contains the graphs of all context packages that the project has. It is written together
-//! with the packages and the lock, in one transaction, and the lock records its digest and the
-//! packages that it was merged from. A file that does not match the lock is not used.
+//! The file contains the graphs of all context packages that the project has. It is written
+//! together with the packages and the lock, in one transaction, and the lock records its digest and
+//! the packages that it was merged from. A file that does not match the lock is not used.
 
 use sp_formats::json::JsonDocument;
 use sp_tree::{Digest, Limits};
@@ -12,7 +12,8 @@ use crate::config::Session;
 use crate::context::Event;
 use crate::error::{Error, FailureKind, Result};
 
-/// Returns the merged graph of a project, if the file and the lock agree. The packages are not read.
+/// Returns the merged graph of a project, if the file and the lock agree. The packages are not
+/// read.
 pub(super) fn read_merged_context(
     session: &Session<'_>,
     project: &PackageProject,

@@ -12,9 +12,10 @@
 //! the records of the store while they change, `PackageProject` is a project with its lock, and
 //! `ProjectChange` is one change of it.
 //!
-//! No package is used before it was read completely and verified (`load_package`), and none is added
-//! to the store before its signer was checked (`trust`). The formats of packages, locks and records
-//! are defined in `sp_formats::package`, and the operations on graphs in `sp_analyze::graph`.
+//! No package is used before it was read completely and verified (`load_package`), and none is
+//! added to the store before its signer was checked (`trust`). The formats of packages, locks and
+//! records are defined in `sp_formats::package`, and the operations on graphs in
+//! `sp_analyze::graph`.
 
 mod create;
 mod diff;

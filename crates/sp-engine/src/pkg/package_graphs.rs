@@ -1,7 +1,7 @@
 //! Several packages as one graph, for the commands that query, load, draw or check graphs.
 //!
-//! The packages are those that the user names, or those that a project has installed. For a project,
-//! the graph that was merged at installation is used where it is up to date.
+//! The packages are those that the user names, or those that a project has installed. For a
+//! project, the graph that was merged at installation is used where it is up to date.
 
 use std::path::{Path, PathBuf};
 

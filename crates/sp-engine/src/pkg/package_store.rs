@@ -1,9 +1,9 @@
 //! The package store: packages by digest in `~/.skillpack/store`, and the records about them.
 //!
-//! [`PackageStore`] holds four records in memory while a command changes them: the index of stored and
-//! waiting packages, the trust pins, the envelopes that were received, and the versions that
-//! registries have shown. [`PackageStore::save`] writes all of them, and the blobs that are added or
-//! removed, in one transaction. Commands that change records must hold the lock of the home.
+//! [`PackageStore`] holds four records in memory while a command changes them: the index of stored
+//! and waiting packages, the trust pins, the envelopes that were received, and the versions that
+//! registries have shown. [`PackageStore::save`] writes all of them, and the blobs that are added
+//! or removed, in one transaction. Commands that change records must hold the lock of the home.
 //!
 //! A version is immutable: the index remembers the identity of every version that was ever stored,
 //! and refuses a different package under the same version even after the first one was removed.
@@ -129,7 +129,8 @@ impl<'a> PackageStore<'a> {
         Ok(StoredPackageList { packages: added })
     }
 
-    /// Warns about an old version that arrives after a newer one: it may bring back a vulnerability.
+    /// Warns about an old version that arrives after a newer one: it may bring back a
+    /// vulnerability.
     fn warn_if_older(&mut self, package: &Package) {
         let manifest = &package.manifest;
         let newest = find_best_stored(&self.index, &manifest.name, None)
@@ -271,7 +272,8 @@ impl<'a> PackageStore<'a> {
         Ok(())
     }
 
-    /// Emits the deferred events, for callers that write [`file_plans`](Self::file_plans) themselves.
+    /// Emits the deferred events, for callers that write [`file_plans`](Self::file_plans)
+    /// themselves.
     pub(super) fn emit_deferred_events(self) {
         self.deferred_events.into_iter().for_each(|event| self.session.context.emit(event));
     }
@@ -318,7 +320,8 @@ pub(super) fn find_best_stored<'s>(
 }
 
 /// Selects the newest version that matches the range. Any release is preferred to a pre-release. A
-/// withdrawn or yanked version, for which `version` returns true, is selected only by its exact version.
+/// withdrawn or yanked version, for which `version` returns true, is selected only by its exact
+/// version.
 pub fn select_best_version<'v, T>(
     candidates: impl Iterator<Item = &'v T>,
     version: impl Fn(&'v T) -> (&'v PackageVersion, bool),

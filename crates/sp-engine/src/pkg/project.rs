@@ -1,8 +1,8 @@
-//! A project with packages: `ctxpkg.lock`, and below `.ctxpkg/` the packages, the merged graph and the
-//! history of the lock.
+//! A project with packages: `ctxpkg.lock`, and below `.ctxpkg/` the packages, the merged graph and
+//! the history of the lock.
 //!
-//! [`PackageProject`] reads these files and plans changes of them. A file that `sp` did not write is
-//! never replaced, and symlinks in these paths are refused, since a project comes from others.
+//! [`PackageProject`] reads these files and plans changes of them. A file that `sp` did not write
+//! is never replaced, and symlinks in these paths are refused, since a project comes from others.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -72,8 +72,8 @@ fn reject_symlinks(session: &Session<'_>, root: &Path) -> Result<()> {
 }
 
 impl PackageProject {
-    /// Finds the project: the given directory, the nearest one from the current directory upward that
-    /// has packages, or the current directory.
+    /// Finds the project: the given directory, the nearest one from the current directory upward
+    /// that has packages, or the current directory.
     pub(super) fn find(session: &Session<'_>, given: Option<&Path>) -> Result<Self> {
         let context = session.context;
         let root = match given {

@@ -1,5 +1,5 @@
-//! Receives packages from other machines: verifies an envelope, and imports its package or queues it
-//! for review.
+//! Receives packages from other machines: verifies an envelope, and imports its package or queues
+//! it for review.
 //!
 //! The listener is `sp_serve::receiver`; this module knows nothing about sockets. An envelope is
 //! hostile until its HMAC is verified: before that, only its size and syntax are checked.

@@ -16,8 +16,8 @@ use crate::context::Context;
 use crate::error::{Error, FailureKind, Result};
 use crate::home::LockedHome;
 
-/// Rolls back one package of a project, or the whole project if there is no name. A package that the
-/// project does not have is rolled back in the store.
+/// Rolls back one package of a project, or the whole project if there is no name. A package that
+/// the project does not have is rolled back in the store.
 pub fn rollback(
     context: &Context<'_>,
     name: Option<&str>,

@@ -21,7 +21,8 @@ use crate::source::git::read_history;
 pub struct StaleRequest {
     /// The packages. The default is those of the project.
     pub packages: Vec<String>,
-    /// The directory that file paths of nodes are relative to. The default is the current directory.
+    /// The directory that file paths of nodes are relative to. The default is the current
+    /// directory.
     pub dir: Option<PathBuf>,
     pub root: Option<PathBuf>,
 }
@@ -52,8 +53,8 @@ struct StaleChecker<'a> {
     session: &'a Session<'a>,
     root: Dir,
     dir: &'a Path,
-    /// Whether nodes are compared by date, because none has a hash of its lines. Packages of other tools
-    /// do not have such hashes.
+    /// Whether nodes are compared by date, because none has a hash of its lines. Packages of other
+    /// tools do not have such hashes.
     by_date: bool,
     /// The git history of `dir`, read when first needed; none outside a git repository.
     history: OnceCell<Option<CommitHistory>>,
@@ -133,8 +134,8 @@ impl StaleChecker<'_> {
         Ok(())
     }
 
-    /// Compares a node with the lines of its file. Returns the state and the new first line of a node
-    /// that moved, or `None` if there is nothing to compare with.
+    /// Compares a node with the lines of its file. Returns the state and the new first line of a
+    /// node that moved, or `None` if there is nothing to compare with.
     fn node_state(
         &self,
         node: &GraphNode<'_>,

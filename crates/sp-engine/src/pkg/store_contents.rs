@@ -11,7 +11,8 @@ use super::package_store::read_store_index;
 use crate::config::Session;
 use crate::error::Result;
 
-/// Returns the newest version of each package of skills, without withdrawn versions, sorted by name.
+/// Returns the newest version of each package of skills, without withdrawn versions, sorted by
+/// name.
 pub(crate) fn newest_skill_packages(session: &Session<'_>) -> Result<Vec<StoredPackage>> {
     let index = read_store_index(session.context)?;
     let mut newest: BTreeMap<PackageName, StoredPackage> = BTreeMap::new();

@@ -4,8 +4,8 @@
 //! package with another key, or with a weaker signature, is refused unless the user overrides that
 //! for one command ([`TrustOverrides`]). The config can also require signatures in general.
 //!
-//! The functions here are pure decisions; [`PackageStore`](super::package_store::PackageStore) holds
-//! the pins and saves them.
+//! The functions here are pure decisions; [`PackageStore`](super::package_store::PackageStore)
+//! holds the pins and saves them.
 
 use sp_formats::package::store::{KeyPin, TrustStore};
 use sp_formats::package::{Package, SignatureCoverage, Signer};
@@ -137,8 +137,8 @@ fn check_downgrade(overrides: TrustOverrides, message: String) -> Result<SignerS
     }
 }
 
-/// Pins the signer of an accepted package, if its key or coverage is new. Returns what the user has to
-/// know about it.
+/// Pins the signer of an accepted package, if its key or coverage is new. Returns what the user has
+/// to know about it.
 pub(super) fn record_signer(
     context: &Context<'_>,
     trust: &mut TrustStore,

@@ -14,8 +14,8 @@ use crate::context::Context;
 use crate::error::{Error, FailureKind, Result};
 use crate::home::LockedHome;
 
-/// Removes packages from a project, and the dependencies that nothing else needs. Of the request, only
-/// the project and the mode matter.
+/// Removes packages from a project, and the dependencies that nothing else needs. Of the request,
+/// only the project and the mode matter.
 pub fn uninstall(
     context: &Context<'_>,
     names: &[String],

@@ -16,8 +16,8 @@ use crate::error::{Error, FailureKind, Result};
 
 const DAY_SECONDS: i64 = 24 * 60 * 60;
 
-/// Verifies a file or a package of the store. A failed step is in the report, and is also returned as
-/// an error.
+/// Verifies a file or a package of the store. A failed step is in the report, and is also returned
+/// as an error.
 pub fn verify(
     context: &Context<'_>,
     subject: &str,

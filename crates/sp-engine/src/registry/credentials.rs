@@ -99,8 +99,8 @@ impl RegistryCredentials {
     }
 }
 
-/// Returns the URL of the registry to use: the named one, the only one in the config, or that of the
-/// last login.
+/// Returns the URL of the registry to use: the named one, the only one in the config, or that of
+/// the last login.
 pub(crate) fn select_registry(
     session: &Session<'_>,
     named: Option<&str>,

@@ -5,7 +5,8 @@
 //! requests a timeout, and a request that failed in the network is retried. A token is sent to the
 //! registry it was stored for and to no other, and redirects are not followed.
 //!
-//! What the responses mean, and whether they can be trusted, is decided by `pkg` and `context_pack`.
+//! What the responses mean, and whether they can be trusted, is decided by `pkg` and
+//! `context_pack`.
 
 mod client;
 mod credentials;

@@ -1,8 +1,9 @@
 //! One change of the packages of a project: solve, load, check trust, plan, apply.
 //!
-//! `install`, `uninstall` and `rollback` set up a [`ProjectChange`] and call [`ProjectChange::apply`]
-//! with the candidates and requests for the solver. All files that change (`.ctxpkg/`, the lock, sinks
-//! and the store) change in one transaction, and only after every package was verified.
+//! `install`, `uninstall` and `rollback` set up a [`ProjectChange`] and call
+//! [`ProjectChange::apply`] with the candidates and requests for the solver. All files that change
+//! (`.ctxpkg/`, the lock, sinks and the store) change in one transaction, and only after every
+//! package was verified.
 
 mod registry_lookup;
 mod skill_plan;
@@ -302,7 +303,8 @@ impl<'a> ProjectChange<'a> {
         Ok(targets)
     }
 
-    /// Plans the lock, its history and the records of the store. A dry run does not plan the records.
+    /// Plans the lock, its history and the records of the store. A dry run does not plan the
+    /// records.
     fn plan_lock_and_store(
         &self,
         lock: &PackageLock,
@@ -444,8 +446,8 @@ impl<'a> ProjectChange<'a> {
         ))
     }
 
-    /// Returns where others find a package of the store: the registry that has the same bytes, or that
-    /// it came from.
+    /// Returns where others find a package of the store: the registry that has the same bytes, or
+    /// that it came from.
     fn source_of(&self, stored: &StoredPackage) -> String {
         let has_same_bytes = |available: &&AvailablePackage| {
             let version = available.version(&stored.version);
@@ -574,8 +576,8 @@ impl<'a> ProjectChange<'a> {
         items
     }
 
-    /// Checks that a package that was not requested can be uninstalled: it is in a sink, and no other
-    /// package depends on it.
+    /// Checks that a package that was not requested can be uninstalled: it is in a sink, and no
+    /// other package depends on it.
     pub(super) fn check_installed_in_sink(&self, name: &PackageName) -> Result<()> {
         if let Some(dependent) = self.find_dependent(name) {
             return Err(Error::new(

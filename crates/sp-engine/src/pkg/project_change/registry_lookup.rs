@@ -126,8 +126,8 @@ impl ProjectChange<'_> {
         available.is_some_and(|available| available.yanked)
     }
 
-    /// Adds the versions that registries offer. A yanked version is selected by its exact version only,
-    /// even if the store has it, unless the project has it locked.
+    /// Adds the versions that registries offer. A yanked version is selected by its exact version
+    /// only, even if the store has it, unless the project has it locked.
     pub(super) fn add_available_candidates(&self, candidates: &mut CandidatesByName) {
         for (name, package) in &self.available {
             let locked = self.project.lock.packages.get(name).map(|locked| &locked.version);

@@ -64,8 +64,8 @@ impl ProjectChange<'_> {
         Ok(PackageSkillPlan { sinks: dedup_sinks(sinks), packs, placements })
     }
 
-    /// Returns the sinks for a package of skills: those where it is installed, the requested ones if it
-    /// is new or was named, or else those that a rollback restores.
+    /// Returns the sinks for a package of skills: those where it is installed, the requested ones
+    /// if it is new or was named, or else those that a rollback restores.
     fn sinks_of_package(
         &self,
         name: &PackageName,

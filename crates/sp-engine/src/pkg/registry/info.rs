@@ -59,7 +59,8 @@ pub fn info(
     })
 }
 
-/// Selects the newest version in a range, or the latest one. A yanked version must be named exactly.
+/// Selects the newest version in a range, or the latest one. A yanked version must be named
+/// exactly.
 fn select_version(index: &PackageIndex, range: Option<&VersionRange>) -> Option<String> {
     let Some(range) = range else {
         let first = || index.versions.first().map(|item| item.version.clone());
