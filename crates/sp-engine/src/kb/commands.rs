@@ -151,14 +151,14 @@ pub fn remove(context: &Context<'_>, dir: &Path) -> Result<KbRemoveReport> {
     // The directory itself may be gone already.
     let path =
         resolve_folder(context, dir).unwrap_or_else(|_| context.expand(&dir.to_string_lossy()));
-    match KnowledgeIndex::remove(context, &path)? {
-        true => Ok(KbRemoveReport { dir: path }),
-        false => Err(Error::new(
+    if !KnowledgeIndex::remove(context, &path)? {
+        return Err(Error::new(
             FailureKind::Request,
             format!("`{}` was not added", context.display_path(&path)),
         )
-        .hint("`sp context kb list` names those that were")),
+        .hint("`sp context kb list` names those that were"));
     }
+    Ok(KbRemoveReport { dir: path })
 }
 
 /// Opens the index of a directory, or of all that were added.

@@ -432,11 +432,10 @@ fn unreadable_index(path: &Path) -> Error {
 
 fn sqlite_error(path: &Path, error: rusqlite::Error) -> Error {
     let is_full = error.sqlite_error_code() == Some(ErrorCode::DiskFull);
-    let hint = match is_full {
-        true => "nothing was changed: free some space and run it again",
-        false => {
-            "nothing was changed. It is a cache: if it stays so, remove it, and it is made again"
-        }
+    let hint = if is_full {
+        "nothing was changed: free some space and run it again"
+    } else {
+        "nothing was changed. It is a cache: if it stays so, remove it, and it is made again"
     };
     Error::new(FailureKind::Environment, format!("the index `{}` cannot be used", path.display()))
         .because(error)

@@ -377,11 +377,11 @@ fn settings_error(context: &Context<'_>, file: &SettingsFile, error: SettingsErr
 fn validate_name(name: &str) -> Result<()> {
     const MAX_NAME_LEN: usize = 64;
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
-    match !name.is_empty() && name.len() <= MAX_NAME_LEN && name.bytes().all(plain) {
-        true => Ok(()),
-        false => Err(Error::new(FailureKind::Usage, format!("`{name}` is no name for a server"))
-            .hint(format!("use letters, digits, `-` and `_`, {MAX_NAME_LEN} at the most"))),
+    if name.is_empty() || name.len() > MAX_NAME_LEN || !name.bytes().all(plain) {
+        return Err(Error::new(FailureKind::Usage, format!("`{name}` is no name for a server"))
+            .hint(format!("use letters, digits, `-` and `_`, {MAX_NAME_LEN} at the most")));
     }
+    Ok(())
 }
 
 /// Checks that a URL may be written to a file that others can read.
