@@ -57,7 +57,7 @@ fn check_nodes_exist(package: &Package, evolution: &GraphEvolution) -> Result<()
 }
 
 /// Returns the text of an input file with the manifest of the package and other content. The
-/// version, creation time and level are left out, to be set anew.
+/// version, creation time and level are left out, so that they are set again.
 fn to_input_text(package: &Package, content: &str) -> String {
     let excluded = ["version", "created_at", "conformance_level"];
     let members = package
