@@ -10,7 +10,7 @@ use crate::apply_mode::ApplyMode;
 use crate::context::Context;
 use crate::error::Result;
 use crate::home::LockedHome;
-use crate::pkg::downloads_dir;
+use crate::registry::downloads_dir;
 use crate::session::Session;
 
 /// What to remove.

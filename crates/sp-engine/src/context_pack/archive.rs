@@ -1,4 +1,4 @@
-//! `sp context zip` and `sp context unzip`.
+//! `sp context zip` and `sp context unzip`: converts between a directory and a zip.
 
 use std::path::{Path, PathBuf};
 
@@ -7,45 +7,39 @@ use sp_formats::context_pack::{
 };
 use sp_formats::output::{ContextPackWriteReport, ContextPackZipReport};
 use sp_formats::report::{Report, Severity};
-use sp_tree::atomic::{ExistingFilePolicy, FileAccess, OutputFile};
+use sp_tree::atomic::{FileAccess, OutputFile};
 use sp_tree::{Digest, Dir};
 
 use super::entries::{ContextPackLocation, read_entries};
 use super::write::write_files;
 use crate::context::{Context, Event};
 use crate::error::{Error, FailureKind, Result};
-use crate::pkg::{OUTPUT_OR_FORCE_HINT, Overwrite, write_output_file};
+use crate::output_file::{OUTPUT_OR_FORCE_HINT, Overwrite, write_output_file};
 use crate::session::Session;
 
-/// What is to be packed.
+/// The arguments of `sp context zip`.
 #[derive(Debug, Clone)]
 pub struct ContextPackZipRequest {
-    /// The pack: a folder, a zip or an address.
+    /// The pack: a directory, a zip or a URL.
     pub pack: PathBuf,
-    /// The zip; none means `context-pack.zip` in the current directory.
+    /// The output file. The default is `context-pack.zip` in the current directory.
     pub output: Option<PathBuf>,
-    /// What becomes of a file that is there.
     pub overwrite: Overwrite,
 }
 
-/// Packs a pack that is valid: the same pack gives the same bytes.
+/// Zips a valid pack. The same pack gives the same bytes.
 pub fn zip(context: &Context<'_>, request: &ContextPackZipRequest) -> Result<ContextPackZipReport> {
     let session = Session::begin(context)?;
     let (pack, entries) = read_valid_pack(&session, &request.pack)?;
     let (files, bytes) = zip_pack(&pack, &entries)?;
-    let existing = if request.overwrite == Overwrite::Allow {
-        ExistingFilePolicy::Replace
-    } else {
-        ExistingFilePolicy::Refuse
-    };
     let output =
         context.absolute(request.output.as_deref().unwrap_or(Path::new("context-pack.zip")));
-    write_output_file(
-        context,
-        &output,
-        OutputFile { bytes: &bytes, access: FileAccess::Ordinary, if_exists: existing },
-        OUTPUT_OR_FORCE_HINT,
-    )?;
+    let file = OutputFile {
+        bytes: &bytes,
+        access: FileAccess::Ordinary,
+        if_exists: request.overwrite.into(),
+    };
+    write_output_file(context, &output, file, OUTPUT_OR_FORCE_HINT)?;
     Ok(ContextPackZipReport {
         file: output,
         pack_id: pack.manifest.pack_id,
@@ -55,7 +49,7 @@ pub fn zip(context: &Context<'_>, request: &ContextPackZipRequest) -> Result<Con
     })
 }
 
-/// The zip of a pack, and how many files are in it.
+/// Returns the number of files and the bytes of the zip.
 pub(super) fn zip_pack(
     pack: &ContextPack,
     entries: &ContextPackEntries,
@@ -66,7 +60,7 @@ pub(super) fn zip_pack(
     Ok((files.len(), bytes))
 }
 
-/// Unpacks a pack that is valid into a new folder.
+/// Unpacks a valid pack into a new or empty directory.
 pub fn unzip(context: &Context<'_>, zip: &Path, dir: &Path) -> Result<ContextPackWriteReport> {
     let session = Session::begin(context)?;
     let (pack, entries) = read_valid_pack(&session, zip)?;
@@ -82,35 +76,37 @@ pub fn unzip(context: &Context<'_>, zip: &Path, dir: &Path) -> Result<ContextPac
     write_files(&session, &dir, &listed_files(&pack, &entries))
 }
 
-/// A pack without errors, with all that lies there.
+/// Reads a pack and all its entries. A pack with errors is refused.
 pub(crate) fn read_valid_pack(
     session: &Session<'_>,
-    given: &Path,
+    path: &Path,
 ) -> Result<(ContextPack, ContextPackEntries)> {
-    let place = ContextPackLocation::new(session.context, given)?;
-    let entries = read_entries(session, &place)?;
-    let judged = read(&entries, &session.limits);
-    match judged.pack {
+    let location = ContextPackLocation::new(session.context, path)?;
+    let entries = read_entries(session, &location)?;
+    let result = read(&entries, &session.limits);
+    match result.pack {
         Some(pack) => Ok((pack, entries)),
         None => {
             let message =
-                format!("`{}` is no valid context pack", place.display_name(session.context));
-            Err(invalid_pack_error(session, message, judged.reports))
+                format!("`{}` is no valid context pack", location.display_name(session.context));
+            Err(invalid_pack_error(session, message, result.reports))
         }
     }
 }
 
-/// Why a pack is refused: every error of every file.
+/// Returns the error for an invalid pack. The reports of all files but the last are emitted as
+/// events, since an error has room for one.
 pub(super) fn invalid_pack_error(
     session: &Session<'_>,
     message: String,
     reports: Vec<Report>,
 ) -> Error {
-    let mut wrong: Vec<Report> = reports.into_iter().filter(|report| !report.is_usable()).collect();
-    for report in &mut wrong {
+    let mut invalid: Vec<Report> =
+        reports.into_iter().filter(|report| !report.is_usable()).collect();
+    for report in &mut invalid {
         report.findings.retain(|finding| finding.severity == Severity::Error);
     }
-    let last = wrong.pop().unwrap_or_else(|| Report::new(MANIFEST_FILE, ""));
-    wrong.iter().for_each(|report| session.context.emit(Event::Findings(report)));
+    let last = invalid.pop().unwrap_or_else(|| Report::new(MANIFEST_FILE, ""));
+    invalid.iter().for_each(|report| session.context.emit(Event::Findings(report)));
     Error::in_file(message, last)
 }

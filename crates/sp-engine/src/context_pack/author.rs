@@ -1,4 +1,5 @@
-//! `sp context new` and `sp context seal`: packs that are written by hand.
+//! `sp context new` and `sp context seal`: creates a pack to be edited by hand, and updates its
+//! frontmatter and hashes after editing.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -23,22 +24,22 @@ use crate::context::{Context, Event};
 use crate::error::{Error, FailureKind, Result};
 use crate::session::Session;
 
-/// A pack that is to be written by hand.
+/// The arguments of `sp context new`.
 #[derive(Debug, Clone)]
 pub struct ContextPackNewRequest {
-    /// Where it is to be.
+    /// The directory of the new pack.
     pub dir: PathBuf,
-    /// What the project is called; none means as the directory is.
+    /// The name of the project. The default is that of the directory.
     pub name: Option<String>,
-    /// What is intended.
+    /// What the project is about.
     pub description: Option<String>,
-    /// What it is built with.
+    /// The technologies of the project.
     pub stack: Vec<String>,
 }
 
 const RULES_TEMPLATE: &str = include_str!("templates/rules.md");
 
-/// Writes a pack that is valid and waits to be filled.
+/// Writes a valid pack with placeholders.
 pub fn new(
     context: &Context<'_>,
     request: &ContextPackNewRequest,
@@ -96,8 +97,8 @@ pub fn new(
     write_files(&session, &dir, &ContextPackDraft { manifest, documents }.files())
 }
 
-/// Gives the files of a pack the frontmatter and the hashes that they must have. Nothing is written if
-/// something is wrong that only its author can mend.
+/// Updates the frontmatter and the hashes of a pack. Nothing is written if there is a problem that
+/// only the author can fix.
 pub fn seal(context: &Context<'_>, dir: &Path) -> Result<ContextPackWriteReport> {
     let session = Session::begin(context)?;
     let dir = match ContextPackLocation::new(context, dir)? {
@@ -146,7 +147,8 @@ pub fn seal(context: &Context<'_>, dir: &Path) -> Result<ContextPackWriteReport>
     write_files(&session, &dir, &files)
 }
 
-/// What a pack lists besides Markdown, as it is. What it lists and has not is told.
+/// Returns the listed files that are not Markdown, unchanged, and warns about listed files that are
+/// missing.
 fn other_files(
     context: &Context<'_>,
     manifest: &ContextPackManifest,
@@ -169,10 +171,10 @@ fn other_files(
     others
 }
 
-/// What is wrong in a manifest outside of what sealing writes anew. What cannot be read cannot be written again,
-/// and would be gone.
+/// Returns the errors of a manifest outside the members that sealing replaces. Members that cannot
+/// be read would be lost.
 fn unfixable_findings(report: &Report, limits: &Limits) -> Option<Report> {
-    // A mark at the start is mended; three spaces keep every place.
+    // A byte order mark is fixed by sealing. Three spaces in its place keep the positions.
     let text = report.text.strip_prefix('\u{feff}').map(|rest| format!("   {rest}"));
     let json = JsonDocument::parse(text.as_deref().unwrap_or(&report.text), limits).ok()?;
     let anew: Vec<Range<usize>> = ["pack_id", "files"]
@@ -193,7 +195,7 @@ fn unfixable_findings(report: &Report, limits: &Limits) -> Option<Report> {
     (!report.findings.is_empty()).then_some(report)
 }
 
-/// The Markdown files that lie in a pack.
+/// Returns the Markdown files of a pack.
 fn markdown_files(entries: &ContextPackEntries) -> Result<BTreeMap<RelPath, String>> {
     let mut documents = BTreeMap::new();
     for (path, entry) in entries.iter().filter(|(path, _)| path.ends_with(".md")) {

@@ -1,75 +1,29 @@
-//! `sp context build`: a pack from what somebody collected. No network and no model is needed, and the same
-//! input gives the same bytes.
+//! `sp context build`: generates a context pack from knowledge bases and writes it to a directory.
+//!
+//! Neither the network nor a model is required, and the same input gives the same bytes.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use sp_analyze::knowledge::Brief;
 use sp_analyze::tokens;
 use sp_formats::context_pack::{ContextPackEntries, ContextPackEntry, MANIFEST_FILE};
-use sp_formats::output::{ContextPackBuildReport, ContextPackBuiltFile, FileChangeKind};
+use sp_formats::output::{
+    ContextPackBuildReport, ContextPackBuiltFile, ContextPackWrittenFile, FileChangeKind,
+};
 use sp_tree::Dir;
 
 use super::archive::{ContextPackZipRequest, read_valid_pack, zip};
+use super::build_request::{ContextPackBuildRequest, DEFAULT_OUT_DIR, ExplainOmitted, ZipOutput};
 use super::entries::{ContextPackLocation, read_entries};
 use super::generate::{GenerationProgress, generate_in};
 use super::write::{FileReplacement, change_files_with_home};
 use crate::context::Context;
 use crate::error::{Error, FailureKind, Result};
 use crate::home::LockedHome;
-use crate::model::ModelEndpoint;
-use crate::pkg::Overwrite;
+use crate::output_file::Overwrite;
 use crate::session::Session;
 
-/// Where a pack goes if nothing is said.
-pub(crate) const DEFAULT_OUT_DIR: &str = "context-pack";
-
-/// Whether a zip is wanted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ZipOutput {
-    /// The folder, and a zip beside it.
-    Yes,
-    /// The folder.
-    No,
-}
-
-/// Whether it is told what is not in the pack.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ExplainOmitted {
-    /// All of it, with the reason.
-    Yes,
-    /// Nothing.
-    No,
-}
-
-/// What is to be built.
-#[derive(Debug, Clone)]
-pub struct ContextPackBuildRequest {
-    /// The knowledge bases; none means all that were added.
-    pub kb: Vec<PathBuf>,
-    /// What it is for.
-    pub brief: Brief,
-    /// From when on documents count: `90d`, `12w`, `6m`, `1y` or a day.
-    pub since: Option<String>,
-    /// The folder; none means `context-pack` in the current directory.
-    pub out: Option<PathBuf>,
-    /// Whether a zip is wanted, too.
-    pub zip: ZipOutput,
-    /// How many tokens each file has at the most.
-    pub budget: usize,
-    /// Whether it is told what is not in the pack.
-    pub explain: ExplainOmitted,
-    /// When it is made; none means now.
-    pub generated_at: Option<String>,
-    /// What tells it from every other; none means that it follows from the input.
-    pub pack_id: Option<String>,
-    /// What becomes of a pack there that somebody edited, and of a zip.
-    pub overwrite: Overwrite,
-    /// A model that may choose and shorten.
-    pub model: Option<ModelEndpoint>,
-}
-
-/// Builds a pack.
+/// Builds a pack and writes it.
 pub fn build(
     context: &Context<'_>,
     request: &ContextPackBuildRequest,
@@ -81,49 +35,49 @@ pub fn build(
     if request.zip == ZipOutput::Yes {
         refuse_existing_zip(context, &zip_request)?;
     }
-    let mut steps = GenerationProgress::new(context);
-    let made = generate_in(&session, request, &mut steps)?;
+    let mut progress = GenerationProgress::new(context);
+    let generated = generate_in(&session, request, &mut progress)?;
     let home = LockedHome::open(context, &session.limits)?;
-    // From here on it is written, all of it, and nothing is waited for.
-    steps.advance()?;
-    let written = write_pack(&session, &home, &out, old, made.files)?;
+    // The last chance to cancel: from here on, everything is written.
+    progress.advance()?;
+    let files = write_pack(&session, &home, &out, old, generated.files)?;
     drop(home);
     let zip = match request.zip {
         ZipOutput::Yes => Some(zip(context, &zip_request)?),
         ZipOutput::No => None,
     };
-    let (documents, in_window, relevant) = made.documents;
     Ok(ContextPackBuildReport {
         zip,
-        pack_id: made.pack_id,
-        generated_at: made.generated_at,
-        files: written,
-        sources: made.sources,
-        documents,
-        in_window,
-        relevant,
+        pack_id: generated.pack_id,
+        generated_at: generated.generated_at,
+        files,
+        sources: generated.sources,
+        documents: generated.documents.total,
+        in_window: generated.documents.in_window,
+        relevant: generated.documents.relevant,
         tokenizer: tokens::TOKENIZER.into(),
-        skipped: made.skipped,
-        left: (request.explain == ExplainOmitted::Yes).then_some(made.omitted),
-        model: made.model,
+        skipped: generated.skipped,
+        left: (request.explain == ExplainOmitted::Yes).then_some(generated.omitted),
+        model: generated.model,
         dir: out,
     })
 }
 
-/// The pack that is there already.
+/// The files of the pack that a build replaces.
 struct ExistingContextPack {
     files: BTreeMap<String, Vec<u8>>,
 }
 
 impl ExistingContextPack {
-    /// What is there, if it may be replaced: nothing, or a pack that nobody edited.
+    /// Reads the output directory. It must be missing, empty or a pack, and the pack must be
+    /// unedited unless it may be overwritten.
     fn read(session: &Session<'_>, out: &Path, overwrite: Overwrite) -> Result<Self> {
         let context = session.context;
-        let nothing = Self { files: BTreeMap::new() };
+        let empty = Self { files: BTreeMap::new() };
         if out.symlink_metadata().is_err()
             || (out.is_dir() && Dir::open(out)?.entries()?.is_empty())
         {
-            return Ok(nothing);
+            return Ok(empty);
         }
         if !out.join(MANIFEST_FILE).is_file() {
             return Err(Error::new(
@@ -144,12 +98,7 @@ impl ExistingContextPack {
                     "`{}` was edited since it was made",
                     context.display_relative_path(out)
                 );
-                Err(Error {
-                    kind: FailureKind::Request,
-                    ..Error::new(FailureKind::Request, message)
-                }
-                .because(error)
-                .hint(
+                Err(Error::new(FailureKind::Request, message).because(error).hint(
                     "nothing was changed: `--force` replaces it, and `--out` names another folder",
                 ))
             }
@@ -157,16 +106,17 @@ impl ExistingContextPack {
     }
 }
 
-/// Of what lies in a folder, the files that a pack may have.
+/// Returns the files of a directory that belong to a pack by their names.
 fn pack_files(entries: &ContextPackEntries) -> BTreeMap<String, Vec<u8>> {
-    let is_own =
+    let is_pack_file =
         |path: &str| path == MANIFEST_FILE || sp_formats::context_pack::KNOWN_FILES.contains(&path);
-    let own = entries.iter().filter(|(path, _)| is_own(path));
-    own.filter_map(|(path, entry)| match entry {
-        ContextPackEntry::File(bytes) => Some((path.clone(), bytes.clone())),
-        ContextPackEntry::NotAFile => None,
-    })
-    .collect()
+    let files = entries.iter().filter(|(path, _)| is_pack_file(path));
+    files
+        .filter_map(|(path, entry)| match entry {
+            ContextPackEntry::File(bytes) => Some((path.clone(), bytes.clone())),
+            ContextPackEntry::NotAFile => None,
+        })
+        .collect()
 }
 
 fn write_pack(
@@ -193,7 +143,7 @@ fn write_pack(
             .map(|(path, bytes)| (path, FileReplacement::from_bytes(Some(bytes), None))),
     );
     let written = change_files_with_home(session, home, out, targets)?;
-    let one = |file: sp_formats::output::ContextPackWrittenFile| ContextPackBuiltFile {
+    let built_file = |file: ContextPackWrittenFile| ContextPackBuiltFile {
         tokens: if file.change == FileChangeKind::Gone {
             0
         } else {
@@ -203,7 +153,7 @@ fn write_pack(
         bytes: file.bytes,
         change: file.change,
     };
-    Ok(written.files.into_iter().map(one).collect())
+    Ok(written.files.into_iter().map(built_file).collect())
 }
 
 fn zip_request(out: &Path, overwrite: Overwrite) -> ContextPackZipRequest {
@@ -217,10 +167,10 @@ fn zip_request(out: &Path, overwrite: Overwrite) -> ContextPackZipRequest {
     }
 }
 
-/// What would stop the zip in the end stops the build before anything is written.
+/// Fails before anything is written if the zip exists and must not be replaced.
 fn refuse_existing_zip(context: &Context<'_>, request: &ContextPackZipRequest) -> Result<()> {
-    let taken = request.output.as_ref().filter(|path| path.symlink_metadata().is_ok());
-    match taken.filter(|_| request.overwrite == Overwrite::Refuse) {
+    let existing = request.output.as_ref().filter(|path| path.symlink_metadata().is_ok());
+    match existing.filter(|_| request.overwrite == Overwrite::Refuse) {
         Some(path) => Err(Error::new(
             FailureKind::Request,
             format!("`{}` is there already", context.display_relative_path(path)),

@@ -1,4 +1,4 @@
-//! `sp context diff`: what differs between two packs, by member, source, file and section.
+//! `sp context diff`: compares two packs by manifest member, source, file and section.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -19,25 +19,23 @@ use crate::diff::{DiffMembers, change_kind, diff_items, diff_members, merged_key
 use crate::error::Result;
 use crate::session::Session;
 
-/// What differs between two packs, and the Markdown that changed.
+/// The differences between two packs.
 #[derive(Debug)]
 pub struct ContextPackComparison {
-    /// What differs; the diffs of Markdown are left to whoever shows them.
+    /// The structured differences, without line diffs of Markdown.
     pub diff: ContextPackDiff,
-    /// What each file of Markdown that changed said before and says now, by path.
+    /// The old and new body of each changed Markdown file, by path.
     pub bodies: BTreeMap<String, MarkdownChange>,
 }
 
-/// What a file says, without its frontmatter.
+/// The body of a file in both packs, without frontmatter.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MarkdownChange {
-    /// In the first pack.
     pub before: String,
-    /// In the second.
     pub after: String,
 }
 
-/// What differs between two packs, whatever is wrong with them.
+/// Compares two packs, even if they have errors.
 pub fn diff(context: &Context<'_>, before: &Path, after: &Path) -> Result<ContextPackComparison> {
     let session = Session::begin(context)?;
     let (before, after) = (DiffSide::read(&session, before)?, DiffSide::read(&session, after)?);
@@ -59,7 +57,6 @@ pub fn diff(context: &Context<'_>, before: &Path, after: &Path) -> Result<Contex
     Ok(ContextPackComparison { diff, bodies })
 }
 
-/// One of the two packs.
 struct DiffSide<'a> {
     display_name: String,
     limits: &'a Limits,
@@ -98,7 +95,7 @@ impl<'a> DiffSide<'a> {
         ])
     }
 
-    /// What the manifest says, lists left out.
+    /// Returns the members of the manifest, without lists.
     fn members(&self) -> DiffMembers {
         let ContextPackManifest { generator, project, window, .. } = &self.manifest;
         let window = window.clone().unwrap_or_default();
@@ -120,7 +117,7 @@ impl<'a> DiffSide<'a> {
         all
     }
 
-    /// Members that nobody knows, with what stands before their names.
+    /// Returns members that this version does not know, with a prefix before their names.
     fn unknown_members(&self, prefix: &str, more: &UnknownMembers) -> DiffMembers {
         let text = |raw: &String| {
             let json = JsonDocument::parse(raw.as_str(), self.limits).ok();
@@ -149,7 +146,7 @@ impl<'a> DiffSide<'a> {
         self.manifest.sources.iter().map(|source| (source.id.clone(), members(source))).collect()
     }
 
-    /// The files that are listed and there.
+    /// Returns the listed files that exist.
     fn diff_files(&self) -> BTreeMap<String, DiffFile<'_>> {
         let file = |entry: &sp_formats::context_pack::ContextPackFileEntry| match self
             .entries
@@ -169,10 +166,10 @@ impl<'a> DiffSide<'a> {
     }
 }
 
-/// A file of a pack, as far as it counts.
+/// The part of a file that is compared.
 #[derive(PartialEq)]
 struct DiffFile<'b> {
-    /// What it says, if it is Markdown.
+    /// The body of a Markdown file.
     body: Option<&'b str>,
     members: DiffMembers,
 }
@@ -180,7 +177,7 @@ struct DiffFile<'b> {
 impl<'b> DiffFile<'b> {
     fn new(path: &str, bytes: &'b [u8], mut members: DiffMembers) -> Self {
         let text = std::str::from_utf8(bytes).ok().filter(|_| path.ends_with(".md"));
-        // The hash of Markdown differs with the id of its pack.
+        // The hash of a Markdown file depends on the pack ID in its frontmatter.
         if text.is_none() {
             members.insert("sha256".into(), quoted(&Digest::of(bytes).hex()));
             members.insert("bytes".into(), bytes.len().to_string());
@@ -196,7 +193,7 @@ fn present_members(members: &[(&str, Option<&String>)]) -> DiffMembers {
         .collect()
 }
 
-/// The files that differ, and the Markdown that changed.
+/// Returns the files that differ, and the bodies of changed Markdown files.
 fn files(
     before: &DiffSide<'_>,
     after: &DiffSide<'_>,

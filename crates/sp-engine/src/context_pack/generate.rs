@@ -1,4 +1,8 @@
-//! A pack made of what somebody collected, not written anywhere yet.
+//! Generates a context pack from knowledge bases, in memory.
+//!
+//! Documents are ranked by the brief, quotes are collected from the best ones, a model may select
+//! among them, and the quotes are composed to the files of the pack. The result is validated like
+//! any other pack before it is returned.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -11,8 +15,8 @@ use sp_analyze::knowledge::{
 };
 use sp_formats::context_pack::{
     ContextPackDraft, ContextPackEntries, ContextPackEntry, ContextPackGenerator,
-    ContextPackManifest, ContextPackProject, ContextPackWindow, SPEC_VERSION, derive_pack_id,
-    is_pack_id, read,
+    ContextPackManifest, ContextPackProject, ContextPackSourceEntry, ContextPackWindow,
+    SPEC_VERSION, derive_pack_id, is_pack_id, read,
 };
 use sp_formats::output::{
     ContextPackOmission, ContextPackSourceItem, KbSkippedItem, ModelChoiceReport, RejectedQuoteItem,
@@ -21,7 +25,7 @@ use sp_formats::package::time;
 use sp_tree::Digest;
 
 use super::archive::invalid_pack_error;
-use super::build::ContextPackBuildRequest;
+use super::build_request::ContextPackBuildRequest;
 use crate::context::{Context, Event};
 use crate::error::{Error, FailureKind, Result};
 use crate::kb::{
@@ -30,38 +34,46 @@ use crate::kb::{
 use crate::model::{self, ModelEndpoint, ModelSelection, PromptList};
 use crate::session::Session;
 
-/// More sources are noise, and so is what is far from what is asked for, in percent of the nearest.
+/// The maximum number of documents that are quoted.
 const MAX_SOURCES: usize = 16;
+/// The number of documents to which the lenient minimum score applies.
 const LENIENT_SOURCES: usize = 4;
+/// The minimum score of a document, in percent of the best score.
 const MIN_SCORE_PERCENT: u64 = 40;
 const LENIENT_MIN_SCORE_PERCENT: u64 = 20;
-/// So many documents that are too far are named.
+/// The maximum number of omitted documents that are reported.
 const MAX_OMITTED_DOCUMENTS: usize = 50;
-/// What is done once the documents are read: gather, choose, compose.
+/// The progress steps after the documents were read: collect, select, compose.
 const STEPS_AFTER_READING: usize = 3;
 
-/// A pack that was made.
+/// A generated pack that is not written yet.
 pub struct GeneratedContextPack {
-    /// What tells it from every other.
     pub pack_id: String,
-    /// When it was made.
     pub generated_at: String,
-    /// Its files.
+    /// The files by path, with `pack.json`.
     pub files: BTreeMap<String, Vec<u8>>,
-    /// Its sources, the most needed first.
+    /// The sources, most relevant first.
     pub sources: Vec<ContextPackSourceItem>,
-    /// How many documents there are, how many of them are within the window, and how many of those have something of
-    /// what is asked for.
-    pub documents: (usize, usize, usize),
-    /// What holds no document.
+    pub documents: DocumentCounts,
+    /// Files of the knowledge bases that are not documents.
     pub skipped: Vec<KbSkippedItem>,
-    /// What is not in it, and why.
+    /// What is not in the pack, and why.
     pub omitted: Vec<ContextPackOmission>,
-    /// What became of what a model chose, if one was asked.
+    /// The result of the selection by a model, if one was asked.
     pub model: Option<ModelChoiceReport>,
 }
 
-/// Makes a pack and writes nothing: what it is made of is what [`build`](super::build()) would write.
+/// How many documents were considered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DocumentCounts {
+    pub total: usize,
+    /// Documents in the time window.
+    pub in_window: usize,
+    /// Documents in the time window that match the brief.
+    pub relevant: usize,
+}
+
+/// Generates a pack without writing it: the files are those that [`build`](super::build()) writes.
 pub fn generate(
     context: &Context<'_>,
     request: &ContextPackBuildRequest,
@@ -96,13 +108,13 @@ pub(super) fn generate_in(
     if composed.sources.is_empty() {
         return Err(no_quotes_error(&composed.omitted));
     }
-    let made_of = GenerationInputs {
+    let inputs = GenerationInputs {
         times: &times,
         bases: &bases,
         time_range: found.time_range,
         picks: &picks,
     };
-    let draft = build_draft(request, brief, &composed, &made_of)?;
+    let draft = build_draft(request, brief, &composed, &inputs)?;
     let files = draft.files();
     ensure_valid(session, &files)?;
     let left = found.omitted.into_iter().chain(composed.omitted);
@@ -111,7 +123,7 @@ pub(super) fn generate_in(
         generated_at: times.generated_at,
         files,
         sources: composed.sources.iter().map(source_output).collect(),
-        documents: (found.documents, found.in_window, found.relevant),
+        documents: found.counts,
         skipped: bases.into_iter().flat_map(|base| base.skipped).map(skipped_output).collect(),
         omitted: left
             .map(|left| ContextPackOmission { url: left.url, text: left.text, why: left.reason })
@@ -120,7 +132,7 @@ pub(super) fn generate_in(
     })
 }
 
-/// How far the composing is: a step for each document that is read, and one for each thing done with them.
+/// Progress of the generation: a step for each document that is read, and one for each later stage.
 pub(super) struct GenerationProgress<'a> {
     context: &'a Context<'a>,
     done: usize,
@@ -128,12 +140,11 @@ pub(super) struct GenerationProgress<'a> {
 }
 
 impl<'a> GenerationProgress<'a> {
-    /// With no documents yet.
     pub(super) fn new(context: &'a Context<'a>) -> Self {
         Self { context, done: 0, total: STEPS_AFTER_READING }
     }
 
-    /// Tells that another step is done, and whether the next is still wanted.
+    /// Reports a finished step. Fails if the command was cancelled.
     pub(super) fn advance(&mut self) -> Result<()> {
         self.done += 1;
         self.context.emit(Event::Composing { done: self.done, total: self.total });
@@ -141,7 +152,7 @@ impl<'a> GenerationProgress<'a> {
     }
 }
 
-/// When it is made, and from when on documents count.
+/// The creation time and the start of the time window.
 struct GenerationTimes {
     generated_at: String,
     now: Timestamp,
@@ -163,18 +174,20 @@ impl GenerationTimes {
     }
 }
 
-/// The start of the day so long before, or of a day that is named.
+/// Returns the start of the named date, or of the date that is the given span before `now`.
 fn parse_since(text: &str, now: Timestamp) -> Result<String> {
-    let wrong = || {
+    let invalid = || {
         Error::new(FailureKind::Usage, format!("`--since` is neither a span nor a day: `{text}`"))
             .hint("write `90d`, `12w`, `6m`, `1y` or `2026-04-24`")
     };
     let today = now.to_zoned(TimeZone::UTC).date();
     let day = match text.parse::<jiff::civil::Date>() {
         Ok(day) => day,
-        Err(_) => today.checked_sub(parse_span(text).ok_or_else(wrong)?).map_err(|_| wrong())?,
+        Err(_) => {
+            today.checked_sub(parse_span(text).ok_or_else(invalid)?).map_err(|_| invalid())?
+        }
     };
-    let start = day.to_zoned(TimeZone::UTC).map_err(|_| wrong())?;
+    let start = day.to_zoned(TimeZone::UTC).map_err(|_| invalid())?;
     Ok(time::format_utc(start.timestamp()))
 }
 
@@ -191,7 +204,7 @@ fn parse_span(text: &str) -> Option<Span> {
     }
 }
 
-/// What the pack is for, if it says something.
+/// Normalizes white space, and refuses hidden characters and an empty name or description.
 fn validate_brief(brief: &Brief) -> Result<Brief> {
     let line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let brief =
@@ -211,22 +224,23 @@ fn validate_brief(brief: &Brief) -> Result<Brief> {
             );
         }
     }
-    match brief.name.is_empty() || brief.description.is_empty() {
-        true => {
-            Err(Error::new(FailureKind::Usage, "`--name` and `--description` must say something")
-                .hint("say what is intended in one to three sentences: documents are chosen by it"))
-        }
-        false => Ok(brief),
+    if brief.name.is_empty() || brief.description.is_empty() {
+        return Err(Error::new(
+            FailureKind::Usage,
+            "`--name` and `--description` must say something",
+        )
+        .hint("say what is intended in one to three sentences: documents are chosen by it"));
     }
+    Ok(brief)
 }
 
-/// The knowledge bases, each up to date.
+/// Refreshes and opens the knowledge bases.
 fn open_bases(session: &Session<'_>, dirs: &[PathBuf]) -> Result<Vec<KnowledgeBase>> {
     let dirs = if dirs.is_empty() { indexed_folders(session.context)? } else { dirs.to_vec() };
     let mut bases: Vec<KnowledgeBase> = Vec::new();
     for dir in &dirs {
         let base = refresh(session, dir)?;
-        // A folder that is named twice counts once.
+        // A directory that is named twice counts once.
         if !bases.iter().any(|known| known.folder == base.folder) {
             bases.push(base);
         }
@@ -234,15 +248,13 @@ fn open_bases(session: &Session<'_>, dirs: &[PathBuf]) -> Result<Vec<KnowledgeBa
     Ok(bases)
 }
 
-/// What the knowledge bases have for a brief.
+/// The documents of the knowledge bases that match a brief.
 struct RelevantDocuments {
     sources: Vec<RankedSource>,
     word_weights: std::collections::HashMap<u64, f64>,
     omitted: Vec<OmittedItem>,
-    documents: usize,
-    in_window: usize,
-    relevant: usize,
-    /// From when to when the documents are.
+    counts: DocumentCounts,
+    /// The times of the oldest and the newest document.
     time_range: (String, String),
 }
 
@@ -265,12 +277,11 @@ impl RelevantDocuments {
             }
             None => None,
         };
-        let documents = all.documents.len();
+        let total = all.documents.len();
         let records = recent.unwrap_or(all);
         steps.context.check_cancelled()?;
-        let DocumentRanking { hits: places, word_weights: worth } =
-            rank(&records.documents, &brief.to_query());
-        let best = places.first().map_or(0, |(_, score)| *score);
+        let DocumentRanking { hits, word_weights } = rank(&records.documents, &brief.to_query());
+        let best = hits.first().map_or(0, |(_, score)| *score);
         if best == 0 {
             return Err(no_match_error(records.documents.len(), times));
         }
@@ -282,26 +293,27 @@ impl RelevantDocuments {
         };
         let mut found = Self {
             sources: Vec::new(),
-            word_weights: worth,
+            word_weights,
             omitted: Vec::new(),
-            documents,
-            in_window: records.documents.len(),
-            relevant: places.len(),
+            counts: DocumentCounts {
+                total,
+                in_window: records.documents.len(),
+                relevant: hits.len(),
+            },
             time_range: records.time_range(),
         };
-        let near = places
-            .iter()
-            .enumerate()
-            .filter(|(number, (_, score))| is_near(*number, *score))
-            .count();
-        steps.total += places.len().min(near + MAX_OMITTED_DOCUMENTS);
-        for (number, (at, score)) in places.into_iter().enumerate() {
+        let near =
+            hits.iter().enumerate().filter(|(number, (_, score))| is_near(*number, *score)).count();
+        steps.total += hits.len().min(near + MAX_OMITTED_DOCUMENTS);
+        for (number, (document, score)) in hits.into_iter().enumerate() {
             if is_near(number, score) {
-                found.sources.push(RankedSource::new(records.document(at, &stores)?.0, score));
+                found
+                    .sources
+                    .push(RankedSource::new(records.document(document, &stores)?.0, score));
             } else if found.omitted.len() < MAX_OMITTED_DOCUMENTS {
                 let why = "others are nearer to what is asked for".to_owned();
                 found.omitted.push(OmittedItem {
-                    url: records.document(at, &stores)?.0.url,
+                    url: records.document(document, &stores)?.0.url,
                     text: None,
                     reason: why,
                 });
@@ -349,16 +361,17 @@ fn no_quotes_error(left: &[OmittedItem]) -> Error {
     .hint("save the pages behind your bookmarks, or write more into the notes")
 }
 
-/// Lets a model choose among the sentences. Whatever becomes of it, a pack is built, unless nobody wants one any more.
+/// Asks a model to select among the sentences. If that fails, the pack is built without the model;
+/// only a cancelled command is an error.
 fn ask_model(
     context: &Context<'_>,
     endpoint: &ModelEndpoint,
     brief: &Brief,
     pool: &ClaimPool,
 ) -> Result<(Option<ModelChoiceReport>, Vec<SelectedQuote>)> {
-    let offers = prompt_lists(pool);
-    let offered = offers.iter().map(|offer| offer.sentences.len()).sum();
-    let answer = model::select_sentences(context, endpoint, brief, &offers);
+    let lists = prompt_lists(pool);
+    let offered = lists.iter().map(|list| list.sentences.len()).sum();
+    let answer = model::select_sentences(context, endpoint, brief, &lists);
     context.check_cancelled()?;
     let failed = answer
         .as_ref()
@@ -386,7 +399,7 @@ fn ask_model(
     Ok((Some(ModelChoiceReport { offered, chosen: picks.len(), refused, failed }), picks))
 }
 
-/// What a model may choose from.
+/// Converts the candidates to what the prompt needs.
 fn prompt_lists(pool: &ClaimPool) -> Vec<PromptList> {
     let span = |span: sp_analyze::knowledge::CandidateSentence| model::PromptSentence {
         number: span.number,
@@ -400,24 +413,23 @@ fn prompt_lists(pool: &ClaimPool) -> Vec<PromptList> {
     pool.candidate_lists().into_iter().map(offer).collect()
 }
 
-/// What a pack is made of, besides what it is for.
+/// The inputs of a pack besides the request and the brief.
 struct GenerationInputs<'a> {
     times: &'a GenerationTimes,
     bases: &'a [KnowledgeBase],
-    /// From when to when the documents are.
+    /// The times of the oldest and the newest document.
     time_range: (String, String),
-    /// What a model chose.
+    /// The selection of a model.
     picks: &'a [SelectedQuote],
 }
 
-/// The pack as it is to be written.
 fn build_draft(
     request: &ContextPackBuildRequest,
     brief: Brief,
     composed: &ComposedFiles,
-    made_of: &GenerationInputs<'_>,
+    inputs: &GenerationInputs<'_>,
 ) -> Result<ContextPackDraft> {
-    let times = made_of.times;
+    let times = inputs.times;
     let window = match &times.since {
         Some(since) => ContextPackWindow {
             from: Some(since.clone()),
@@ -425,8 +437,8 @@ fn build_draft(
             ..ContextPackWindow::default()
         },
         None => ContextPackWindow {
-            from: Some(made_of.time_range.0.clone()),
-            to: Some(made_of.time_range.1.clone()),
+            from: Some(inputs.time_range.0.clone()),
+            to: Some(inputs.time_range.1.clone()),
             ..ContextPackWindow::default()
         },
     };
@@ -439,7 +451,7 @@ fn build_draft(
             )
             .hint("leave it out: then it follows from what the pack is made of"));
         }
-        None => derive_pack_id(times.now, &input_digest(request, &brief, made_of)?),
+        None => derive_pack_id(times.now, &input_digest(request, &brief, inputs)?),
     };
     let manifest = ContextPackManifest {
         spec_version: SPEC_VERSION.into(),
@@ -464,19 +476,19 @@ fn build_draft(
     Ok(ContextPackDraft { manifest, documents: composed.documents.clone() })
 }
 
-/// The hash of all that a pack is made of.
+/// Returns the digest of everything that the content of a pack depends on.
 fn input_digest(
     request: &ContextPackBuildRequest,
     brief: &Brief,
-    made_of: &GenerationInputs<'_>,
+    inputs: &GenerationInputs<'_>,
 ) -> Result<Digest> {
     let mut all = json!([
         [brief.name, brief.description, brief.prompt, brief.stack],
         [request.since, request.budget],
-        made_of.picks.iter().map(|pick| json!([pick.number, pick.quote])).collect::<Vec<_>>(),
+        inputs.picks.iter().map(|pick| json!([pick.number, pick.quote])).collect::<Vec<_>>(),
     ])
     .to_string();
-    for base in made_of.bases {
+    for base in inputs.bases {
         for (path, digest) in base.index.file_digests()? {
             all.push_str(&json!([path, digest]).to_string());
         }
@@ -484,26 +496,21 @@ fn input_digest(
     Ok(Digest::of(all.as_bytes()))
 }
 
-/// What is built is judged as everything else is: a fault of ours must not become the user's.
+/// Validates the generated pack, so that a bug here cannot produce an invalid one.
 fn ensure_valid(session: &Session<'_>, files: &BTreeMap<String, Vec<u8>>) -> Result<()> {
     let entries: ContextPackEntries = files
         .iter()
         .map(|(path, bytes)| (path.clone(), ContextPackEntry::File(bytes.clone())))
         .collect();
-    let judged = read(&entries, &session.limits);
-    match judged.is_valid() {
-        true => Ok(()),
-        false => Err(invalid_pack_error(
-            session,
-            "the pack would not be valid: nothing was written".into(),
-            judged.reports,
-        )),
+    let result = read(&entries, &session.limits);
+    if !result.is_valid() {
+        let message = "the pack would not be valid: nothing was written".into();
+        return Err(invalid_pack_error(session, message, result.reports));
     }
+    Ok(())
 }
 
-fn source_output(
-    source: &sp_formats::context_pack::ContextPackSourceEntry,
-) -> ContextPackSourceItem {
+fn source_output(source: &ContextPackSourceEntry) -> ContextPackSourceItem {
     ContextPackSourceItem {
         id: source.id.clone(),
         title: source.title.clone(),

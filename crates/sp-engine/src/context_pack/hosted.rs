@@ -1,4 +1,5 @@
-//! `sp context push`, `url` and `revoke`: packs that a registry keeps, and addresses that open them.
+//! `sp context push`, `url` and `revoke`: context packs in a registry, and signed URLs that open
+//! them.
 
 use std::path::PathBuf;
 
@@ -13,30 +14,30 @@ use sp_tree::Digest;
 use super::archive::{read_valid_pack, zip_pack};
 use crate::context::Context;
 use crate::error::{Error, FailureKind, Result};
-use crate::pkg::{RegistryRequest, connect};
+use crate::registry::{RegistryRequest, connect};
 use crate::session::Session;
 
-/// What is to be pushed.
+/// The arguments of `sp context push`.
 #[derive(Debug, Clone)]
 pub struct ContextPackPushRequest {
-    /// The pack: a folder, a zip or an address.
+    /// The pack: a directory, a zip or a URL.
     pub pack: PathBuf,
-    /// The address of the registry; none means the one that was logged in to last.
+    /// The URL of the registry. The default is that of the config or of the last login.
     pub registry: Option<String>,
 }
 
-/// Which pack is to be opened.
+/// The arguments of `sp context url`.
 #[derive(Debug, Clone)]
 pub struct CreateUrlRequest {
-    /// Its id.
+    /// The pack ID.
     pub id: String,
-    /// For how long, as `30m`, `1h` or `7d`; none means as long as is usual.
+    /// The lifetime, such as `30m`, `1h` or `7d`. The registry has a default.
     pub expires: Option<String>,
-    /// The address of the registry; none means the one that was logged in to last.
+    /// The URL of the registry. The default is that of the config or of the last login.
     pub registry: Option<String>,
 }
 
-/// Gives a pack that is valid to a registry. The same pack again changes nothing.
+/// Uploads a valid pack to a registry. Uploading the same pack again changes nothing.
 pub fn push(
     context: &Context<'_>,
     request: &ContextPackPushRequest,
@@ -46,14 +47,14 @@ pub fn push(
     let (pack, entries) = read_valid_pack(&session, &request.pack)?;
     let (files, bytes) = zip_pack(&pack, &entries)?;
     let id = pack.manifest.pack_id;
-    let answer = client.execute(
+    let response = client.execute(
         &RegistryRequest::put(&format!("context-packs/{id}"), &bytes)
             .with_content_type("application/zip"),
     )?;
-    let new = answer.is_created();
-    let taken: PutContextPackResponse = answer.json()?;
+    let new = response.is_created();
+    let stored: PutContextPackResponse = response.json()?;
     let sha256 = Digest::of(&bytes).hex();
-    if taken.sha256 != sha256 || taken.pack_id != id {
+    if stored.sha256 != sha256 || stored.pack_id != id {
         return Err(Error::new(
             FailureKind::Trust,
             format!("`{}` says that it took other bytes", client.address()),
@@ -68,11 +69,11 @@ pub fn push(
         bytes: bytes.len(),
         files,
         new,
-        warnings: taken.findings.len(),
+        warnings: stored.findings.len(),
     })
 }
 
-/// An address that opens a pack to whoever has it, for some time.
+/// Creates a URL that gives access to a pack until it expires.
 pub fn create_url(
     context: &Context<'_>,
     request: &CreateUrlRequest,
@@ -81,16 +82,16 @@ pub fn create_url(
     let id = parse_pack_id(&request.id)?;
     let expires_in = request.expires.as_deref().map(parse_expiry).transpose()?;
     let client = connect(&session, request.registry.as_deref())?;
-    let wanted = serde_json::to_vec(&ContextPackUrlRequest { expires_in }).map_err(|why| {
+    let body = serde_json::to_vec(&ContextPackUrlRequest { expires_in }).map_err(|why| {
         Error::new(FailureKind::Data, "the request cannot be written").because(why)
     })?;
-    let given: ContextPackUrlResponse = client
-        .execute(&RegistryRequest::post(&format!("context-packs/{id}/url")).with_body(&wanted))?
+    let urls: ContextPackUrlResponse = client
+        .execute(&RegistryRequest::post(&format!("context-packs/{id}/url")).with_body(&body))?
         .json()?;
     let address = client.address();
     let is_below = |path: &str| path.starts_with('/') && path.chars().all(|c| c.is_ascii_graphic());
-    if ![&given.folder, &given.manifest, &given.zip].into_iter().all(|path| is_below(path))
-        || given.pack_id != id
+    if ![&urls.folder, &urls.manifest, &urls.zip].into_iter().all(|path| is_below(path))
+        || urls.pack_id != id
     {
         return Err(Error::new(
             FailureKind::Data,
@@ -101,15 +102,15 @@ pub fn create_url(
     Ok(ContextPackUrlReport {
         registry: address.into(),
         pack_id: id.into(),
-        url: format!("{address}{}", given.folder),
-        query_url: format!("{address}{}", given.manifest),
-        zip_url: format!("{address}{}", given.zip),
-        kid: given.kid,
-        expires_at: given.expires_at,
+        url: format!("{address}{}", urls.folder),
+        query_url: format!("{address}{}", urls.manifest),
+        zip_url: format!("{address}{}", urls.zip),
+        kid: urls.kid,
+        expires_at: urls.expires_at,
     })
 }
 
-/// Closes every address of a pack that was given so far.
+/// Revokes every URL of a pack that was created so far.
 pub fn revoke(
     context: &Context<'_>,
     id: &str,
@@ -123,16 +124,18 @@ pub fn revoke(
 }
 
 fn parse_pack_id(text: &str) -> Result<&str> {
-    match is_pack_id(text) {
-        true => Ok(text),
-        false => Err(Error::new(FailureKind::Usage, format!("`{}` is no id of a context pack", printable(text)))
-            .hint("`sp context push` tells it, and `sp context show <pack>`: `pk_` and 26 letters and digits")),
+    if is_pack_id(text) {
+        return Ok(text);
     }
+    let message = format!("`{}` is no id of a context pack", printable(text));
+    Err(Error::new(FailureKind::Usage, message).hint(
+        "`sp context push` tells it, and `sp context show <pack>`: `pk_` and 26 letters and digits",
+    ))
 }
 
-/// How long `30m`, `1h` or `7d` is.
+/// Parses a lifetime such as `30m`, `1h` or `7d`, and returns seconds.
 fn parse_expiry(text: &str) -> Result<u64> {
-    let wrong = |why: &str| {
+    let invalid = |why: &str| {
         Error::new(
             FailureKind::Usage,
             format!("`{}` is no time for which an address is good", printable(text)),
@@ -147,14 +150,14 @@ fn parse_expiry(text: &str) -> Result<u64> {
         "m" => 60,
         "h" => 60 * 60,
         "d" => 24 * 60 * 60,
-        _ => return Err(wrong("it is a number with `s`, `m`, `h` or `d`")),
+        _ => return Err(invalid("it is a number with `s`, `m`, `h` or `d`")),
     };
     let number: u64 =
-        number.parse().map_err(|_| wrong("it is a number with `s`, `m`, `h` or `d`"))?;
+        number.parse().map_err(|_| invalid("it is a number with `s`, `m`, `h` or `d`"))?;
     match number.checked_mul(unit).filter(|seconds| (1..=MAX_URL_LIFETIME_SECS).contains(seconds)) {
         Some(seconds) => Ok(seconds),
         None => {
-            Err(wrong("an address is good for a second at the least, and for 7 days at the most"))
+            Err(invalid("an address is good for a second at the least, and for 7 days at the most"))
         }
     }
 }
@@ -164,7 +167,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cp_16_an_address_is_good_for_a_week_at_the_most() {
+    fn cp_16_url_lifetime_is_at_most_a_week() {
         for (text, expected) in [
             ("1s", Some(1)),
             ("30m", Some(1800)),

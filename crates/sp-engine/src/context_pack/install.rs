@@ -1,4 +1,5 @@
-//! `sp context install` and `uninstall`: a pack in a repository, beside what its people wrote themselves.
+//! `sp context install` and `uninstall`: adds a pack to the instruction files of a repository, next
+//! to the text that is already there.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -17,39 +18,37 @@ use crate::context::Context;
 use crate::error::{Error, FailureKind, Result};
 use crate::session::Session;
 
-/// Rules that Cursor reads: one file of ours.
+/// The rules file for Cursor, which belongs to `sp` alone.
 const CURSOR_RULES: &str = ".cursor/rules/context-pack.mdc";
-/// The directories of that file, outermost first: they go with it if nothing else is in them.
+/// The directories of that file, outermost first. They are removed with it if they are empty then.
 const CURSOR_DIRS: &[&str] = &[".cursor", ".cursor/rules"];
 const CLAUDE_FILE: &str = "CLAUDE.md";
-/// With this Claude reads `AGENTS.md` too.
+/// The line that makes Claude read `AGENTS.md`.
 const AGENTS_IMPORT: &str = "@AGENTS.md";
 
-/// For whom a pack is installed.
+/// The agent that a pack is installed for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ContextPackAgent {
-    /// Cursor: `.cursor/rules/`.
+    /// Cursor, which reads `.cursor/rules/`.
     Cursor,
     /// Every agent that reads `AGENTS.md`.
     Agents,
-    /// Claude, which reads `CLAUDE.md`; that one leads to `AGENTS.md`.
+    /// Claude, which reads `CLAUDE.md`. That file imports `AGENTS.md`.
     Claude,
 }
 
-/// What is to be installed where.
+/// The arguments of `sp context install`.
 #[derive(Debug, Clone)]
 pub struct ContextPackInstallRequest {
-    /// The pack: a folder, a zip or an address.
+    /// The pack: a directory, a zip or a URL.
     pub pack: PathBuf,
-    /// The repository; none means the current directory.
+    /// The repository. The default is the current directory.
     pub root: Option<PathBuf>,
-    /// For whom.
     pub agents: Vec<ContextPackAgent>,
-    /// Whether anything is written.
     pub mode: ApplyMode,
 }
 
-/// Puts a pack into a repository.
+/// Installs a pack in a repository.
 pub fn install(
     context: &Context<'_>,
     request: &ContextPackInstallRequest,
@@ -102,7 +101,7 @@ pub fn install(
     change_files(&session, &repo.root, files, request.mode)
 }
 
-/// Takes what was installed out of a repository: every file is as it was.
+/// Removes an installed pack, and restores every file as it was.
 pub fn uninstall(
     context: &Context<'_>,
     root: Option<&Path>,
@@ -142,7 +141,8 @@ fn find_document<'p>(pack: &'p ContextPack, name: &str) -> Option<&'p ContextPac
     pack.documents.iter().find(|(path, _)| path.as_str() == name).map(|(_, document)| document)
 }
 
-/// What a document says, with the sources that it cites: the bibliography stays in the pack.
+/// Returns the body of a document with the sources that it cites. The full bibliography stays in
+/// the pack.
 fn document_body(pack: &ContextPack, document: &ContextPackDocument) -> String {
     let cited = |id: &str| document.footnotes.iter().any(|reference| reference.id == id);
     let notes: String = pack
@@ -158,7 +158,7 @@ fn document_body(pack: &ContextPack, document: &ContextPackDocument) -> String {
     if notes.is_empty() { format!("{text}\n") } else { format!("{text}\n\n{notes}") }
 }
 
-/// The same in the form that Cursor reads.
+/// Returns the body as a Cursor rules file.
 fn cursor_rules(pack: &ContextPack, document: &ContextPackDocument) -> String {
     let name = pack.manifest.project.name.replace(['\n', '"', '\\'], " ");
     let head = format!("---\ndescription: \"Context of {name}\"\nglobs:\nalwaysApply: true\n---\n");
@@ -183,7 +183,8 @@ impl<'a> InstallRoot<'a> {
         Self { session, root }
     }
 
-    /// Whether `CLAUDE.md` is `AGENTS.md` by a link, as many have it: then Claude reads that one already.
+    /// Returns whether `CLAUDE.md` is a symlink to `AGENTS.md`, which is common; then Claude reads
+    /// that file already.
     fn is_link_to_agents(&self) -> bool {
         let real = |file: &str| self.root.join(file).canonicalize().ok();
         self.root.join(CLAUDE_FILE).is_symlink()
@@ -191,7 +192,7 @@ impl<'a> InstallRoot<'a> {
             && real(CLAUDE_FILE) == real(AGENTS_FILE)
     }
 
-    /// The text of a file, if it is there. A link is refused: what it leads to is changed where it is.
+    /// Reads a text file. A symlink is refused, since its target may be outside the repository.
     fn read_text(&self, file: &str) -> Result<Option<String>> {
         let path = self.root.join(file);
         if path.is_symlink() {
@@ -215,7 +216,7 @@ impl<'a> InstallRoot<'a> {
         })
     }
 
-    /// The text of a file that is ours alone; what somebody else put there is refused.
+    /// Reads a file that belongs to `sp` alone. A file that `sp` did not write is refused.
     fn read_owned(&self, file: &str) -> Result<Option<String>> {
         match self.read_text(file)? {
             Some(text) if !text.contains(MARKER_PREFIX) => {

@@ -1,28 +1,38 @@
-//! Context packs: read from a folder, a zip or an address, built, written by hand, shown, compared, packed, unpacked,
-//! and kept by a registry.
+//! Context packs: `sp context`.
+//!
+//! A context pack is a directory with `pack.json` and a few Markdown files about a project. This
+//! module reads packs from directories, zips and URLs (`entries`), generates them from knowledge
+//! bases (`generate`, `build`), and has one file for each of the other commands.
+//!
+//! The format is defined and validated in `sp_formats::context_pack`, and the ranking and selection
+//! of documents in `sp_analyze::knowledge`. Directories change in one transaction (`write`).
 
 mod archive;
 mod author;
 mod build;
+mod build_request;
 mod diff;
 mod entries;
 mod generate;
 mod hosted;
 mod install;
+mod local;
+mod read_budget;
 mod remote;
 mod show;
 mod write;
 
 pub use archive::{ContextPackZipRequest, unzip, zip};
 pub use author::{ContextPackNewRequest, new, seal};
-pub use build::{ContextPackBuildRequest, ExplainOmitted, ZipOutput, build};
+pub use build::build;
+pub use build_request::{ContextPackBuildRequest, ExplainOmitted, ZipOutput};
 pub use diff::{ContextPackComparison, MarkdownChange, diff};
-pub use generate::{GeneratedContextPack, generate};
+pub use generate::{DocumentCounts, GeneratedContextPack, generate};
 pub use hosted::{ContextPackPushRequest, CreateUrlRequest, create_url, push, revoke};
 pub use install::{ContextPackAgent, ContextPackInstallRequest, install, uninstall};
 pub use show::show;
 
 pub(crate) use archive::read_valid_pack;
-pub(crate) use build::DEFAULT_OUT_DIR;
+pub(crate) use build_request::DEFAULT_OUT_DIR;
 pub(crate) use entries::{ContextPackLocation, is_context_pack, read_entries};
 pub(crate) use remote::RemoteContextPack;

@@ -1,7 +1,8 @@
-//! Packs on the web: a zip, or the files beside a `pack.json`.
+//! Reads context packs from the web: a zip, or the files next to a `pack.json`.
 //!
-//! Every file is asked for by a name that the manifest lists and that is safe, with the query of the
-//! pack's own address, since that is what opens it. Neither that query nor a signature in the path is shown.
+//! Only files that the manifest lists with a safe path are requested. Each request has the query of
+//! the pack URL, which may contain a signature; neither the query nor a signature in the path is
+//! printed.
 
 use std::fmt;
 
@@ -10,29 +11,29 @@ use sp_formats::printable::printable;
 use sp_formats::redact::{QueryAllowlist, redact_url};
 use sp_tree::RelPath;
 
-use super::entries::{ContextPackReadBudget, ZIP_EXTENSION, read_zip};
+use super::local::{ZIP_EXTENSION, read_zip};
+use super::read_budget::ContextPackReadBudget;
 use crate::error::{Error, FailureKind, Result};
 use crate::session::Session;
 use crate::source::web::{WebAddress, WebClient};
 
-/// The address of a pack.
+/// The URL of a pack.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct RemoteContextPack {
-    /// Scheme, host and path: of the zip, or of the folder with its slash.
+    /// The scheme, host and path of the zip, or of the directory with its trailing slash.
     base: String,
-    /// What opens it, with its `?`; often empty.
+    /// The query with its `?`, or an empty string.
     query: String,
     format: RemoteContextPackFormat,
 }
 
-/// What is at an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum RemoteContextPackFormat {
     Zip,
     Files,
 }
 
-/// Whether a text is meant as an address.
+/// Returns whether the text is an http or https URL.
 pub(crate) fn is_url(text: &str) -> bool {
     let starts = |scheme: &str| {
         text.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme))
@@ -41,25 +42,25 @@ pub(crate) fn is_url(text: &str) -> bool {
 }
 
 impl RemoteContextPack {
-    /// Reads an address: a zip, a `pack.json`, or the folder that it lies in.
+    /// Parses the URL of a zip, of a `pack.json`, or of its directory.
     pub(crate) fn new(text: &str) -> Result<Self> {
         let text = text.split('#').next().unwrap_or_default();
         let (base, query) = text.split_at(text.find('?').unwrap_or(text.len()));
         let lower = base.to_ascii_lowercase();
         let is_clean = !text.chars().any(|c| c.is_control() || c.is_whitespace());
-        let (base, sort) = match base.strip_suffix(MANIFEST_FILE) {
+        let (base, format) = match base.strip_suffix(MANIFEST_FILE) {
             _ if lower.ends_with(&format!(".{ZIP_EXTENSION}")) => {
                 (base, RemoteContextPackFormat::Zip)
             }
             Some(folder) if folder.ends_with('/') => (folder, RemoteContextPackFormat::Files),
             _ => (base, RemoteContextPackFormat::Files),
         };
-        let address = Self { base: base.into(), query: query.into(), format: sort };
+        let address = Self { base: base.into(), query: query.into(), format };
         let is_below_a_host =
             base.split_once("://").is_some_and(|(_, rest)| rest.find('/').is_some_and(|at| at > 0));
         if is_clean
             && is_below_a_host
-            && (sort == RemoteContextPackFormat::Zip || base.ends_with('/'))
+            && (format == RemoteContextPackFormat::Zip || base.ends_with('/'))
         {
             return Ok(address);
         }
@@ -68,7 +69,7 @@ impl RemoteContextPack {
             .hint("name the zip, the `pack.json`, or its folder with a `/`; anything else is checked from a copy here"))
     }
 
-    /// The address of a file of the pack. The path is safe, and each of its segments is encoded.
+    /// Returns the URL of a file of the pack, with each segment of its path encoded.
     fn file_address(&self, path: &str) -> WebAddress {
         let encoded: Vec<String> = path.split('/').map(encode_segment).collect();
         WebAddress {
@@ -87,7 +88,7 @@ impl fmt::Display for RemoteContextPack {
     }
 }
 
-/// A segment in which only what means itself everywhere is left as it is.
+/// Percent-encodes everything but the unreserved characters.
 fn encode_segment(segment: &str) -> String {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
     let byte = |byte: u8| {
@@ -96,34 +97,36 @@ fn encode_segment(segment: &str) -> String {
     segment.bytes().map(byte).collect()
 }
 
-/// Everything of a pack that is on the web.
+/// Downloads the entries of a pack.
 pub(super) fn fetch(
     session: &Session<'_>,
-    address: &RemoteContextPack,
+    remote: &RemoteContextPack,
 ) -> Result<ContextPackEntries> {
-    match address.format {
-        RemoteContextPackFormat::Zip => fetch_zip(session, address),
-        RemoteContextPackFormat::Files => fetch_files(session, address),
+    match remote.format {
+        RemoteContextPackFormat::Zip => fetch_zip(session, remote),
+        RemoteContextPackFormat::Files => fetch_files(session, remote),
     }
 }
 
-fn fetch_zip(session: &Session<'_>, address: &RemoteContextPack) -> Result<ContextPackEntries> {
+fn fetch_zip(session: &Session<'_>, remote: &RemoteContextPack) -> Result<ContextPackEntries> {
     let zip = WebAddress {
-        url: format!("{}{}", address.base, address.query),
-        display_url: address.to_string(),
+        url: format!("{}{}", remote.base, remote.query),
+        display_url: remote.to_string(),
     };
     let download = WebClient::new(session, &zip)?.download(&zip)?;
-    // Where it lies for a moment says nothing to anybody.
-    let here = download.path().display().to_string();
-    read_zip(session, download.path(), &zip.display_url)
-        .map_err(|error| Error { message: error.message.replace(&here, &zip.display_url), ..error })
+    // Errors name the URL instead of the temporary file.
+    let temp_path = download.path().display().to_string();
+    read_zip(session, download.path(), &zip.display_url).map_err(|error| Error {
+        message: error.message.replace(&temp_path, &zip.display_url),
+        ..error
+    })
 }
 
-/// The manifest, then what it lists. What is not there is left out: it is missing from the pack.
-fn fetch_files(session: &Session<'_>, address: &RemoteContextPack) -> Result<ContextPackEntries> {
-    let manifest = address.file_address(MANIFEST_FILE);
+/// Downloads the manifest and the files that it lists. A missing file is left out of the entries.
+fn fetch_files(session: &Session<'_>, remote: &RemoteContextPack) -> Result<ContextPackEntries> {
+    let manifest = remote.file_address(MANIFEST_FILE);
     let client = WebClient::new(session, &manifest)?;
-    let mut budget = ContextPackReadBudget::new(address.to_string(), &session.limits);
+    let mut budget = ContextPackReadBudget::new(remote.to_string(), &session.limits);
     let body = client.get(&manifest, budget.read_limit())?;
     budget.take_file(0)?;
     let bytes =
@@ -132,7 +135,7 @@ fn fetch_files(session: &Session<'_>, address: &RemoteContextPack) -> Result<Con
         ContextPackEntries::from([(MANIFEST_FILE.to_owned(), ContextPackEntry::File(bytes))]);
     for path in listed_paths(session, &entries) {
         budget.take_file(path.depth() as u64 - 1)?;
-        let file = address.file_address(path.as_str());
+        let file = remote.file_address(path.as_str());
         if let Some(body) = client.get_optional(&file, budget.read_limit())? {
             let bytes =
                 budget.read(body, path.as_str(), |error| client.body_error(&file, error.into()))?;
@@ -142,7 +145,8 @@ fn fetch_files(session: &Session<'_>, address: &RemoteContextPack) -> Result<Con
     Ok(entries)
 }
 
-/// The paths that a manifest lists, those that lead elsewhere left out: they are told when the pack is read.
+/// Returns the safe paths that a manifest lists. Unsafe ones are reported when the pack is
+/// validated.
 fn listed_paths(session: &Session<'_>, entries: &ContextPackEntries) -> Vec<RelPath> {
     let manifest = read(entries, &session.limits).manifest.unwrap_or_default();
     manifest.files.into_iter().map(|entry| entry.path).collect()
@@ -152,19 +156,19 @@ fn listed_paths(session: &Session<'_>, entries: &ContextPackEntries) -> Vec<RelP
 mod tests {
     use super::*;
 
-    fn address(text: &str) -> RemoteContextPack {
+    fn pack_url(text: &str) -> RemoteContextPack {
         RemoteContextPack::new(text).unwrap()
     }
 
     #[test]
-    fn cp_11_a_zip_a_manifest_and_a_folder_are_told_apart() {
-        for (text, sort) in [
+    fn cp_11_zip_manifest_and_directory_urls_are_distinguished() {
+        for (text, format) in [
             ("https://h/x.zip", RemoteContextPackFormat::Zip),
             ("HTTP://h:1/a/x.ZIP?exp=1#y", RemoteContextPackFormat::Zip),
             ("https://h/packs/pk_1/pack.json?sig=/x.zip", RemoteContextPackFormat::Files),
             ("https://h/", RemoteContextPackFormat::Files),
         ] {
-            assert_eq!(address(text).format, sort, "{text}");
+            assert_eq!(pack_url(text).format, format, "{text}");
         }
         for bad in [
             "https://h",
@@ -179,8 +183,8 @@ mod tests {
     }
 
     #[test]
-    fn cp_11_a_file_is_asked_for_by_its_encoded_name_with_the_query() {
-        let pack = address("https://h/packs/a%20b/pack.json?exp=1&sig=x#y");
+    fn cp_11_file_urls_are_encoded_and_keep_the_query() {
+        let pack = pack_url("https://h/packs/a%20b/pack.json?exp=1&sig=x#y");
         assert_eq!(
             pack.file_address("pack.json").url,
             "https://h/packs/a%20b/pack.json?exp=1&sig=x"
@@ -189,18 +193,18 @@ mod tests {
             pack.file_address("a b/100%#é.md").url,
             "https://h/packs/a%20b/a%20b/100%25%23%C3%A9.md?exp=1&sig=x"
         );
-        assert_eq!(address("http://h/p/").file_address("x.md").url, "http://h/p/x.md");
+        assert_eq!(pack_url("http://h/p/").file_address("x.md").url, "http://h/p/x.md");
     }
 
     #[test]
-    fn cp_11_what_opens_a_pack_is_not_shown() {
-        assert_eq!(address("https://me:secret@h/p/?sig=x").to_string(), "https://h/p");
+    fn cp_11_credentials_and_signatures_are_not_printed() {
+        assert_eq!(pack_url("https://me:secret@h/p/?sig=x").to_string(), "https://h/p");
         assert_eq!(
-            address("https://h/s/k1.17.x-y/packs/pk_1/").to_string(),
+            pack_url("https://h/s/k1.17.x-y/packs/pk_1/").to_string(),
             "https://h/s/…/packs/pk_1"
         );
         assert_eq!(
-            address("https://h/x.zip?sig=x").file_address("a").display_url,
+            pack_url("https://h/x.zip?sig=x").file_address("a").display_url,
             "https://h/x.zip/a"
         );
     }

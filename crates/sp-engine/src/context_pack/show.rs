@@ -1,4 +1,4 @@
-//! `sp context show`: what is in a pack, and what it costs.
+//! `sp context show`: describes a pack, its files and their tokens.
 
 use std::path::Path;
 
@@ -13,14 +13,14 @@ use crate::context::Context;
 use crate::error::Result;
 use crate::session::Session;
 
-/// What is in a pack, whatever is wrong with it.
+/// Describes a pack, even if it has errors.
 pub fn show(context: &Context<'_>, path: &Path) -> Result<ContextPackView> {
     let session = Session::begin(context)?;
-    let place = ContextPackLocation::new(context, path)?;
-    let entries = read_entries(&session, &place)?;
-    let judged = read(&entries, &session.limits);
+    let location = ContextPackLocation::new(context, path)?;
+    let entries = read_entries(&session, &location)?;
+    let result = read(&entries, &session.limits);
     let findings = |severity: Severity| {
-        judged
+        result
             .reports
             .iter()
             .flat_map(|report| &report.findings)
@@ -28,9 +28,9 @@ pub fn show(context: &Context<'_>, path: &Path) -> Result<ContextPackView> {
             .count()
     };
     let (errors, warnings) = (findings(Severity::Error), findings(Severity::Warning));
-    let Some(manifest) = judged.manifest else {
-        let message = format!("`{}` is no context pack", place.display_name(context));
-        return Err(invalid_pack_error(&session, message, judged.reports));
+    let Some(manifest) = result.manifest else {
+        let message = format!("`{}` is no context pack", location.display_name(context));
+        return Err(invalid_pack_error(&session, message, result.reports));
     };
     let files = manifest.files.iter().map(|file| {
         let text = match entries.get(file.path.as_str()) {

@@ -1,4 +1,4 @@
-//! Files as they are to be, all of them or none.
+//! Writes the files of a pack in one transaction.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,11 +14,11 @@ use crate::install::change::ChangeExecutor;
 use crate::install::plan::FilePlan;
 use crate::session::Session;
 
-/// A file as it is, and as it is to be; none means that it is not there.
+/// The old and the new bytes of a file; none means that the file does not exist.
 pub(super) struct FileReplacement {
     old: Option<Vec<u8>>,
     new: Option<Vec<u8>>,
-    /// Directories that go with the file if nothing else is in them, outermost first.
+    /// Directories that are removed with the file if they are empty then, outermost first.
     owned_dirs: &'static [&'static str],
 }
 
@@ -31,9 +31,8 @@ impl FileReplacement {
         Self { old, new, owned_dirs: &[] }
     }
 
-    /// The same file, with directories that go with it if nothing else is in them.
-    pub(super) fn with_owned_dirs(self, dirs_of_ours: &'static [&'static str]) -> Self {
-        Self { owned_dirs: dirs_of_ours, ..self }
+    pub(super) fn with_owned_dirs(self, owned_dirs: &'static [&'static str]) -> Self {
+        Self { owned_dirs, ..self }
     }
 
     fn change(&self) -> FileChangeKind {
@@ -46,7 +45,7 @@ impl FileReplacement {
     }
 }
 
-/// Writes the files of a pack.
+/// Writes the files of a pack to a directory.
 pub(super) fn write_files(
     session: &Session<'_>,
     dir: &Path,
@@ -60,7 +59,7 @@ pub(super) fn write_files(
     change_files(session, dir, targets, ApplyMode::Apply)
 }
 
-/// Changes files, all at once.
+/// Changes files atomically, or reports what would change.
 pub(super) fn change_files(
     session: &Session<'_>,
     dir: &Path,
@@ -81,7 +80,7 @@ pub(super) fn change_files(
     Ok(written)
 }
 
-/// Changes files, all at once, for somebody who has the home already.
+/// Changes files atomically, for callers that hold the lock of the home.
 pub(super) fn change_files_with_home(
     session: &Session<'_>,
     home: &LockedHome<'_>,
@@ -93,7 +92,7 @@ pub(super) fn change_files_with_home(
     Ok(written)
 }
 
-/// What becomes of each file.
+/// Reports the change of each file.
 fn summarize_changes(
     dir: &Path,
     files: &BTreeMap<String, FileReplacement>,
@@ -116,11 +115,11 @@ fn apply_changes(
     let changed = files.into_iter().filter(|(_, target)| target.change() != FileChangeKind::Same);
     let plans: Vec<FilePlan> =
         changed.map(|(path, target)| plan_file(dir, &path, target)).collect::<Result<_>>()?;
-    match plans.is_empty() {
-        true => Ok(()),
-        false => ChangeExecutor { session, home: Some(home), options: ApplyMode::Apply.into() }
-            .execute_files(plans),
+    if plans.is_empty() {
+        return Ok(());
     }
+    ChangeExecutor { session, home: Some(home), options: ApplyMode::Apply.into() }
+        .execute_files(plans)
 }
 
 fn plan_file(root: &Path, path: &str, target: FileReplacement) -> Result<FilePlan> {

@@ -19,10 +19,10 @@ use crate::context::Context;
 use crate::error::{Error, FailureKind, Result};
 use crate::session::Session;
 
-/// A document that was captured so many days before the newest one is old.
+/// A document is old if it was captured this many days before the newest one.
 const OLD_AFTER_DAYS: i32 = 365;
 
-/// Reads a folder, or what changed in it, and remembers it.
+/// Adds a directory, or updates its index.
 pub fn add(context: &Context<'_>, dir: &Path) -> Result<KbAddReport> {
     let session = Session::begin(context)?;
     let base = refresh(&session, dir)?;
@@ -41,7 +41,7 @@ pub(crate) fn skipped_output(skipped: SkippedInput) -> KbSkippedItem {
     KbSkippedItem { file: skipped.path, line: skipped.line, why: skipped.reason }
 }
 
-/// The knowledge bases, or the documents of one.
+/// Lists the knowledge bases, or the documents of one.
 pub fn list(context: &Context<'_>, dir: Option<&Path>) -> Result<KbList> {
     let session = Session::begin(context)?;
     let stores = match (dir, KnowledgeIndex::open_all(context)) {
@@ -76,7 +76,7 @@ pub fn list(context: &Context<'_>, dir: Option<&Path>) -> Result<KbList> {
     Ok(view)
 }
 
-/// What is in the knowledge bases, and what of it is stale.
+/// Counts documents by kind, and files that changed since they were indexed.
 pub fn stats(context: &Context<'_>, dir: Option<&Path>) -> Result<KbStats> {
     let session = Session::begin(context)?;
     let mut stats = KbStats::default();
@@ -120,7 +120,7 @@ pub fn stats(context: &Context<'_>, dir: Option<&Path>) -> Result<KbStats> {
     Ok(stats)
 }
 
-/// Counts files that are not as they were when they were read.
+/// Counts files that changed since they were indexed.
 fn count_stale(
     session: &Session<'_>,
     (folder, store): (&Path, &KnowledgeIndex),
@@ -139,28 +139,29 @@ fn count_stale(
     Ok(())
 }
 
-/// Whether a file is not as it was. Of one that was read right after it had changed nothing is known.
+/// Returns whether a file changed. An empty stamp, of a file that was read right after a change,
+/// says nothing.
 fn has_changed(known: &[u8], now: &[u8]) -> bool {
     !known.is_empty() && known != now
 }
 
-/// Forgets a folder. The folder itself stays as it is.
+/// Removes the index of a directory. The directory itself is not changed.
 pub fn remove(context: &Context<'_>, dir: &Path) -> Result<KbRemoveReport> {
     Session::begin(context)?;
-    // A folder that is gone can be forgotten, too.
+    // The directory itself may be gone already.
     let path =
         resolve_folder(context, dir).unwrap_or_else(|_| context.expand(&dir.to_string_lossy()));
-    match KnowledgeIndex::remove(context, &path)? {
-        true => Ok(KbRemoveReport { dir: path }),
-        false => Err(Error::new(
+    if !KnowledgeIndex::remove(context, &path)? {
+        return Err(Error::new(
             FailureKind::Request,
             format!("`{}` was not added", context.display_path(&path)),
         )
-        .hint("`sp context kb list` names those that were")),
+        .hint("`sp context kb list` names those that were"));
     }
+    Ok(KbRemoveReport { dir: path })
 }
 
-/// The index of a folder, or of all that were added.
+/// Opens the index of a directory, or of all that were added.
 pub(super) fn open_indexes(
     session: &Session<'_>,
     dir: Option<&Path>,
@@ -181,7 +182,7 @@ pub(super) fn open_indexes(
     }
 }
 
-/// The files of a folder as they are now, to be held against what was read.
+/// The current files of a directory, to compare with the index.
 pub(super) struct CurrentFiles(HashMap<String, Digest>);
 
 impl CurrentFiles {
@@ -191,7 +192,7 @@ impl CurrentFiles {
         Ok(Self(found.iter().map(|file| (file.path.to_string(), file.fingerprint())).collect()))
     }
 
-    /// Whether a file is as it was when it was read.
+    /// Returns whether a file changed since it was indexed.
     pub(super) fn state(&self, store: &KnowledgeIndex, path: &str) -> Result<KbFileState> {
         let known = store.file_stamp(path)?.unwrap_or_default();
         Ok(match self.0.get(path) {
@@ -202,7 +203,7 @@ impl CurrentFiles {
     }
 }
 
-/// The number of the day of a time.
+/// Returns the number of the day of a timestamp.
 pub(super) fn day_number(moment: &str) -> i32 {
     let date: Option<Date> = moment.get(..10).and_then(|day| day.parse().ok());
     date.map_or(0, |date| date.since(Date::ZERO).map_or(0, |span| span.get_days()))

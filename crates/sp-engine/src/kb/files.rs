@@ -1,4 +1,4 @@
-//! The files of a knowledge base, each with the file beside it that tells of it.
+//! Finds the files of a knowledge base, each with its sidecar and the defaults of its directory.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::{ErrorKind, Read};
@@ -15,30 +15,30 @@ use sp_tree::{Digest, Dir, FileStamp, Follow, RelPath};
 use crate::error::{Error, FailureKind, Result};
 use crate::session::Session;
 
-/// A file beside another, or for a folder, has so many bytes at the most.
+/// The maximum size of a sidecar or a defaults file.
 const MAX_METADATA_BYTES: u64 = 64 * 1024;
-/// Folders that others fill.
+/// Directories of dependencies, which are not searched.
 const IGNORED_DIRS: &[&str] = &["node_modules", "__pycache__", "venv"];
 
-/// A file that may hold documents.
+/// A file that may contain documents.
 pub(super) struct KnowledgeFileEntry {
     pub path: RelPath,
     pub stamp: FileStamp,
-    /// The file beside it that tells of it.
+    /// A file next to it with metadata about it.
     pub sidecar: Option<(RelPath, FileStamp)>,
     pub defaults: Arc<FolderDefaults>,
 }
 
 impl KnowledgeFileEntry {
-    /// What changes when the file, the one beside it or what holds for its folder does.
+    /// Returns a digest that changes with the file, its sidecar or the defaults of its directory.
     pub(super) fn fingerprint(&self) -> Digest {
-        let beside = self.sidecar.as_ref().map(|(_, stamp)| stamp_key(stamp));
+        let sidecar = self.sidecar.as_ref().map(|(_, stamp)| stamp_key(stamp));
         Digest::of(
-            json!([stamp_key(&self.stamp), beside, self.defaults.values()]).to_string().as_bytes(),
+            json!([stamp_key(&self.stamp), sidecar, self.defaults.values()]).to_string().as_bytes(),
         )
     }
 
-    /// When the file, or the one beside it, last changed.
+    /// Returns when the file or its sidecar last changed.
     pub(super) fn changed_at(&self) -> i64 {
         let latest = |stamp: &FileStamp| stamp.modified.max(stamp.changed);
         self.sidecar.as_ref().map_or(i64::MIN, |(_, stamp)| latest(stamp)).max(latest(&self.stamp))
@@ -49,7 +49,7 @@ fn stamp_key(stamp: &FileStamp) -> (u64, u64, i64, i64) {
     (stamp.inode, stamp.size, stamp.modified, stamp.changed)
 }
 
-/// Every file that may hold documents, by path, and what cannot.
+/// Returns the files that may contain documents, sorted by path, and those that were skipped.
 pub(super) fn scan_files(
     session: &Session<'_>,
     root: &Dir,
@@ -58,20 +58,20 @@ pub(super) fn scan_files(
     let folders = read_folder_defaults(root, &stamps, &mut skipped);
     let mut found = Vec::new();
     for (path, stamp) in &stamps {
-        let Some(most) = max_file_bytes(path.as_str()) else { continue };
-        if stamp.size > most {
+        let Some(limit) = max_file_bytes(path.as_str()) else { continue };
+        if stamp.size > limit {
             let why = format!(
                 "it has {} MB, and {} MB are read at the most",
                 stamp.size >> 20,
-                most >> 20
+                limit >> 20
             );
             skipped.push(SkippedInput { path: path.to_string(), line: None, reason: why });
             continue;
         }
-        let beside =
+        let candidates =
             sidecar_paths(path.as_str()).into_iter().filter_map(|name| RelPath::new(&name).ok());
         let sidecar =
-            beside.into_iter().find_map(|name| stamps.get(&name).map(|stamp| (name, *stamp)));
+            candidates.into_iter().find_map(|name| stamps.get(&name).map(|stamp| (name, *stamp)));
         found.push(KnowledgeFileEntry {
             path: path.clone(),
             stamp: *stamp,
@@ -82,7 +82,7 @@ pub(super) fn scan_files(
     Ok((found, skipped))
 }
 
-/// Every file below the folder. Links are not followed, and what is hidden is not looked at.
+/// Returns every file below the directory. Symlinks are not followed, and hidden files are ignored.
 fn collect_stamps(
     session: &Session<'_>,
     root: &Dir,
@@ -90,12 +90,12 @@ fn collect_stamps(
     let mut walk = WalkBuilder::new(root.path());
     walk.standard_filters(false).hidden(true).follow_links(false).filter_entry(is_included);
     let (mut stamps, mut skipped) = (BTreeMap::new(), Vec::new());
-    let most = session.limits.repo_entries;
+    let limit = session.limits.repo_entries;
     for (seen, entry) in (0..).zip(walk.build().flatten()) {
         session.context.check_cancelled()?;
-        if seen > most {
+        if seen > limit {
             let message = format!(
-                "`{}` has more than {most} files",
+                "`{}` has more than {limit} files",
                 session.context.display_path(root.path())
             );
             let hint = "name a part of it, or raise `--limit repo-entries=<number>`";
@@ -126,7 +126,7 @@ fn is_included(entry: &DirEntry) -> bool {
     !(is_folder && entry.file_name().to_str().is_some_and(|name| IGNORED_DIRS.contains(&name)))
 }
 
-/// What holds for each folder that says so.
+/// Reads the defaults files. Each builds on those of the directories above.
 fn read_folder_defaults(
     root: &Dir,
     stamps: &BTreeMap<RelPath, FileStamp>,
@@ -134,19 +134,20 @@ fn read_folder_defaults(
 ) -> HashMap<String, Arc<FolderDefaults>> {
     let mut folders: HashMap<String, Arc<FolderDefaults>> =
         HashMap::from([(String::new(), Arc::default())]);
-    let mut told: Vec<&RelPath> = stamps.keys().filter(|path| is_defaults_file(path)).collect();
-    // What holds for a folder builds on what holds for those above it.
-    told.sort_by_key(|path| path.segments().count());
-    for path in told {
-        let place = path.as_str().trim_end_matches(FOLDER_DEFAULTS_FILE).trim_end_matches('/');
-        let above = defaults_for(path, &folders);
+    let mut defaults_files: Vec<&RelPath> =
+        stamps.keys().filter(|path| is_defaults_file(path)).collect();
+    // Parents come first.
+    defaults_files.sort_by_key(|path| path.segments().count());
+    for path in defaults_files {
+        let folder = path.as_str().trim_end_matches(FOLDER_DEFAULTS_FILE).trim_end_matches('/');
+        let parent = defaults_for(path, &folders);
         let bytes = read_file(root, path, MAX_METADATA_BYTES)
             .map_err(|error| format!("it cannot be read: {error}"));
         let text = bytes.and_then(|bytes| {
             String::from_utf8(bytes).map_err(|_| "it is no text in UTF-8".to_owned())
         });
-        match text.and_then(|text| above.for_subfolder(place, &text)) {
-            Ok(folder) => drop(folders.insert(place.to_owned(), Arc::new(folder))),
+        match text.and_then(|text| parent.for_subfolder(folder, &text)) {
+            Ok(defaults) => drop(folders.insert(folder.to_owned(), Arc::new(defaults))),
             Err(why) => {
                 skipped.push(SkippedInput { path: path.to_string(), line: None, reason: why })
             }
@@ -159,28 +160,28 @@ fn is_defaults_file(path: &RelPath) -> bool {
     Path::new(path.as_str()).file_name().is_some_and(|name| name == FOLDER_DEFAULTS_FILE)
 }
 
-/// What holds for the nearest folder above a file.
+/// Returns the defaults of the nearest directory above a file.
 fn defaults_for(
     path: &RelPath,
     folders: &HashMap<String, Arc<FolderDefaults>>,
 ) -> Arc<FolderDefaults> {
-    let mut place = path.as_str();
+    let mut folder = path.as_str();
     loop {
-        place = place.rsplit_once('/').map_or("", |(above, _)| above);
-        if let Some(folder) = folders.get(place) {
-            return Arc::clone(folder);
+        folder = folder.rsplit_once('/').map_or("", |(above, _)| above);
+        if let Some(defaults) = folders.get(folder) {
+            return Arc::clone(defaults);
         }
-        if place.is_empty() {
+        if folder.is_empty() {
             return Arc::default();
         }
     }
 }
 
-/// What is in a file, unless it went away, may not be read, or has more bytes.
-pub(super) fn read_file(root: &Dir, path: &RelPath, most: u64) -> std::io::Result<Vec<u8>> {
+/// Reads a file. It is an error if it has more than `limit` bytes.
+pub(super) fn read_file(root: &Dir, path: &RelPath, limit: u64) -> std::io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let file = root.open_beneath(path, Follow::Never).map_err(|error| error.source)?;
-    file.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
+    file.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
     let too_large = || std::io::Error::new(ErrorKind::FileTooLarge, "it has grown too large");
-    if bytes.len() as u64 <= most { Ok(bytes) } else { Err(too_large()) }
+    if bytes.len() as u64 <= limit { Ok(bytes) } else { Err(too_large()) }
 }

@@ -1,4 +1,4 @@
-//! The index of a knowledge base: one SQLite file, changed in one transaction.
+//! The index of a knowledge base: one SQLite file per directory, changed in one transaction.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -13,9 +13,9 @@ use sp_tree::{Digest, Dir, Name};
 use crate::context::Context;
 use crate::error::{Error, FailureKind, Result};
 
-/// Goes up whenever files are read in another way: then everything is read anew.
+/// Incremented when files are parsed differently, so that everything is read again.
 const SCHEMA_VERSION: i32 = 3;
-/// How long another `sp` may be at work.
+/// How long to wait for another `sp` that writes the index.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(30);
 const DATABASE_SUFFIX: &str = ".db";
 
@@ -31,35 +31,35 @@ const SCHEMA: &str = "
     CREATE INDEX skipped_of_file ON skipped (file);
 ";
 
-/// The index of one folder.
+/// The index of one directory.
 pub(crate) struct KnowledgeIndex {
     connection: Connection,
     path: PathBuf,
 }
 
-/// What is known of a file.
+/// The stamp and digest of an indexed file.
 pub(super) struct IndexedFile {
     pub stamp: Vec<u8>,
     pub digest: Vec<u8>,
 }
 
-/// A file that was read.
+/// A file to write to the index.
 pub(super) struct IndexedFileUpdate {
     pub path: String,
     pub stamp: Vec<u8>,
     pub digest: Digest,
-    /// What it holds; none if it holds what it held.
+    /// The parsed contents; none if the index has them already.
     pub contents: Option<IndexedFileContents>,
 }
 
-/// What a file holds.
+/// The documents of a file with their words, and the parts that are not documents.
 #[derive(Default)]
 pub(super) struct IndexedFileContents {
     pub documents: Vec<(KnowledgeDocument, Vec<u8>)>,
     pub skipped: Vec<SkippedInput>,
 }
 
-/// A document, as far as it is ranked.
+/// The part of a document that ranking needs.
 pub(crate) struct DocumentRow {
     pub id: i64,
     pub identity: String,
@@ -67,7 +67,7 @@ pub(crate) struct DocumentRow {
     pub words: Vec<u8>,
 }
 
-/// Which folder an index is of, and how much is in it.
+/// The directory and the size of an index.
 pub(super) struct KnowledgeIndexStats {
     pub folder: PathBuf,
     pub indexed_at: String,
@@ -76,12 +76,12 @@ pub(super) struct KnowledgeIndexStats {
 }
 
 impl KnowledgeIndex {
-    /// The index of a folder; an empty one if there is none, or none that can be used.
+    /// Opens the index of a directory, or creates an empty one if it is missing or unusable.
     pub(super) fn open(context: &Context<'_>, folder: &Path) -> Result<Self> {
         let dir = context.open_private_dir(&super::index_dir(context))?;
         let name = index_file_name(folder);
         let path = dir.path().join(&name);
-        // Two at once must not both make it: the second would remove what the first is writing into.
+        // Without a lock, a second process could remove the file that the first is writing.
         let _lock = context.lock(&dir)?;
         create_private_file(&dir, &name)?;
         match Self::open_or_create(&path, folder) {
@@ -91,14 +91,14 @@ impl KnowledgeIndex {
             }
             _ => {}
         }
-        // What is no database at all is not mended. Nothing holds it open any more.
+        // The file is not a database. It is closed by now, so it can be replaced.
         remove_files(&dir, &name)?;
         create_private_file(&dir, &name)?;
         let store = Self::open_or_create(&path, folder).map_err(|e| sqlite_error(&path, e))?;
         store.ok_or_else(|| unreadable_index(&path))
     }
 
-    /// The index in a file, made anew if it is of another version.
+    /// Opens the index in a file, and recreates its tables if the schema version differs.
     fn open_or_create(path: &Path, folder: &Path) -> rusqlite::Result<Option<Self>> {
         let mut store = Self::connect(path)?;
         if !store.is_usable(folder) {
@@ -107,14 +107,14 @@ impl KnowledgeIndex {
         Ok(store.is_usable(folder).then_some(store))
     }
 
-    /// The index of a folder, if there is one.
+    /// Opens the index of a directory, if there is one.
     pub(super) fn open_existing(context: &Context<'_>, folder: &Path) -> Option<Self> {
         let path = super::index_dir(context).join(index_file_name(folder));
         let store = path.is_file().then(|| Self::connect(&path).ok()).flatten()?;
         store.is_usable(folder).then_some(store)?.begin_snapshot().ok()
     }
 
-    /// Every index that can be used, by folder.
+    /// Opens every usable index, sorted by directory.
     pub(super) fn open_all(context: &Context<'_>) -> Vec<(PathBuf, Self)> {
         let entries =
             Dir::open(&super::index_dir(context)).and_then(|dir| dir.entries()).unwrap_or_default();
@@ -133,7 +133,7 @@ impl KnowledgeIndex {
         stores
     }
 
-    /// From now on everything is read as it is at one moment, whatever another `sp` writes meanwhile.
+    /// Starts a read transaction, so that all later reads see the same state.
     pub(super) fn begin_snapshot(self) -> Result<Self> {
         self.connection.execute_batch("BEGIN").map_err(|e| sqlite_error(&self.path, e))?;
         Ok(self)
@@ -143,14 +143,14 @@ impl KnowledgeIndex {
         let connection = Connection::open(path)?;
         connection.busy_timeout(BUSY_TIMEOUT)?;
         connection.pragma_update(None, "journal_mode", "WAL")?;
-        // It is a cache: what a crash of the machine takes is read again.
+        // The index is a cache: what a power failure loses is read again.
         connection.pragma_update(None, "synchronous", "NORMAL")?;
         connection.pragma_update(None, "foreign_keys", true)?;
         connection.pragma_update(None, "trusted_schema", false)?;
         Ok(Self { connection, path: path.into() })
     }
 
-    /// Makes the tables anew, unless another `sp` just did.
+    /// Recreates the tables, unless another process just did.
     fn create_tables(&mut self, folder: &Path) -> rusqlite::Result<()> {
         let change = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let version: i32 = change.pragma_query_value(None, "user_version", |row| row.get(0))?;
@@ -184,7 +184,7 @@ impl KnowledgeIndex {
         text.map(PathBuf::from)
     }
 
-    /// Forgets a folder; nothing happens if it was not known.
+    /// Removes the index of a directory. Returns false if there was none.
     pub(super) fn remove(context: &Context<'_>, folder: &Path) -> Result<bool> {
         let path = super::index_dir(context).join(index_file_name(folder));
         if !path.is_file() {
@@ -215,7 +215,7 @@ impl KnowledgeIndex {
         rows().map_err(|e| sqlite_error(&self.path, e))
     }
 
-    /// Writes what was read and forgets what is gone, all at once.
+    /// Changes the index in one transaction.
     pub(super) fn update(
         &mut self,
         write: impl FnOnce(&KnowledgeIndexWriter<'_>) -> Result<()>,
@@ -229,7 +229,7 @@ impl KnowledgeIndex {
         transaction.commit().map_err(|e| sqlite_error(&path, e))
     }
 
-    /// Every document that was captured at this moment or later, as far as it is ranked.
+    /// Returns the documents that were captured at this time or later, for ranking.
     pub(crate) fn document_rows(&self, since: Option<&str>) -> Result<Vec<DocumentRow>> {
         let rows = || {
             let mut question = self.connection.prepare(
@@ -251,7 +251,7 @@ impl KnowledgeIndex {
         rows().map_err(|e| sqlite_error(&self.path, e))
     }
 
-    /// A document, and the path of the file that it is in.
+    /// Returns a document and the path of its file.
     pub(crate) fn document(&self, id: i64) -> Result<(KnowledgeDocument, String)> {
         let row = self.connection.query_row(
             "SELECT body, path FROM documents JOIN files ON files.id = file WHERE documents.id = ?1",
@@ -264,14 +264,14 @@ impl KnowledgeIndex {
         Ok((document, path))
     }
 
-    /// What the index was made of: a hash over every file, by path.
+    /// Returns the digest of every indexed file, sorted by path.
     pub(crate) fn file_digests(&self) -> Result<Vec<(String, Vec<u8>)>> {
         self.query("SELECT path, digest FROM files ORDER BY path", |row| {
             Ok((row.get(0)?, row.get(1)?))
         })
     }
 
-    /// What was not taken, by path.
+    /// Returns the files and lines that are not documents, sorted by path.
     pub(crate) fn skipped(&self) -> Result<Vec<SkippedInput>> {
         let question =
             "SELECT path, line, why FROM skipped JOIN files ON files.id = file ORDER BY path, line";
@@ -280,7 +280,7 @@ impl KnowledgeIndex {
         })
     }
 
-    /// Every document with its file, the latest first.
+    /// Returns every document with the path of its file, newest first.
     pub(super) fn documents(&self) -> Result<Vec<(KnowledgeDocument, String)>> {
         let question = "SELECT body, path FROM documents JOIN files ON files.id = file ORDER BY captured DESC, identity";
         let rows =
@@ -293,7 +293,8 @@ impl KnowledgeIndex {
         rows.into_iter().map(read).collect()
     }
 
-    /// How many documents there are of each kind, and from when to when they are.
+    /// Returns the number of documents of each kind, and the times of its oldest and newest
+    /// document.
     pub(super) fn kind_counts(&self) -> Result<Vec<(String, usize, String, String)>> {
         let question = "SELECT kind, COUNT(*), MIN(captured), MAX(captured) FROM documents GROUP BY kind ORDER BY kind";
         self.query(question, |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))
@@ -311,7 +312,7 @@ impl KnowledgeIndex {
         row.map_err(|e| sqlite_error(&self.path, e))
     }
 
-    /// What is known of one file.
+    /// Returns the stamp of an indexed file.
     pub(super) fn file_stamp(&self, path: &str) -> Result<Option<Vec<u8>>> {
         let row =
             self.connection
@@ -320,14 +321,14 @@ impl KnowledgeIndex {
     }
 }
 
-/// Writes into an index.
+/// Writes to an index, inside a transaction.
 pub(super) struct KnowledgeIndexWriter<'a> {
     transaction: &'a Transaction<'a>,
     path: &'a Path,
 }
 
 impl KnowledgeIndexWriter<'_> {
-    /// By its path: another `sp` may have given its number to another file meanwhile.
+    /// Removes a file by its path, since another process may have reused its row ID.
     pub(super) fn remove_file(&self, path: &str) -> Result<()> {
         self.execute(|transaction| {
             transaction
@@ -364,7 +365,7 @@ impl KnowledgeIndexWriter<'_> {
         })
     }
 
-    /// Remembers when all of it was read.
+    /// Records when the directory was indexed.
     pub(super) fn set_indexed_at(&self, at: &str) -> Result<()> {
         self.execute(|transaction| {
             transaction.execute("UPDATE base SET indexed_at = ?1", [at]).map(drop)
@@ -402,8 +403,8 @@ fn index_file_name(folder: &Path) -> String {
     format!("{}{DATABASE_SUFFIX}", &Digest::of(folder.as_os_str().as_encoded_bytes()).hex()[..32])
 }
 
-/// Makes the file of an index where it is missing. SQLite itself would make it readable to others; what it keeps beside
-/// the file gets the file's mode.
+/// Creates the file of an index if it is missing. SQLite would make it readable to others; the
+/// files that it keeps next to it get the mode of this file.
 fn create_private_file(dir: &Dir, name: &str) -> Result<()> {
     let name =
         Name::new(name).map_err(|why| Error::new(FailureKind::Environment, why.to_string()))?;
@@ -413,7 +414,7 @@ fn create_private_file(dir: &Dir, name: &str) -> Result<()> {
     }
 }
 
-/// Removes an index with what SQLite keeps beside it.
+/// Removes an index, and the files that SQLite keeps next to it.
 fn remove_files(dir: &Dir, name: &str) -> Result<()> {
     for ending in ["", "-wal", "-shm", "-journal"] {
         let name = format!("{name}{ending}");
@@ -431,11 +432,10 @@ fn unreadable_index(path: &Path) -> Error {
 
 fn sqlite_error(path: &Path, error: rusqlite::Error) -> Error {
     let is_full = error.sqlite_error_code() == Some(ErrorCode::DiskFull);
-    let hint = match is_full {
-        true => "nothing was changed: free some space and run it again",
-        false => {
-            "nothing was changed. It is a cache: if it stays so, remove it, and it is made again"
-        }
+    let hint = if is_full {
+        "nothing was changed: free some space and run it again"
+    } else {
+        "nothing was changed. It is a cache: if it stays so, remove it, and it is made again"
     };
     Error::new(FailureKind::Environment, format!("the index `{}` cannot be used", path.display()))
         .because(error)

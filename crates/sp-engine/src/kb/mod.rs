@@ -1,5 +1,10 @@
-//! Knowledge bases: folders of what somebody collected. Each has an index in Skillpack's own directory, which
-//! is brought up to date by reading only what changed. It is a cache: without it everything is read again.
+//! Knowledge bases: directories of notes, saved pages, bookmarks and captures.
+//!
+//! Each knowledge base has a [`KnowledgeIndex`] in the home, which [`refresh`] brings up to date by
+//! reading only files that changed. The index is a cache: without it, everything is read again. The
+//! directory itself is never changed.
+//!
+//! How files are parsed and documents are ranked is defined in `sp_analyze::knowledge`.
 
 mod commands;
 mod files;
@@ -20,12 +25,12 @@ use std::path::{Path, PathBuf};
 use crate::context::Context;
 use crate::error::{Error, FailureKind, Result};
 
-/// Where the indexes are.
+/// Returns the directory of the indexes.
 fn index_dir(context: &Context<'_>) -> PathBuf {
     context.home.join("kb")
 }
 
-/// The folder of a knowledge base as it really is.
+/// Returns the canonical path of the directory of a knowledge base.
 fn resolve_folder(context: &Context<'_>, dir: &Path) -> Result<PathBuf> {
     let dir = context.expand(&dir.to_string_lossy());
     match dir.canonicalize() {
@@ -39,14 +44,13 @@ fn resolve_folder(context: &Context<'_>, dir: &Path) -> Result<PathBuf> {
     }
 }
 
-/// The folders that were added.
+/// Returns the directories that were added. It is an error if there are none.
 pub(crate) fn indexed_folders(context: &Context<'_>) -> Result<Vec<PathBuf>> {
     let folders: Vec<PathBuf> =
         KnowledgeIndex::open_all(context).into_iter().map(|(folder, _)| folder).collect();
     if folders.is_empty() { Err(no_knowledge_base()) } else { Ok(folders) }
 }
 
-/// Nothing is known yet.
 fn no_knowledge_base() -> Error {
     Error::new(FailureKind::Request, "there is no knowledge base yet")
         .hint("`sp context kb add <folder>` adds one")

@@ -1,4 +1,4 @@
-//! Brings an index up to date: only what changed is read.
+//! Brings an index up to date by reading the files that changed.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -16,44 +16,44 @@ use crate::context::Event;
 use crate::error::Result;
 use crate::session::Session;
 
-/// So many files, and bytes, are read before they are written: what is held stays small.
+/// The files, and bytes, that are read before they are written to the index, to bound memory.
 const MAX_CHUNK_FILES: usize = 512;
 const MAX_CHUNK_BYTES: u64 = 64 * 1024 * 1024;
 const MAX_SIDECAR_BYTES: u64 = 64 * 1024;
-/// A file that changed so shortly before may change again without another time.
+/// A file that changed more recently may change again without a new timestamp, so it is read again
+/// the next time.
 const RECENT_NANOS: i64 = 2_000_000_000;
 const PROGRESS_INTERVAL: usize = 64;
 
 /// A knowledge base whose index is up to date.
 pub(crate) struct KnowledgeBase {
-    /// The folder.
     pub folder: PathBuf,
     pub index: KnowledgeIndex,
-    /// How many files were read, and how many are gone.
+    /// The number of files that were read.
     pub files_read: usize,
     pub files_removed: usize,
-    /// What was not taken.
+    /// Files and lines that are not documents.
     pub skipped: Vec<SkippedInput>,
 }
 
-/// Reads what changed in a folder since it was read last.
+/// Updates and opens the index of a directory.
 pub(crate) fn refresh(session: &Session<'_>, dir: &Path) -> Result<KnowledgeBase> {
     let folder = resolve_folder(session.context, dir)?;
     let root = Dir::open(&folder)?;
     let mut store = KnowledgeIndex::open(session.context, &folder)?;
     let (found, mut skipped) = scan_files(session, &root)?;
     let known = store.files()?;
-    let may_differ = |file: &&KnowledgeFileEntry| {
+    let may_have_changed = |file: &&KnowledgeFileEntry| {
         let stamp = known.get(file.path.as_str()).map(|known| known.stamp.as_slice());
         stamp != Some(file.fingerprint().as_bytes().as_slice())
     };
-    let to_read: Vec<&KnowledgeFileEntry> = found.iter().filter(may_differ).collect();
-    let there: std::collections::HashSet<&str> =
+    let to_read: Vec<&KnowledgeFileEntry> = found.iter().filter(may_have_changed).collect();
+    let existing: std::collections::HashSet<&str> =
         found.iter().map(|file| file.path.as_str()).collect();
-    let gone: Vec<&str> =
-        known.keys().map(String::as_str).filter(|path| !there.contains(path)).collect();
-    if !to_read.is_empty() || !gone.is_empty() || store.stats()?.indexed_at.is_empty() {
-        let reading = FileIndexer {
+    let removed: Vec<&str> =
+        known.keys().map(String::as_str).filter(|path| !existing.contains(path)).collect();
+    if !to_read.is_empty() || !removed.is_empty() || store.stats()?.indexed_at.is_empty() {
+        let indexer = FileIndexer {
             session,
             root: &root,
             known: &known,
@@ -61,10 +61,10 @@ pub(crate) fn refresh(session: &Session<'_>, dir: &Path) -> Result<KnowledgeBase
             total: to_read.len(),
         };
         store.update(|writer| {
-            gone.iter().try_for_each(|path| writer.remove_file(path))?;
+            removed.iter().try_for_each(|path| writer.remove_file(path))?;
             for chunk in chunks(&to_read) {
                 let read: Result<Vec<Option<IndexedFileUpdate>>> =
-                    chunk.par_iter().map(|file| reading.index_file(file)).collect();
+                    chunk.par_iter().map(|file| indexer.index_file(file)).collect();
                 for file in read?.iter().flatten() {
                     session.context.check_cancelled()?;
                     writer.write_file(file)?;
@@ -79,24 +79,24 @@ pub(crate) fn refresh(session: &Session<'_>, dir: &Path) -> Result<KnowledgeBase
     Ok(KnowledgeBase {
         folder,
         files_read: to_read.len(),
-        files_removed: gone.len(),
+        files_removed: removed.len(),
         index: store,
         skipped,
     })
 }
 
-/// The files in parts that are read at once.
+/// Splits files into chunks that are read in parallel and written together.
 fn chunks<'f>(files: &[&'f KnowledgeFileEntry]) -> Vec<Vec<&'f KnowledgeFileEntry>> {
     let mut chunks: Vec<Vec<&KnowledgeFileEntry>> = Vec::new();
-    let mut held = 0;
+    let mut chunk_bytes = 0;
     for file in files {
-        held += file.stamp.size;
+        chunk_bytes += file.stamp.size;
         match chunks.last_mut() {
-            Some(chunk) if chunk.len() < MAX_CHUNK_FILES && held <= MAX_CHUNK_BYTES => {
+            Some(chunk) if chunk.len() < MAX_CHUNK_FILES && chunk_bytes <= MAX_CHUNK_BYTES => {
                 chunk.push(file)
             }
             _ => {
-                held = file.stamp.size;
+                chunk_bytes = file.stamp.size;
                 chunks.push(vec![file]);
             }
         }
@@ -113,15 +113,15 @@ struct FileIndexer<'a> {
 }
 
 impl FileIndexer<'_> {
-    /// What a file holds; none if it went away.
+    /// Reads a file and reports progress; none if the file is gone.
     fn index_file(&self, file: &KnowledgeFileEntry) -> Result<Option<IndexedFileUpdate>> {
         self.session.context.check_cancelled()?;
-        let fresh = self.read_update(file);
+        let update = self.read_update(file);
         let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
         if done.is_multiple_of(PROGRESS_INTERVAL) || done == self.total {
             self.session.context.emit(Event::Reading { done, total: self.total });
         }
-        Ok(fresh)
+        Ok(update)
     }
 
     fn read_update(&self, file: &KnowledgeFileEntry) -> Option<IndexedFileUpdate> {
@@ -131,12 +131,12 @@ impl FileIndexer<'_> {
             Err(error) if error.kind() == ErrorKind::NotFound => return None,
             Err(error) => return Some(unreadable_file(path, &error)),
         };
-        let beside = file
+        let sidecar = file
             .sidecar
             .as_ref()
             .and_then(|(path, _)| read_file(self.root, path, MAX_SIDECAR_BYTES).ok());
         let digest = Digest::of(
-            json!([Digest::of(&bytes).hex(), beside, file.defaults.values()])
+            json!([Digest::of(&bytes).hex(), sidecar, file.defaults.values()])
                 .to_string()
                 .as_bytes(),
         );
@@ -147,7 +147,7 @@ impl FileIndexer<'_> {
             let found = parse_file(KnowledgeFile {
                 path,
                 bytes: &bytes,
-                sidecar: beside.as_deref(),
+                sidecar: sidecar.as_deref(),
                 defaults: &file.defaults,
             });
             let with_words = |document| {
@@ -168,7 +168,8 @@ impl FileIndexer<'_> {
     }
 }
 
-/// A file that is there and cannot be read. It is tried again every time.
+/// Returns the update for a file that cannot be read. Without a stamp, it is tried again every
+/// time.
 fn unreadable_file(path: &str, error: &std::io::Error) -> IndexedFileUpdate {
     let reason = format!("it cannot be read: {error}");
     let digest = Digest::of(reason.as_bytes());

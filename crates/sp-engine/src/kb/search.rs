@@ -1,4 +1,4 @@
-//! `sp context kb search`: what is known, with the sentence that says it.
+//! `sp context kb search`: finds documents, each with its best sentence.
 
 use std::path::{Path, PathBuf};
 
@@ -14,21 +14,20 @@ use crate::context::Context;
 use crate::error::{Error, FailureKind, Result};
 use crate::session::Session;
 
-/// Nobody keeps one page more often.
+/// The maximum number of copies of one page that are merged.
 const MAX_PARTS: usize = 64;
 
-/// What is looked for.
+/// The arguments of `sp context kb search`.
 #[derive(Debug, Clone)]
 pub struct KnowledgeSearchRequest {
-    /// The words.
     pub query: String,
-    /// The folder; none means all that were added.
+    /// The directory. The default is all that were added.
     pub folder: Option<PathBuf>,
-    /// How many results are wanted at the most.
+    /// The maximum number of results.
     pub limit: usize,
 }
 
-/// Looks for documents.
+/// Searches for documents.
 pub fn search(context: &Context<'_>, request: &KnowledgeSearchRequest) -> Result<KbSearchReport> {
     let session = Session::begin(context)?;
     let question = KnowledgeQuery::new(&[(&request.query, 1.0)]);
@@ -72,16 +71,16 @@ pub fn search(context: &Context<'_>, request: &KnowledgeSearchRequest) -> Result
     })
 }
 
-/// The documents of several indexes, one for each address.
+/// The documents of several indexes, merged by URL.
 pub(crate) struct MergedDocuments {
     pub documents: Vec<IndexedDocument>,
-    /// For each, where its parts are: the number of the index, and the row.
+    /// The parts of each document: the number of the index, and the row ID.
     parts: Vec<Vec<(usize, i64)>>,
     time_range: (String, String),
 }
 
 impl MergedDocuments {
-    /// Every document that was captured at this moment or later.
+    /// Loads the documents that were captured at this time or later.
     pub(crate) fn load<'s>(
         stores: impl Iterator<Item = &'s KnowledgeIndex>,
         since: Option<&str>,
@@ -90,7 +89,7 @@ impl MergedDocuments {
         for (number, store) in stores.enumerate() {
             rows.extend(store.document_rows(since)?.into_iter().map(|row| (number, row)));
         }
-        // Each index has them by address already, and within one by path.
+        // Each index returns its rows sorted by URL and path.
         rows.sort_by(|(a_store, a), (b_store, b)| {
             a.identity.cmp(&b.identity).then(a_store.cmp(b_store))
         });
@@ -121,12 +120,12 @@ impl MergedDocuments {
         Ok(Self { documents: candidates, parts, time_range: span })
     }
 
-    /// From when to when the documents are.
+    /// Returns the times of the oldest and the newest document.
     pub(crate) fn time_range(&self) -> (String, String) {
         self.time_range.clone()
     }
 
-    /// A document with all its parts, and in which files of which indexes they are.
+    /// Returns a document merged from its parts, and the index and file of each part.
     pub(crate) fn document(
         &self,
         at: usize,

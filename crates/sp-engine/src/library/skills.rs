@@ -16,9 +16,10 @@ use sp_tree::{
 };
 
 use super::digest_cache::{UnpackedSkills, UnpackedSkillsCache};
-use crate::context::Context;
+use crate::context::{Context, Event};
 use crate::error::Result;
 use crate::home::read_state;
+use crate::pkg::{load_stored, newest_skill_packages};
 use crate::repository::SkillRepository;
 use crate::session::Session;
 use crate::sinks::{agent_for_sink, global_dir};
@@ -118,12 +119,7 @@ impl SkillLibrary {
             shelves.extend(sink_groups(&session, &served_already)?);
         }
         if wanted.includes("package") {
-            for (name, skills) in crate::pkg::stored_skills(&session, unpacked)? {
-                shelves.push(SkillGroup {
-                    prefix: format!("package/{name}"),
-                    content: SkillGroupContent::Package(skills),
-                });
-            }
+            shelves.extend(package_groups(&session, unpacked)?);
         }
         Ok(Self { limits: served_limits(&session.limits), groups: shelves, shadowed: covered })
     }
@@ -288,6 +284,28 @@ fn workspace_group(context: &Context<'_>, root: Option<&Path>) -> Result<Option<
     let has_skill = |folder: &String| dir.join(folder).join(SKILL_FILE).is_file();
     let folders = skill_folders(&dir)?.into_iter().filter(has_skill).collect();
     Ok(Some(SkillGroup { prefix: "bag".into(), content: SkillGroupContent::Folders(dir, folders) }))
+}
+
+/// The skills of the newest version of each package of skills in the store. A package that cannot be
+/// read is reported and left out.
+fn package_groups(
+    session: &Session<'_>,
+    unpacked: &UnpackedSkillsCache,
+) -> Result<Vec<SkillGroup>> {
+    let mut groups = Vec::new();
+    for stored in newest_skill_packages(session)? {
+        let unpack = || -> Result<UnpackedSkills> {
+            Ok(load_stored(session, &stored)?.skills().skills.into())
+        };
+        match unpacked.get_or_try_insert(&stored.digest, unpack) {
+            Ok(skills) => groups.push(SkillGroup {
+                prefix: format!("package/{}", stored.name.as_str().trim_start_matches('@')),
+                content: SkillGroupContent::Package(skills),
+            }),
+            Err(error) => session.context.emit(Event::Warning(error.to_string())),
+        }
+    }
+    Ok(groups)
 }
 
 /// The skills that are on record in the user's sinks and those of this project; what is the same in several stands

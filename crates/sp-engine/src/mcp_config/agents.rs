@@ -1,6 +1,7 @@
-//! Where each agent keeps its MCP servers, and how it writes one, as rows of one table.
+//! The table of agents that read MCP servers from a settings file: its path and its format.
 //!
-//! Only what the makers of an agent document is here. The id is the one of `agents.tsv`, where it has one.
+//! Only documented paths and formats are listed. An agent that is also in `agents.tsv` has the same
+//! ID in both tables.
 
 use serde_json::{Map, Value, json};
 use sp_formats::settings::SettingsFormat;
@@ -9,38 +10,38 @@ use sp_formats::suggest::nearest;
 use super::McpServerEntry;
 use crate::error::{Error, FailureKind, Result};
 
-/// An agent that takes MCP servers from a file.
+/// An agent that reads MCP servers from a settings file.
 #[derive(Debug)]
 pub struct McpAgent {
-    /// Its id, as `--agent` takes it.
+    /// The ID for `--agent`.
     pub id: &'static str,
-    /// Its own name.
+    /// The display name.
     pub name: &'static str,
-    /// Other ids that `--agent` takes.
+    /// Other IDs that `--agent` accepts.
     pub aliases: &'static [&'static str],
-    /// Its file for the user: the first that is there, else the first; may start with a variable.
+    /// The settings files of the user. The first that exists is used, or else the first. A path may
+    /// start with an environment variable.
     pub user_paths: &'static [&'static str],
-    /// The same on macOS, where that is elsewhere.
+    /// The paths on macOS, if they differ.
     pub user_paths_macos: &'static [&'static str],
-    /// Its file in a project.
+    /// The settings files of a project.
     pub project_paths: &'static [&'static str],
-    /// How the file is written.
     pub format: SettingsFormat,
-    /// The table that holds the servers.
+    /// The key of the table of servers.
     pub table: &'static str,
-    /// What a server that is started says of its kind.
+    /// Extra members of a server that the agent starts.
     pub stdio_fields: &'static [(&'static str, &'static str)],
-    /// What a server that is reached over HTTP says of its kind.
+    /// Extra members of a server that the agent reaches over HTTP.
     pub http_fields: &'static [(&'static str, &'static str)],
-    /// The member that has the address of such a server.
+    /// The member with the URL of an HTTP server; empty if the agent does not support these.
     pub url_key: &'static str,
-    /// Whether a server says which of its tools may be used.
+    /// Whether an entry must list the tools that may be used.
     pub lists_tools: bool,
-    /// What is left to do when the file has changed.
+    /// What the user has to do after the file has changed.
     pub next_step: &'static str,
 }
 
-/// What most agents have in common.
+/// The values that most agents share.
 const DEFAULT_AGENT: McpAgent = McpAgent {
     id: "",
     name: "",
@@ -57,7 +58,7 @@ const DEFAULT_AGENT: McpAgent = McpAgent {
     next_step: "",
 };
 
-/// All agents that `sp mcp install` knows.
+/// The agents that `sp mcp install` supports.
 pub const MCP_AGENTS: &[McpAgent] = &[
     McpAgent {
         id: "claude-code",
@@ -75,7 +76,7 @@ pub const MCP_AGENTS: &[McpAgent] = &[
         name: "Claude Desktop",
         user_paths: &["${XDG_CONFIG_HOME:-~/.config}/Claude/claude_desktop_config.json"],
         user_paths_macos: &["~/Library/Application Support/Claude/claude_desktop_config.json"],
-        // It starts servers from this file, and takes those on the web in its own settings.
+        // HTTP servers are added in the UI of the app, not in this file.
         url_key: "",
         next_step: "quit Claude Desktop and start it anew; Settings, Developer lists the server",
         ..DEFAULT_AGENT
@@ -189,7 +190,7 @@ pub const MCP_AGENTS: &[McpAgent] = &[
     },
 ];
 
-/// The agent that a name means.
+/// Finds an agent by its ID or an alias.
 pub(super) fn find_agent(name: &str) -> Result<&'static McpAgent> {
     let is = |agent: &&McpAgent| agent.id == name || agent.aliases.contains(&name);
     MCP_AGENTS.iter().find(is).ok_or_else(|| unknown_agent_error(name))
@@ -210,7 +211,7 @@ fn unknown_agent_error(name: &str) -> Error {
 }
 
 impl McpAgent {
-    /// The entry of a server, as this agent writes it.
+    /// Returns the entry of a server in the format of this agent.
     pub(super) fn entry(&self, server: &McpServerEntry<'_>) -> Result<Value> {
         let (kind, members) = match server {
             McpServerEntry::Stdio { command, args } => {
@@ -239,8 +240,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn mc_08_the_table_is_whole_and_has_the_ids_of_the_other_table() {
-        // These have no skills of their own.
+    fn mc_08_table_is_complete_and_uses_the_ids_of_agents_tsv() {
+        // These agents do not read skills.
         let alone = ["claude-desktop", "vscode"];
         let mut names = std::collections::HashSet::new();
         for agent in MCP_AGENTS {
@@ -266,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn mc_08_the_names_that_sp_install_takes_are_understood() {
+    fn mc_08_agent_names_of_sp_install_are_accepted() {
         for (name, id) in
             [("claude", "claude-code"), ("copilot", "github-copilot"), ("codex", "codex")]
         {

@@ -1,11 +1,12 @@
-//! `sp mcp install` and `sp mcp uninstall`: one entry in the settings of an agent, and nothing else of them.
+//! `sp mcp install` and `sp mcp uninstall`: adds or removes one server in the settings files of
+//! agents. The rest of each file is left as it is.
 //!
 //! ```text
-//! agent ──▶ its file ──▶ read ──▶ the entry that is there × the one that is wanted ──▶ text ──▶ disk
+//! agents ──▶ settings files ──▶ existing entry × requested entry ──▶ new texts ──▶ one transaction
 //! ```
 //!
-//! Every file is judged before any is written, and all are written in one transaction: either every agent
-//! has the change, or none does.
+//! All files are checked before any is written, and all are written in one transaction: either
+//! every agent gets the change, or none does.
 
 mod agents;
 mod settings_file;
@@ -34,62 +35,57 @@ use crate::install::plan::ReplacePolicy;
 use crate::session::Session;
 use crate::sinks::{SinkScope, project_root};
 
-/// The name that the server has where the user gives it none.
+/// The default name of the server.
 pub const DEFAULT_MCP_NAME: &str = "skillpack";
 
-/// How often the files are read again because an agent wrote one meanwhile.
+/// How often the files are read again because an agent changed one in the meantime.
 const MAX_ATTEMPTS: usize = 5;
 
 const CONCURRENT_WRITE_HINT: &str =
     "nothing was changed: quit the agent, then run the command again";
 
-/// Which entry of whose settings.
+/// The agents and the entry to change.
 #[derive(Debug, Clone)]
 pub struct McpConfigTarget {
-    /// The agents, as `--agent` names them.
+    /// The IDs of the agents.
     pub agents: Vec<String>,
-    /// Whose settings: the user's, or the project's.
+    /// The settings of the user, or of the project.
     pub scope: SinkScope,
-    /// The name of the server.
     pub name: String,
-    /// Whether it is done.
     pub mode: ApplyMode,
 }
 
-/// How an agent gets to the server.
+/// How an agent reaches the server.
 #[derive(Debug, Clone)]
 pub enum McpServer {
-    /// It starts `sp mcp`.
+    /// The agent starts `sp mcp`.
     Stdio {
-        /// The program that is running.
+        /// The path of the running program.
         program: PathBuf,
-        /// What follows `sp mcp`.
+        /// The arguments after `sp mcp`.
         args: Vec<String>,
     },
-    /// It asks a server that runs.
-    Http {
-        /// Its address.
-        url: String,
-    },
+    /// The agent connects to a running server.
+    Http { url: String },
 }
 
-/// A server as it stands in settings.
+/// A server as an entry in settings.
 enum McpServerEntry<'a> {
     Stdio { command: String, args: Vec<&'a str> },
     Http { url: &'a str },
 }
 
-/// What is to become of the entry.
+/// The change of the entry.
 enum McpEntryChange<'a> {
     Set(&'a McpServerEntry<'a>, ReplacePolicy),
     Remove,
 }
 
-/// A file, and what it will be.
+/// A settings file and its planned change.
 struct PlannedSettings {
     file: SettingsFile,
     action: McpServerAction,
-    /// Its new text; none if nothing changes.
+    /// The new text; none if nothing changes.
     new_text: Option<String>,
 }
 
@@ -113,7 +109,7 @@ pub fn install_mcp(
     change_servers(context, target, &McpEntryChange::Set(&server, replace))
 }
 
-/// Takes the server out of the settings of agents.
+/// Removes the server from the settings of agents.
 pub fn uninstall_mcp(context: &Context<'_>, target: &McpConfigTarget) -> Result<McpChangeReport> {
     change_servers(context, target, &McpEntryChange::Remove)
 }
@@ -150,7 +146,7 @@ fn change_servers(
     })
 }
 
-/// What is to be done for which agents.
+/// A change for several agents.
 struct McpConfigRequest<'a> {
     session: &'a Session<'a>,
     agents: &'a [&'static McpAgent],
@@ -159,7 +155,7 @@ struct McpConfigRequest<'a> {
 }
 
 impl McpConfigRequest<'_> {
-    /// Reads the files and decides what each will hold.
+    /// Reads the files and plans the change of each.
     fn plan_all(&self) -> Result<(Vec<PlannedSettings>, SettingsDrafts)> {
         let mut drafts = SettingsDrafts::default();
         let mut all = Vec::new();
@@ -173,7 +169,7 @@ impl McpConfigRequest<'_> {
         Ok((all, drafts))
     }
 
-    /// Writes what a fresh plan says, all of it or nothing, and plans again if an agent wrote meanwhile.
+    /// Plans and writes all files atomically. If an agent changed one in the meantime, starts over.
     fn apply(&self, home: &LockedHome<'_>) -> Result<Vec<PlannedSettings>> {
         let context = self.session.context;
         let change = ChangeExecutor {
@@ -273,7 +269,7 @@ fn agent_change(
     })
 }
 
-/// Where an agent keeps its servers.
+/// Returns the settings file of an agent.
 fn settings_path(context: &Context<'_>, agent: &McpAgent, scope: SinkScope) -> Result<PathBuf> {
     let user = if cfg!(target_os = "macos") && !agent.user_paths_macos.is_empty() {
         agent.user_paths_macos
@@ -300,7 +296,8 @@ fn settings_path(context: &Context<'_>, agent: &McpAgent, scope: SinkScope) -> R
     })
 }
 
-/// Whether an entry says all that another says; what a user added to it is no other server.
+/// Returns whether the old entry has all members of the new one. Members that the user added do not
+/// make it a different server.
 fn contains_entry(old: &Value, new: &Value) -> bool {
     match (old, new) {
         (Value::Object(old), Value::Object(new)) => {
@@ -322,7 +319,7 @@ fn name_conflict_error(
         .hint("nothing was changed: add `--replace` to put this one in its place, or give this one another `--name`")
 }
 
-/// What an entry is, without what could be a secret: arguments, variables and headers may be.
+/// Describes an entry without arguments, variables and headers, which may contain secrets.
 fn describe_entry(entry: &Value) -> String {
     let said = |key: &str| entry.get(key).and_then(Value::as_str);
     let address = ["url", "serverUrl", "httpUrl"]
@@ -338,11 +335,11 @@ fn describe_entry(entry: &Value) -> String {
     }
 }
 
-/// What `sp` writes where an agent asks a server at an address.
+/// The members of an entry for an HTTP server that `sp` writes.
 const OWN_URL_ENTRY_KEYS: [&str; 8] =
     ["url", "serverUrl", "httpUrl", "type", "tools", "enabled", "disabled", "source"];
 
-/// A server that is started, and not by `sp mcp`, was not put there by `sp`.
+/// Refuses to remove an entry that `sp` did not write, such as one that starts another program.
 fn refuse_foreign(
     context: &Context<'_>,
     file: &SettingsFile,
@@ -355,7 +352,7 @@ fn refuse_foreign(
         .and_then(|command| Path::new(command).file_name());
     let first = old.get("args").and_then(|args| args.get(0)).and_then(Value::as_str);
     let is_started = program == Some("sp".as_ref()) && first == Some("mcp");
-    // An address with more than `sp` writes beside it, such as somebody's headers, is somebody's own.
+    // An HTTP entry with members that `sp` does not write, such as headers, belongs to the user.
     let is_ours = |key: &String| OWN_URL_ENTRY_KEYS.contains(&key.as_str());
     let is_address =
         old.get("command").is_none() && old.as_object().is_some_and(|old| old.keys().all(is_ours));
@@ -378,18 +375,18 @@ fn settings_error(context: &Context<'_>, file: &SettingsFile, error: SettingsErr
         .hint(hint)
 }
 
-/// Every agent takes such a name, and it needs no quotes anywhere.
+/// Checks that every agent accepts the name, and that it needs no quotes in any format.
 fn validate_name(name: &str) -> Result<()> {
     const MAX_NAME_LEN: usize = 64;
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
-    match !name.is_empty() && name.len() <= MAX_NAME_LEN && name.bytes().all(plain) {
-        true => Ok(()),
-        false => Err(Error::new(FailureKind::Usage, format!("`{name}` is no name for a server"))
-            .hint(format!("use letters, digits, `-` and `_`, {MAX_NAME_LEN} at the most"))),
+    if name.is_empty() || name.len() > MAX_NAME_LEN || !name.bytes().all(plain) {
+        return Err(Error::new(FailureKind::Usage, format!("`{name}` is no name for a server"))
+            .hint(format!("use letters, digits, `-` and `_`, {MAX_NAME_LEN} at the most")));
     }
+    Ok(())
 }
 
-/// An address that may stand in a file which others read.
+/// Checks that a URL may be written to a file that others can read.
 fn validate_url<'u>(context: &Context<'_>, url: &'u str) -> Result<&'u str> {
     let example = "name one such as `http://127.0.0.1:8080/mcp`";
     let wrong = |why: &str, hint: &str| {
@@ -421,7 +418,8 @@ fn validate_url<'u>(context: &Context<'_>, url: &'u str) -> Result<&'u str> {
     Ok(url)
 }
 
-/// What starts this program: `sp`, if that is what the shell would start, else where it is.
+/// Returns the command that starts this program: `sp` if the shell finds this program under that
+/// name, else its path.
 fn command_for(context: &Context<'_>, program: &Path, scope: SinkScope) -> Result<String> {
     let real = |path: &Path| path.canonicalize().ok();
     let path = context.env.get("PATH").map(String::as_str).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! One settings file on disk: read with all its looks, and replaced only if it still looks so.
+//! One settings file on disk. It is replaced only if it has not changed since it was read.
 
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
@@ -14,13 +14,13 @@ use crate::install::plan::FilePlan;
 use crate::session::Session;
 use crate::sinks::SinkScope;
 
-/// A settings file as it was found.
+/// A settings file as it was read.
 pub(super) struct SettingsFile {
-    /// Where the agent looks.
+    /// The path that the agent reads.
     pub path: PathBuf,
-    /// The file behind all links; none if there is no file.
+    /// The file behind all symlinks; none if it does not exist.
     found: Option<ExistingSettings>,
-    /// What is already planned for it, for another agent that reads the same file.
+    /// The new text that is already planned for another agent that reads the same file.
     draft: Option<String>,
 }
 
@@ -30,7 +30,7 @@ struct ExistingSettings {
     text: String,
 }
 
-/// New texts of settings files, by the real path of each file. They are written all at once.
+/// New texts of settings files by canonical path, to be written in one transaction.
 #[derive(Default)]
 pub(super) struct SettingsDrafts(BTreeMap<PathBuf, SettingsDraft>);
 
@@ -51,7 +51,7 @@ impl SettingsDrafts {
         self.0.insert(file.real_path(), draft);
     }
 
-    /// The changes that write the drafts.
+    /// Returns the file plans that write the drafts.
     pub(super) fn into_plans(
         self,
         context: &Context<'_>,
@@ -66,7 +66,7 @@ impl SettingsDrafts {
             let dir = path.parent().unwrap_or(Path::new("/")).to_owned();
             let plan = FilePlan::new(dir, name, draft.before, Some(draft.text.into_bytes().into()));
             Ok(match scope {
-                // Agents keep tokens in the files of the user.
+                // Agents keep tokens in the settings files of the user.
                 SinkScope::Global => plan.private(),
                 SinkScope::Project => plan,
             })
@@ -76,7 +76,7 @@ impl SettingsDrafts {
 }
 
 impl SettingsFile {
-    /// Reads a file, or takes what is planned for it; that there is none is no error.
+    /// Reads a file, or takes the draft for it. A missing file is not an error.
     pub(super) fn read(
         session: &Session<'_>,
         path: &Path,
@@ -121,18 +121,18 @@ impl SettingsFile {
         })
     }
 
-    /// What it says; nothing if there is none.
+    /// Returns the text; empty if the file does not exist.
     pub(super) fn text(&self) -> &str {
         let found = self.found.as_ref().map(|found| found.text.as_str());
         self.draft.as_deref().or(found).unwrap_or_default()
     }
 
-    /// Whether there was none.
+    /// Returns whether the file does not exist yet.
     pub(super) fn is_new(&self) -> bool {
         self.found.is_none() && self.draft.is_none()
     }
 
-    /// The path of the file with all links resolved, even if there is no file yet.
+    /// Returns the canonical path, even if the file does not exist yet.
     fn real_path(&self) -> PathBuf {
         match (&self.found, self.path.parent(), self.path.file_name()) {
             (Some(found), ..) => found.real_path.clone(),
@@ -141,17 +141,17 @@ impl SettingsFile {
         }
     }
 
-    /// The file that would be written, if the path leads to it by a link.
+    /// Returns the file that would be written, if the path is a symlink.
     pub(super) fn link_target(&self) -> Option<&Path> {
         let real = &self.found.as_ref()?.real_path;
         let linked = self.path.symlink_metadata().is_ok_and(|about| about.is_symlink());
         linked.then_some(real.as_path())
     }
 
-    /// Fails if its owner does not want it to be written.
+    /// Returns an error if the file is read-only.
     pub(super) fn refuse_read_only(&self, context: &Context<'_>) -> Result<()> {
         match &self.found {
-            // Replacing a file needs no leave of the file, so what its bits say is asked here.
+            // Replacing a file does not need write permission for it, so the mode is checked here.
             Some(found) if found.stamp.mode & 0o222 == 0 => {
                 let shown = context.display_path(&self.path);
                 Err(Error::new(FailureKind::Request, format!("`{shown}` is read-only")).hint(
@@ -166,7 +166,7 @@ impl SettingsFile {
     }
 }
 
-/// A link to nothing: nobody can say where the file should be.
+/// Refuses a dangling symlink, which does not tell where the file should be.
 fn refuse_dangling(context: &Context<'_>, path: &Path) -> Result<()> {
     match path.symlink_metadata() {
         Ok(_) => Err(Error::new(

@@ -1,7 +1,7 @@
-//! One question to an endpoint that speaks as OpenAI's does, within a size and a time.
+//! Sends one request to an OpenAI-compatible endpoint, with a timeout and a maximum response size.
 //!
-//! The key goes to the address that the user named and nowhere else: over https or to this machine,
-//! never after a redirect, and never into a message.
+//! The API key is sent only to the URL that the user named, over https or to this machine.
+//! Redirects are not followed, and the key never appears in a message.
 
 use std::io::ErrorKind;
 use std::time::Duration;
@@ -18,16 +18,16 @@ use crate::context::Context;
 use crate::error::{Error, FailureKind, Result};
 use crate::http::{BodyError, ResponseBody, call_cancellable, is_loopback, single_server_client};
 
-/// Longer answers are none: the sentences that were offered are far shorter.
+/// The maximum size of a response, far more than the candidate sentences have.
 const MAX_RESPONSE_BYTES: u64 = 4 * 1024 * 1024;
-/// What a provider says of a failure is shown, and no novel.
+/// The maximum length of an error message of the provider.
 const MAX_MESSAGE_LEN: usize = 200;
 const COMPLETIONS_PATH: &str = "/chat/completions";
 
-/// An endpoint that may be asked.
+/// A client for one endpoint.
 pub(super) struct ModelClient<'a> {
     url: String,
-    /// The address as it is told: without a query, which may hold a secret.
+    /// The URL for messages, without its query, which may contain a secret.
     display_url: String,
     key: Option<&'a str>,
     authorization: Option<HeaderValue>,
@@ -35,7 +35,7 @@ pub(super) struct ModelClient<'a> {
 }
 
 impl<'a> ModelClient<'a> {
-    /// Looks at what the user said, and asks nobody yet.
+    /// Validates the endpoint. Nothing is sent yet.
     pub(super) fn new(endpoint: &'a ModelEndpoint) -> Result<Self> {
         let url = completions_url(&endpoint.url)?;
         let key = endpoint.key.as_deref().filter(|key| !key.is_empty());
@@ -43,12 +43,12 @@ impl<'a> ModelClient<'a> {
         Ok(Self { display_url: shown(&url), url, key, authorization, timeout: endpoint.timeout })
     }
 
-    /// The address as it is told.
+    /// Returns the URL for messages.
     pub(super) fn display_url(&self) -> &str {
         &self.display_url
     }
 
-    /// Text from outside without the key and without what a query says.
+    /// Removes the key and the query values from untrusted text.
     pub(super) fn redact(&self, text: &str) -> String {
         let text = text.replace(&self.url, &self.display_url);
         let text = match self.key {
@@ -58,8 +58,8 @@ impl<'a> ModelClient<'a> {
         redact_secrets(&text)
     }
 
-    /// Posts a question, and reads the answer. If what the question asks for besides is the trouble, it is posted
-    /// once more without.
+    /// Posts a request and returns the body of the response. If the endpoint rejects the optional
+    /// parameters, the request is sent once more without them.
     pub(super) fn send(
         &self,
         context: &Context<'_>,
@@ -88,7 +88,7 @@ impl<'a> ModelClient<'a> {
         if let Some(authorization) = &self.authorization {
             request = request.header("authorization", authorization);
         }
-        // A model thinks long, and whoever asked may not want to wait for it.
+        // A model can take long, so waiting for it can be cancelled.
         let answered = call_cancellable(context, move || {
             let response = request.send(body)?;
             let (status, headers) = (response.status(), response.headers().clone());
@@ -109,7 +109,7 @@ impl<'a> ModelClient<'a> {
                 Ok(ModelResponse::Text(text))
             }
             status if status.is_redirection() => Err(self.redirect_error(status, &headers)),
-            // The status says enough, should the rest of it be lost.
+            // The status is enough if the body cannot be read.
             status => Ok(ModelResponse::Rejected { status, body: bytes.unwrap_or_default() }),
         }
     }
@@ -173,22 +173,22 @@ impl<'a> ModelClient<'a> {
     }
 }
 
-/// What an endpoint answered.
+/// The response of an endpoint.
 enum ModelResponse {
-    /// What was asked for.
+    /// The body of a successful response.
     Text(String),
-    /// Something else, and why.
+    /// An error response.
     Rejected { status: StatusCode, body: Vec<u8> },
 }
 
-/// Whether an endpoint refuses a question because of what it may leave out: not every model can be asked so.
+/// Returns whether an endpoint rejected the optional parameters, which not every model supports.
 fn rejects_optional_parameters(status: StatusCode, body: &[u8]) -> bool {
     let said = String::from_utf8_lossy(body);
     matches!(status.as_u16(), 400 | 422)
         && OPTIONAL_PARAMETERS.iter().any(|name| said.contains(name))
 }
 
-/// The header that holds the key, marked so that nobody prints it by accident.
+/// Returns the authorization header, marked as sensitive so that it is not logged.
 fn bearer_header(key: &str) -> Result<HeaderValue> {
     let header = HeaderValue::from_str(&format!("Bearer {key}")).ok();
     let mut header =
@@ -201,7 +201,7 @@ fn bearer_header(key: &str) -> Result<HeaderValue> {
     Ok(header)
 }
 
-/// The first line of what a provider says of a failure; nothing of a page that is meant for a browser.
+/// Returns the first line of an error message; empty for an HTML page.
 fn error_message(body: &str) -> String {
     let parsed = JsonDocument::parse(body, &Limits::default()).ok();
     let said = parsed.as_ref().and_then(|json| {
@@ -221,12 +221,12 @@ fn error_message(body: &str) -> String {
     text.trim().lines().next().unwrap_or_default().trim().to_owned()
 }
 
-/// An address without credentials and without a query, as it can be shown.
+/// Returns a URL for messages, without credentials and query.
 pub(super) fn shown(url: &str) -> String {
     printable(&redact_url(url, &QueryAllowlist::default())).into_owned()
 }
 
-/// The address to post to, and whether it is on this machine.
+/// Validates the URL of the endpoint, and returns the URL to post to.
 fn completions_url(given: &str) -> Result<String> {
     let wrong = |why: &str, hint: &str| {
         Error::new(FailureKind::Usage, format!("`{}` is no address of a model", shown(given)))
@@ -234,7 +234,7 @@ fn completions_url(given: &str) -> Result<String> {
             .hint(hint)
     };
     let example = "name one such as `https://api.example/v1` or `http://localhost:11434/v1`";
-    // The parser that the client has too: no address means one thing here and another there.
+    // The same parser as that of the HTTP client, so that both agree on the host.
     let uri: Uri = given.parse().map_err(|_| wrong("it cannot be read", example))?;
     let (Some(scheme), Some(authority)) = (uri.scheme_str(), uri.authority()) else {
         return Err(wrong("it has no scheme or no host", example));
@@ -258,7 +258,7 @@ fn completions_url(given: &str) -> Result<String> {
     Ok(format!("{scheme}://{authority}{}{query}", completions_path(uri.path())))
 }
 
-/// The path to post to. Where the user gave a host alone, the path is the one that all have.
+/// Returns the path to post to. For a host alone, that is the common default.
 fn completions_path(given: &str) -> String {
     let path = given.trim_end_matches('/');
     match path {
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn se_07_http_stays_on_this_machine_and_credentials_out_of_the_address() {
+    fn se_07_http_is_loopback_only_and_urls_with_credentials_are_refused() {
         for bad in [
             "",
             "api.example",
@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn se_07_a_key_that_could_break_out_of_its_header_is_refused_without_being_told() {
+    fn se_07_key_that_breaks_its_header_is_refused_and_not_printed() {
         for key in ["sk-1\r\nx: y", "sk 1", "sk-é", "sk-1\n"] {
             let endpoint = ModelEndpoint {
                 url: "https://api.example".into(),

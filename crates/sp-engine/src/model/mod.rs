@@ -1,8 +1,9 @@
-//! A model that helps with a context pack: it chooses among sentences and shortens them.
+//! A language model that helps to build a context pack: it selects sentences and shortens them.
 //!
-//! It is asked only where the user names an endpoint, and it can add nothing. What it says is held
-//! against the sentences that it was given, and what comes out of here are bytes of those sentences,
-//! never bytes of the answer. Whatever does not fit is refused with a reason.
+//! [`select_sentences`] is called only if the user names an endpoint. The model cannot add
+//! anything: its reply is checked against the sentences that it was given, and every quote in the
+//! resulting [`ModelSelection`] is copied from one of those sentences, not from the reply. A choice
+//! that is not a faithful part of its sentence is rejected with a reason.
 
 mod client;
 mod quote;
@@ -22,22 +23,21 @@ use self::request::ModelRequest;
 use crate::context::{Context, Event, Network};
 use crate::error::{Error, FailureKind, Result};
 
-/// How long an endpoint may take if the user says nothing else.
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// The way out that is always there.
+/// The hint that applies to every failure.
 const WITHOUT_MODEL_HINT: &str = "leave out `--model`: a pack is composed without one too";
 
-/// Where a model is asked.
+/// An OpenAI-compatible endpoint.
 #[derive(Clone)]
 pub struct ModelEndpoint {
-    /// The address, with or without `/v1` and `/chat/completions` at its end.
+    /// The URL, with or without `/v1` and `/chat/completions` at its end.
     pub url: String,
-    /// The model's name.
+    /// The name of the model.
     pub name: String,
-    /// A secret that the endpoint asks for.
+    /// The API key.
     pub key: Option<String>,
-    /// How long a request may take as a whole.
+    /// The timeout of a request, including its response.
     pub timeout: Duration,
 }
 
@@ -52,58 +52,51 @@ impl fmt::Debug for ModelEndpoint {
     }
 }
 
-/// The sentences that may stand in one place of a pack.
+/// The candidates for one section of a pack.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PromptList {
-    /// The place, such as `conventions`.
+    /// The name of the section, such as `conventions`.
     pub name: String,
-    /// How many may be chosen for it.
+    /// The maximum number of sentences to select.
     pub limit: usize,
-    /// The sentences.
     pub sentences: Vec<PromptSentence>,
 }
 
-/// A sentence.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PromptSentence {
-    /// Its number, which no other sentence of any place has.
+    /// A number that is unique among all lists.
     pub number: usize,
-    /// Its text.
     pub text: String,
 }
 
-/// A sentence, or a part of one, that the model chose.
+/// A sentence, or a part of one, that the model selected.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelChoice {
-    /// For which place.
+    /// The name of the list.
     pub list: String,
-    /// The sentence's number.
+    /// The number of the sentence.
     pub number: usize,
-    /// The sentence or the part of it, byte for byte as it stands there.
+    /// The sentence or a part of it, byte for byte.
     pub quote: String,
 }
 
-/// Something that the model said and that does not count.
+/// A choice that was rejected. Its texts are printable and truncated.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RejectedChoice {
-    /// For which place, as it can be shown.
     pub list: String,
-    /// What it said, as it can be shown.
     pub quote: String,
-    /// Why it does not count.
     pub reason: &'static str,
 }
 
-/// What became of an answer.
+/// The checked reply of a model.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ModelSelection {
-    /// What counts, in the model's order.
+    /// The accepted choices, in the order of the reply.
     pub chosen: Vec<ModelChoice>,
-    /// What does not.
     pub rejected: Vec<RejectedChoice>,
 }
 
-/// Asks a model which sentences are to stand where, and judges what it says.
+/// Asks a model to select sentences, and checks its reply.
 pub fn select_sentences(
     context: &Context<'_>,
     endpoint: &ModelEndpoint,
@@ -137,10 +130,10 @@ pub fn select_sentences(
     Ok(answer)
 }
 
-/// What stands where a secret would.
+/// Replaces secrets in messages.
 const REDACTED: &str = "***";
 
-/// Somebody's text as it is shown inside a line: nothing hidden in it, and no longer than `most` characters.
+/// Returns untrusted text for a message: without hidden characters, and truncated.
 fn truncate_printable(text: &str, most: usize) -> String {
     let shown = printable(text);
     match shown.char_indices().nth(most) {

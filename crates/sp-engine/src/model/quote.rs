@@ -1,33 +1,33 @@
-//! Whether a quote is a part of a sentence that may stand for the whole.
+//! Decides whether a quote is a faithful part of a sentence.
 //!
-//! A part must be whole in form: nothing that Markdown opens stays open. And what was left out must
-//! not change the sense. The second is a matter of words, so the list errs on the side of refusal:
-//! a refused quote costs a sentence, a wrong one misleads an agent.
+//! A quote must be well-formed: Markdown that it opens must be closed. And the text that was left
+//! out must not change the meaning. That is decided by a list of words, which errs on the side of
+//! rejection: a rejected quote costs a sentence, but a wrong one misleads an agent.
 
 use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::LazyLock;
 
-/// Fewer words than these say too little to be checked.
+/// The minimum number of words of a quote. Fewer are too little to check.
 const MIN_QUOTE_WORDS: usize = 3;
-/// A quote that stands in a sentence more often than this is judged by these.
+/// The maximum number of occurrences of a quote in its sentence that are checked.
 const MAX_MATCHES: usize = 8;
 
-/// Words that limit or reverse what stands beside them.
+/// Words that limit or negate the text next to them.
 static LIMITING_WORDS: LazyLock<HashSet<&str>> = LazyLock::new(|| {
     [
-        // No, and nearly no.
+        // Negation.
         "no not cannot cant dont wont never none nothing nobody nowhere neither nor without hardly rarely seldom",
         "barely scarcely lacks lacking fails",
-        // But, and only if.
+        // Contrast and condition.
         "but however although though yet if unless except excepting excluding excludes only solely merely when",
         "whenever while until till before after during once provided assuming otherwise else despite sometimes",
         "optional optionally temporarily",
-        // Rather not.
+        // Advice against something.
         "avoid avoids avoiding instead rather stop refrain forbidden forbid forbids prohibited disallowed discouraged",
         "prevent prevents refuse refuses reject rejects mistake wrong bad false incorrect unsafe dangerous anti",
         "antipattern myth",
-        // No longer.
+        // Deprecation.
         "deprecated obsolete outdated superseded replaced removed legacy formerly previously former longer",
         // German.
         "nicht nichts kein keine keinen keinem keiner keines nie niemals ohne außer ausser nur wenn falls bevor",
@@ -42,11 +42,11 @@ static LIMITING_WORDS: LazyLock<HashSet<&str>> = LazyLock::new(|| {
     .collect()
 });
 
-/// Signs that say no.
+/// Symbols that negate.
 const NEGATIVE_SYMBOLS: &[char] = &['❌', '❎', '✗', '✘', '✖', '🚫', '⛔', '⚠', '👎', '≠'];
 
-/// Where a quote stands in a sentence, white space of any kind and length being the same; or why it may
-/// not stand for it.
+/// Returns the range of a quote in a sentence, or why the quote is rejected. All runs of white
+/// space are equal.
 pub(super) fn find_quote(quote: &str, text: &str) -> Result<Range<usize>, &'static str> {
     let quote = CollapsedText::new(quote);
     if quote.text.is_empty() {
@@ -68,7 +68,7 @@ pub(super) fn find_quote(quote: &str, text: &str) -> Result<Range<usize>, &'stat
     Err(why)
 }
 
-/// Text with every run of white space made one space, none at its ends, and where each byte came from.
+/// Trimmed text with each run of white space collapsed to one space, and the origin of each byte.
 struct CollapsedText {
     text: String,
     offsets: Vec<usize>,
@@ -96,7 +96,7 @@ impl CollapsedText {
         Self { text, offsets }
     }
 
-    /// Where a part, which is not empty and has no space at its ends, came from.
+    /// Returns the original range of a part, which must be trimmed and not empty.
     fn original_range(&self, part: Range<usize>) -> Range<usize> {
         match self.offsets.get(part) {
             Some([first, .., last]) => *first..*last + 1,
@@ -106,7 +106,7 @@ impl CollapsedText {
     }
 }
 
-/// Why a part of a sentence may not stand for it.
+/// Returns why a part of a sentence is rejected.
 fn rejection_reason(text: &str, part: &Range<usize>) -> Option<&'static str> {
     let (before, quote, after) = (&text[..part.start], &text[part.clone()], &text[part.end..]);
     if ends_in_escape(before) || ends_in_escape(quote) {
@@ -132,16 +132,17 @@ fn ends_in_escape(text: &str) -> bool {
     (text.len() - text.trim_end_matches('\\').len()) % 2 == 1
 }
 
-/// A quote starts after a space or a dash.
+/// Returns whether a quote after this text starts at a word: after a space or a dash.
 fn starts_at_word(before: &str) -> bool {
     before.chars().next_back().is_none_or(|last| last.is_whitespace() || is_dash(last))
 }
 
-/// A quote ends before a space or a dash, or before the marks that end a clause; `2.5` is not cut at its point.
+/// Returns whether a quote ends at a word: before a space, a dash or punctuation that ends a
+/// clause. `2.5` is not cut at its point.
 fn ends_at_word(quote: &str, after: &str) -> bool {
     let is_mark = |c| matches!(c, ',' | ';' | ':' | '.' | '!' | '?' | '…');
     let next = after.trim_start_matches(is_mark).chars().next();
-    // These belong to a word that comes.
+    // These characters belong to the next word.
     let whole = !quote.ends_with(['-', '/', '@', '#', '$', '<', '=']);
     whole && next.is_none_or(|next| next.is_whitespace() || is_dash(next))
 }
@@ -154,7 +155,7 @@ fn count_words(text: &str) -> usize {
     text.split_whitespace().filter(|word| word.chars().any(char::is_alphanumeric)).count()
 }
 
-/// Whether a text has a word in it that limits or reverses the sense of what stands beside it.
+/// Returns whether a text has a word or symbol that limits or negates the text next to it.
 fn has_limiting_word(text: &str) -> bool {
     let lower = text.to_lowercase().replace(['’', '‘', 'ʼ', '`'], "'");
     let mut words = lower
@@ -165,7 +166,7 @@ fn has_limiting_word(text: &str) -> bool {
     }) || text.contains(NEGATIVE_SYMBOLS)
 }
 
-/// What is still open at the end of a text.
+/// Returns the markup that is not closed at the end of a text.
 fn unclosed_markup(text: &str) -> Option<&'static str> {
     let mut open = OpenMarkup::default();
     let mut rest = text;
@@ -189,13 +190,13 @@ fn unclosed_markup(text: &str) -> Option<&'static str> {
     open.unclosed_reason()
 }
 
-/// What Markdown and prose have opened.
+/// Markup, brackets and quotation marks that are open.
 #[derive(Default)]
 struct OpenMarkup {
-    /// How many backticks opened the code span; none is open at zero.
+    /// The number of backticks that opened the code span; 0 if none is open.
     code: usize,
     brackets: usize,
-    /// How many signs of emphasis are still to be closed.
+    /// The number of emphasis markers that are open.
     emphasis: usize,
     quotation: bool,
 }
@@ -212,7 +213,7 @@ impl OpenMarkup {
     fn handle_emphasis(&mut self, last: char, signs: &str, next: char) {
         let apart = last.is_whitespace() && next.is_whitespace();
         let in_name = signs.starts_with('_') && last.is_alphanumeric() && next.is_alphanumeric();
-        // `2 * 3`, `a_name` and `~/notes` emphasise nothing.
+        // `2 * 3`, `a_name` and `~/notes` are not emphasis.
         if apart || in_name || signs == "~" {
             return;
         }

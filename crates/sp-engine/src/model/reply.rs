@@ -1,4 +1,4 @@
-//! What a model answered, held against what it was offered.
+//! Checks the reply of a model against the sentences that it was given.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -10,36 +10,35 @@ use thiserror::Error;
 use super::quote::find_quote;
 use super::{ModelChoice, ModelSelection, PromptList, RejectedChoice, truncate_printable};
 
-/// More items than this are not looked at: no pack has as many sentences.
+/// The maximum number of items that are checked. No pack has as many sentences.
 const MAX_ITEMS: usize = 10_000;
-/// How much of a place and of a quote that were refused is kept.
+/// The lengths to which the list name and the quote of a rejected choice are truncated.
 const MAX_PLACE_LEN: usize = 60;
 const MAX_QUOTE_LEN: usize = 160;
 
-/// Why nothing of an answer can be used.
+/// Why a reply cannot be used at all.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ModelReplyError {
-    /// What came over the wire is not JSON.
+    /// The response of the endpoint is not JSON.
     #[error("it is not JSON: {0}")]
     NotJson(String),
-    /// It has no text of a model in it.
+    /// The response has no text of a model.
     #[error("it has no text at `choices[0].message.content`")]
     NoContent,
-    /// What the model wrote is not JSON.
+    /// The text of the model is not JSON.
     #[error("the model did not write JSON: {0}")]
     ContentNotJson(String),
-    /// The model stopped before its end.
+    /// The text of the model is truncated.
     #[error(
         "the answer was cut off: the model may not write as much as it needs (`finish_reason` is `length`)"
     )]
     Truncated,
-    /// What the model wrote has no choices in it.
+    /// The text of the model has no list of choices.
     #[error("the model wrote no list at `chosen`")]
     NoList,
 }
 
 impl ModelReplyError {
-    /// What to do.
     pub fn hint(&self) -> &'static str {
         match self {
             Self::NotJson(_) | Self::NoContent => {
@@ -51,14 +50,14 @@ impl ModelReplyError {
     }
 }
 
-/// What a model wrote.
+/// The text of a model.
 pub(super) struct ModelReply {
     text: String,
-    /// Whether it had to stop.
+    /// Whether the model reached its token limit.
     is_truncated: bool,
 }
 
-/// Takes what the model wrote out of what an endpoint answered.
+/// Extracts the text of the model from the response of an endpoint.
 pub(super) fn extract_reply(body: &str) -> Result<ModelReply, ModelReplyError> {
     let json = JsonDocument::parse(body, &Limits::default())
         .map_err(|e| ModelReplyError::NotJson(format_json_error(&e)))?;
@@ -68,14 +67,14 @@ pub(super) fn extract_reply(body: &str) -> Result<ModelReply, ModelReplyError> {
     let content = first.and_then(|choice| choice.get("message")?.get("content")?.text());
     match content {
         Some(text) => Ok(ModelReply { text: text.into(), is_truncated: is_cut }),
-        // It thought for so long that nothing was left for the answer.
+        // Reasoning used up the token limit, so nothing was left for the text.
         None if is_cut => Err(ModelReplyError::Truncated),
         None => Err(ModelReplyError::NoContent),
     }
 }
 
 impl ModelReply {
-    /// As [`judge`]; what is refused passes `hide` before it is kept.
+    /// Like [`judge`], but passes the texts of rejected choices through `hide`.
     pub(super) fn validate(
         &self,
         offers: &[PromptList],
@@ -90,12 +89,12 @@ impl ModelReply {
     }
 }
 
-/// Judges what a model wrote: what counts is a part of a sentence that was offered.
+/// Checks the text of a model. A choice is accepted if it is a faithful part of its sentence.
 pub fn judge(reply: &str, offers: &[PromptList]) -> Result<ModelSelection, ModelReplyError> {
     validate_redacted(reply, offers, &str::to_owned)
 }
 
-/// As [`judge`]; what is refused passes `hide` before it is kept.
+/// Like [`judge`], but passes the texts of rejected choices through `hide`.
 fn validate_redacted(
     reply: &str,
     offers: &[PromptList],
@@ -133,7 +132,7 @@ fn format_json_error(e: &JsonError) -> String {
     format!("{} (byte {})", e.message, e.span.start)
 }
 
-/// The text inside a fence; many models write one though they are told not to.
+/// Returns the text inside a code fence, which many models write despite the prompt.
 fn strip_fence(reply: &str) -> &str {
     let text = reply.trim();
     let inner = text.strip_prefix("```").and_then(|text| text.strip_suffix("```"));
@@ -144,7 +143,7 @@ fn strip_fence(reply: &str) -> &str {
     }
 }
 
-/// An item of the answer, as far as it has the types that it should have.
+/// An item of the reply. Members of the wrong type are missing.
 struct ReplyItem<'j> {
     place: Option<Cow<'j, str>>,
     span: Option<u64>,
@@ -173,11 +172,11 @@ impl<'j> ReplyItem<'j> {
     }
 }
 
-/// What was offered, and what was taken of it so far.
+/// The candidates, and the choices accepted so far.
 struct ReplyValidator<'o> {
     lists: &'o [PromptList],
     list_names: HashSet<&'o str>,
-    /// By place and number: which offer it is in, and its text.
+    /// The index of the list and the text of a sentence, by list name and number.
     sentences: HashMap<(&'o str, u64), (usize, &'o str)>,
     chosen: HashSet<(&'o str, u64)>,
     counts: Vec<usize>,
@@ -214,7 +213,7 @@ impl<'o> ReplyValidator<'o> {
         }
         self.counts[offer] += 1;
         self.chosen.insert(key);
-        // The number is one of ours, so it is one of `usize`.
+        // The number is one of the candidates, so it fits `usize`.
         let number =
             usize::try_from(span).map_err(|_| "no such sentence was offered for this place")?;
         Ok(ModelChoice { list: place.to_owned(), number, quote: text[found].to_owned() })
@@ -379,7 +378,7 @@ mod tests {
     fn fields_that_were_not_asked_for_are_not_looked_at() {
         let injected = "{\"place\":\"dont\",\"id\":\"src_1\",\"url\":\"https://evil.example\",\"span\":10,\
                         \"date\":\"2020-01-01\",\"quote\":\"what is worth telling goes to the listener\"}";
-        // The negation before it was cut away.
+        // The negation before it was cut off.
         assert_eq!(refusal(injected), "what was left out limits or reverses the sense");
         let whole = injected.replace("what is worth telling goes to the listener", PRINT);
         let answer = judged(&[whole]);
@@ -388,7 +387,7 @@ mod tests {
     }
 
     #[test]
-    fn se_08_what_was_refused_can_be_shown() {
+    fn se_08_rejected_texts_are_printable() {
         let answer =
             judged(&[item("\u{1b}[2J", 1, &format!("\u{202e}{}", "long ".repeat(10_000)))]);
         assert_eq!(answer.rejected[0].list, "\\u{1b}[2J");
@@ -397,7 +396,7 @@ mod tests {
     }
 
     #[test]
-    fn se_14_no_more_than_ten_thousand_items_are_looked_at() {
+    fn se_14_at_most_ten_thousand_items_are_checked() {
         let mut items = vec![item("x", 1, ""); MAX_ITEMS - 1];
         items.extend([
             item("dont", 10, PRINT),
@@ -434,14 +433,14 @@ mod tests {
         assert_eq!(judged(&body("null", "length")), Err(ModelReplyError::Truncated));
         assert_eq!(judged(&body("null", "stop")), Err(ModelReplyError::NoContent));
         assert!(matches!(judged(&body("\"{\"", "stop")), Err(ModelReplyError::ContentNotJson(_))));
-        // What is whole after all counts.
+        // A quote that is complete is accepted.
         assert_eq!(
             judged(&body("\"{\\\"chosen\\\":[]}\"", "length")),
             Ok(ModelSelection::default())
         );
     }
 
-    /// Sentences from words that matter to the judge.
+    /// Generates sentences with words that matter to the checks.
     fn sentence() -> impl Strategy<Value = String> {
         const WORDS: &[&str] = &[
             "use", "not", "`a b`", "(x)", "**y**", "\\*", "é", "don't", "tabs,", "\u{a0}", "🚀",
@@ -454,7 +453,8 @@ mod tests {
             })
     }
 
-    /// Replies: anything, and lists of parts of the sentences, some of them bent.
+    /// Generates replies: arbitrary text, and lists of parts of the sentences, some of them
+    /// altered.
     fn reply(texts: Vec<String>) -> impl Strategy<Value = String> {
         let part = (
             0..texts.len() + 1,
@@ -492,7 +492,7 @@ mod tests {
         #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
 
         #[test]
-        fn se_14_whatever_is_answered_each_quote_is_a_part_of_its_sentence(
+        fn se_14_every_accepted_quote_is_a_part_of_its_sentence(
             (texts, reply) in prop::collection::vec(sentence(), 1..5).prop_flat_map(|texts| {
                 let reply = reply(texts.clone());
                 (Just(texts), reply)

@@ -1,82 +1,82 @@
-//! `sp pkg create`: a package of what was written by hand, of skills, or of a project.
+//! `sp pkg create`: builds a package from an input file, from skills, or from a project.
+//!
+//! A source becomes a [`PackageInput`], the input and the flags become a [`PackageDraft`], and the
+//! draft becomes a package that is added to the store. Creating the same content again returns the
+//! package that the store already has; other content gets the next patch version.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use sp_formats::output::{StoredPackageItem, StoredPackageList};
-use sp_formats::package::store::StoredPackage;
+use sp_formats::output::StoredPackageList;
+use sp_formats::package::store::{PackageStoreIndex, StoredPackage};
 use sp_formats::package::{
     self, CanonicalGraph, Package, PackageDependency, PackageDraft, PackageInput, PackageInputFile,
-    PackageKind, PackageName, PackageVersion, PackageWriteError, VersionRange, read_input,
-    write_documents,
+    PackageKind, PackageName, PackageVersion, VersionRange, read_input, write_documents,
 };
 use sp_formats::skill::SKILL_FILE;
-use sp_tree::atomic::{ExistingFilePolicy, FileAccess, OutputFile};
+use sp_tree::atomic::{FileAccess, OutputFile};
 use sp_tree::{Dir, LoadedTree, PrivateKey, RelPath, load_untrusted, read_limited};
 
 use super::extract::extract;
 use super::keys::signing_key;
-use super::manage::{OUTPUT_OR_FORCE_HINT, Overwrite, add_packages, write_output_file};
-use super::package_spec::load_stored;
-use super::package_store::{PackageStore, find_best_stored, read_blob, read_store_index};
+use super::load_package::load_stored;
+use super::package_store::{
+    LoadedPackage, PackageStore, find_best_stored, read_blob, read_store_index,
+};
 use super::trust::TrustOverrides;
+use super::write_error::write_error;
 use crate::context::{Context, Event};
 use crate::error::{Error, FailureKind, Result};
 use crate::home::LockedHome;
 use crate::install::selection::resolve_pack;
+use crate::output_file::{OUTPUT_OR_FORCE_HINT, Overwrite, write_output_file};
 use crate::repository::find_pack;
 use crate::select::SkillSource;
 use crate::session::Session;
 use crate::source::load_commit_folder;
 
-/// What a package is made of.
+/// What a package is created from.
 #[derive(Debug, Clone)]
 pub enum CreateSource {
-    /// A file with nodes and layers, written by hand.
+    /// A JSON or YAML file with nodes and layers.
     Input(PathBuf),
-    /// Skills, or packs by name.
+    /// Skill folders, or packs by name or path.
     Skills(Vec<String>),
-    /// The documents of a project.
+    /// A project directory, from which a graph is extracted.
     Project(PathBuf),
-    /// A graph that was merged.
+    /// A merged graph.
     Merged(Arc<CanonicalGraph>),
-    /// What somebody might have written by hand, as JSON.
+    /// The text of an input file, as JSON.
     Text(String),
 }
 
-/// What is to be made.
+/// The arguments of `sp pkg create`.
 #[derive(Debug, Clone)]
 pub struct CreateRequest {
-    /// The name, if the file does not say it.
+    /// The name. The default is that of the input file.
     pub name: Option<String>,
-    /// The scope.
     pub scope: Option<String>,
-    /// The version, if it is not to be counted on.
+    /// The version. The default is that of the input file, or the next patch version.
     pub version: Option<String>,
-    /// What it is about.
     pub description: Option<String>,
-    /// Who wrote it.
     pub author: Option<String>,
-    /// Free words.
     pub tags: Vec<String>,
-    /// What it needs, as `name@range`.
+    /// Dependencies as `name@range`, in addition to those of the input file.
     pub dependencies: Vec<String>,
-    /// The level that it is to have.
+    /// The conformance level that the package claims.
     pub level: Option<u64>,
-    /// What it is made of.
     pub source: CreateSource,
-    /// The key to sign with: none, the default one, or one by name.
+    /// `None` leaves the package unsigned, `Some(None)` signs with the default key.
     pub sign: Option<Option<String>>,
-    /// A file to write besides.
+    /// A file to write in addition to the store.
     pub output: Option<PathBuf>,
-    /// Whether that file may be replaced.
     pub overwrite: Overwrite,
-    /// The repository of skills and packs, if it was given.
+    /// The repository with the skills and packs.
     pub root: Option<PathBuf>,
 }
 
 impl CreateRequest {
-    /// A request that says nothing but what the package is made of.
+    /// Returns a request with defaults for everything but the source.
     pub fn of(source: CreateSource) -> Self {
         Self {
             name: None,
@@ -96,10 +96,10 @@ impl CreateRequest {
     }
 }
 
-/// Makes a package and puts it into the store.
+/// Builds a package, adds it to the store, and writes the output file if there is one.
 pub fn create(context: &Context<'_>, request: &CreateRequest) -> Result<StoredPackageList> {
     let session = Session::begin(context)?;
-    let PreparedDraft { mut draft, input_file: file, has_explicit_time: has_own_time } =
+    let PreparedDraft { mut draft, input_file, has_explicit_time } =
         prepare_draft(&session, request)?;
     context.check_cancelled()?;
     let home = LockedHome::open(context, &session.limits)?;
@@ -107,44 +107,34 @@ pub fn create(context: &Context<'_>, request: &CreateRequest) -> Result<StoredPa
         Some(name) => Some(signing_key(&session, &home, name.as_deref())?),
         None => None,
     };
-    let package = match request.version.is_some() || draft.version.as_str() != UNSET_VERSION {
-        true => build_given_version(&session, &draft, key.as_ref(), has_own_time),
-        false => build_next_version(&session, &mut draft, key.as_ref()),
+    let has_version = request.version.is_some() || draft.version.as_str() != UNSET_VERSION;
+    let package = if has_version {
+        build_given_version(&session, &draft, key.as_ref(), has_explicit_time)
+    } else {
+        build_next_version(&session, &mut draft, key.as_ref())
     };
-    let package = package.map_err(|error| relocate_reports(error, file.as_ref()))?;
-    // What comes next is done to its end.
+    let package = package.map_err(|error| relocate_reports(error, input_file.as_ref()))?;
+    // From here on the command runs to its end.
     context.check_cancelled()?;
     let text = package.text().clone();
-    let mut stock = PackageStore::open(&session)?;
-    let made = [(package, "this machine".to_owned())];
-    let mut taken = add_packages(&session, &mut stock, &made, TrustOverrides::default())
-        .map_err(hint_signing)?;
-    stock.save(&home)?;
-    if let (Some(output), Some(StoredPackageItem { file, .. })) =
-        (&request.output, taken.packages.first_mut())
-    {
+    let mut store = PackageStore::open(&session)?;
+    let created = [LoadedPackage { package, source: "this machine".into() }];
+    let mut added = store.add(&created, TrustOverrides::default()).map_err(hint_signing)?;
+    store.save(&home)?;
+    if let (Some(output), Some(item)) = (&request.output, added.packages.first_mut()) {
         let path = context.absolute(output);
-        let existing = if request.overwrite == Overwrite::Allow {
-            ExistingFilePolicy::Replace
-        } else {
-            ExistingFilePolicy::Refuse
+        let file = OutputFile {
+            bytes: text.as_bytes(),
+            access: FileAccess::Ordinary,
+            if_exists: request.overwrite.into(),
         };
-        write_output_file(
-            context,
-            &path,
-            OutputFile {
-                bytes: text.as_bytes(),
-                access: FileAccess::Ordinary,
-                if_exists: existing,
-            },
-            OUTPUT_OR_FORCE_HINT,
-        )?;
-        *file = Some(path);
+        write_output_file(context, &path, file, OUTPUT_OR_FORCE_HINT)?;
+        item.file = Some(path);
     }
-    Ok(taken)
+    Ok(added)
 }
 
-/// Reports problems of a package at their places in the file that it was made of.
+/// Moves findings about the package to their positions in the input file.
 fn relocate_reports(mut error: Error, file: Option<&PackageInputFile>) -> Error {
     if let Some(file) = file {
         error.reports = error.reports.into_iter().map(|report| file.relocate(report)).collect();
@@ -152,7 +142,7 @@ fn relocate_reports(mut error: Error, file: Option<&PackageInputFile>) -> Error 
     error
 }
 
-/// What others would refuse is not made.
+/// Replaces the hints of a trust error, which are meant for packages of others.
 fn hint_signing(error: Error) -> Error {
     match error.kind {
         FailureKind::Trust => {
@@ -163,10 +153,9 @@ fn hint_signing(error: Error) -> Error {
     }
 }
 
-/// Stands for a version that is counted on from what the store has.
+/// The placeholder for a version that is derived from the store.
 const UNSET_VERSION: &str = "0.0.0-unset";
 
-/// Makes the package, and tells why it cannot be made.
 fn build_package(
     session: &Session<'_>,
     draft: &PackageDraft,
@@ -175,68 +164,53 @@ fn build_package(
     package::build(draft, key, &session.limits).map_err(write_error)
 }
 
-pub(super) fn write_error(error: PackageWriteError) -> Error {
-    match error {
-        PackageWriteError::InvalidContent(report) | PackageWriteError::Unreadable(report) => {
-            let mut report = *report;
-            report.findings.retain(|finding| finding.severity == sp_formats::Severity::Error);
-            Error::in_file("a package cannot be made of this", report)
-        }
-        PackageWriteError::InvalidVersion(version) => {
-            Error::new(FailureKind::Usage, format!("`{version}` is no SemVer"))
-                .hint("write it as `1.2.3`; packages that we make have no other versions")
-        }
-        other => Error::new(FailureKind::Data, "a package cannot be made of this")
-            .because(other)
-            .hint("nothing was changed"),
-    }
-}
-
-/// Without a version: the same content is the same version, and other content is the next patch.
+/// Builds a package without a given version: unchanged content keeps the version of the store, and
+/// other content gets the next patch version.
 fn build_next_version(
     session: &Session<'_>,
     draft: &mut PackageDraft,
     key: Option<&PrivateKey>,
 ) -> Result<Package> {
-    let shelf = read_store_index(session.context)?;
-    let set = |text: &str| {
-        PackageVersion::new(text).map_err(|e| Error::new(FailureKind::Data, e.to_string()))
-    };
-    let Ok(newest) = find_best_stored(&shelf, &draft.name, None) else {
-        let known = shelf.known.get(&draft.name).into_iter().flat_map(|versions| versions.keys());
-        let highest = known.filter_map(|text| semver::Version::parse(text).ok()).max();
-        draft.version = set(&highest.map_or("1.0.0".into(), |highest| next_patch(&highest)))?;
-        return build_package(session, draft, key);
-    };
-    draft.version = newest.version.clone();
-    if let Some(same) = find_unchanged(session, draft, key, newest)? {
-        return Ok(same);
+    let index = read_store_index(session.context)?;
+    if let Ok(newest) = find_best_stored(&index, &draft.name, None) {
+        draft.version = newest.version.clone();
+        if let Some(unchanged) = find_unchanged(session, draft, key, newest)? {
+            return Ok(unchanged);
+        }
     }
-    let known = shelf.known.get(&draft.name).into_iter().flat_map(|versions| versions.keys());
-    let highest = known.filter_map(|text| semver::Version::parse(text).ok()).max();
-    draft.version = set(&highest.map_or("1.0.0".into(), |highest| next_patch(&highest)))?;
+    draft.version = next_version(&index, &draft.name)?;
     build_package(session, draft, key)
 }
 
-/// With a version: what the store has under it if the content is the same, else a new package.
+/// Returns the patch version after every version that was ever stored, or 1.0.0.
+fn next_version(index: &PackageStoreIndex, name: &PackageName) -> Result<PackageVersion> {
+    let known = index.known.get(name).into_iter().flat_map(|versions| versions.keys());
+    let highest = known.filter_map(|text| semver::Version::parse(text).ok()).max();
+    let text = highest.map_or("1.0.0".into(), |highest| next_patch(&highest));
+    PackageVersion::new(&text).map_err(|e| Error::new(FailureKind::Data, e.to_string()))
+}
+
+/// Builds a package with a given version, or returns the stored one if nothing changed. An explicit
+/// creation time counts as a change.
 fn build_given_version(
     session: &Session<'_>,
     draft: &PackageDraft,
     key: Option<&PrivateKey>,
-    has_own_time: bool,
+    has_explicit_time: bool,
 ) -> Result<Package> {
-    let shelf = read_store_index(session.context)?;
-    let is_this =
+    let index = read_store_index(session.context)?;
+    let is_same_version =
         |stored: &&StoredPackage| stored.name == draft.name && stored.version == draft.version;
-    let stored = shelf.packages.iter().find(is_this).filter(|_| !has_own_time);
-    let same = match stored {
+    let stored = index.packages.iter().find(is_same_version).filter(|_| !has_explicit_time);
+    let unchanged = match stored {
         Some(stored) => find_unchanged(session, draft, key, stored)?,
         None => None,
     };
-    same.map_or_else(|| build_package(session, draft, key), Ok)
+    unchanged.map_or_else(|| build_package(session, draft, key), Ok)
 }
 
-/// The package of the store, if the draft differs from it in nothing but when and by which release it was made.
+/// Returns the stored package if the draft differs from it only in its creation time and the
+/// version of `sp`.
 fn find_unchanged(
     session: &Session<'_>,
     draft: &PackageDraft,
@@ -246,100 +220,60 @@ fn find_unchanged(
     if stored.version.semver().is_none() {
         return Ok(None);
     }
-    // Made at the same time by the same release, the same content has the same bytes.
-    let mut again = draft.clone();
-    again.created_at = stored.created_at.clone().unwrap_or(again.created_at);
-    let mut same = build_package(session, &again, key)?;
-    if same.digest() == stored.digest {
-        // What the store has is held against its digest, and then it is this.
+    // With the same creation time and tool version, the same content has the same bytes.
+    let mut draft = draft.clone();
+    draft.created_at = stored.created_at.clone().unwrap_or(draft.created_at);
+    let mut rebuilt = build_package(session, &draft, key)?;
+    if rebuilt.digest() == stored.digest {
+        // Fails if the blob is missing or corrupt.
         read_blob(session.context, &stored.digest)?;
-        return Ok(Some(same));
+        return Ok(Some(rebuilt));
     }
-    if same.manifest.integrity.sha256 != stored.sha256 {
+    if rebuilt.manifest.integrity.sha256 != stored.sha256 {
         return Ok(None);
     }
-    let kept = load_stored(session, stored)?;
-    if let Some(made) =
-        kept.manifest.provenance.as_ref().filter(|made| made.tool_version != again.tool_version)
-    {
-        again.tool_version.clone_from(&made.tool_version);
-        same = build_package(session, &again, key)?;
+    let existing = load_stored(session, stored)?;
+    let provenance = existing.manifest.provenance.as_ref();
+    if let Some(other) = provenance.filter(|by| by.tool_version != draft.tool_version) {
+        draft.tool_version.clone_from(&other.tool_version);
+        rebuilt = build_package(session, &draft, key)?;
     }
-    let is_same =
-        same.identity() == stored.identity && stored.signer == same.signer.map(|signer| signer.key);
-    Ok(is_same.then_some(kept))
+    let is_unchanged = rebuilt.identity() == stored.identity
+        && stored.signer == rebuilt.signer.map(|signer| signer.key);
+    Ok(is_unchanged.then_some(existing))
 }
 
+/// Returns the next patch version. After a pre-release, that is its release.
 fn next_patch(version: &semver::Version) -> String {
-    match version.pre.is_empty() {
-        true => format!("{}.{}.{}", version.major, version.minor, version.patch.saturating_add(1)),
-        false => format!("{}.{}.{}", version.major, version.minor, version.patch),
-    }
+    let patch =
+        if version.pre.is_empty() { version.patch.saturating_add(1) } else { version.patch };
+    format!("{}.{}.{patch}", version.major, version.minor)
 }
 
-/// A draft and where it comes from.
+/// A draft and the file that it was read from.
 struct PreparedDraft {
     draft: PackageDraft,
     input_file: Option<PackageInputFile>,
-    /// Whether the input says when the package was made.
+    /// Whether the input has a creation time.
     has_explicit_time: bool,
 }
 
 fn prepare_draft(session: &Session<'_>, request: &CreateRequest) -> Result<PreparedDraft> {
-    let context = session.context;
-    let (mut input, kind, about) = match &request.source {
-        CreateSource::Input(path) => (read_input_file(session, path)?, None, String::new()),
-        CreateSource::Text(text) => {
-            (parse_input(session, "the package", text.as_bytes())?, None, String::new())
-        }
-        CreateSource::Merged(_) => (PackageInput::default(), None, String::new()),
-        CreateSource::Skills(paths) => {
-            (skills_input(session, request, paths)?, Some(PackageKind::Skills), "Skills".to_owned())
-        }
-        CreateSource::Project(dir) => {
-            let dir: PathBuf = context.expand(&dir.to_string_lossy()).components().collect();
-            let named = dir
-                .canonicalize()
-                .ok()
-                .and_then(|dir| Some(dir.file_name()?.to_string_lossy().into_owned()));
-            (
-                project_input(session, &dir, request.level)?,
-                None,
-                format!("Context of {}", named.unwrap_or_default()),
-            )
-        }
-    };
-    let version = match &request.version {
-        Some(text) => PackageVersion::new(text).map_err(|why| {
-            Error::new(FailureKind::Usage, format!("`{text}` is no version"))
-                .because(why)
-                .hint("write it as `1.2.3`")
-        })?,
-        None => input
-            .version
-            .clone()
-            .map_or_else(|| PackageVersion::new(UNSET_VERSION), Ok)
-            .map_err(|e| Error::new(FailureKind::Data, e.to_string()))?,
-    };
+    let SourceInput { mut input, kind, description } = read_source(session, request)?;
+    let version = draft_version(request, input.version.as_ref())?;
     let level = request.level.or(input.level);
-    if let Some(level) = level.filter(|level| !(1..=3).contains(level)) {
-        return Err(Error::new(
-            FailureKind::Usage,
-            format!("there is no conformance level {level}"),
-        )
-        .hint("the levels are 1, 2 and 3"));
-    }
+    check_level(level)?;
     let mut dependencies = input.dependencies;
     for text in &request.dependencies {
         dependencies.push(parse_dependency(text)?);
     }
-    let (file, has_own_time) = (input.file.take(), input.created_at.is_some());
+    let (input_file, has_explicit_time) = (input.file.take(), input.created_at.is_some());
     let draft = PackageDraft {
         name: package_name(request, input.name.as_ref())?,
         version,
-        description: request.description.clone().or(input.description).unwrap_or(about),
+        description: request.description.clone().or(input.description).unwrap_or(description),
         author: request.author.clone().or(input.author),
-        created_at: input.created_at.unwrap_or_else(|| context.timestamp()),
+        created_at: input.created_at.unwrap_or_else(|| session.context.timestamp()),
         kind: kind.or(input.kind).unwrap_or(PackageKind::Context),
         level: if kind == Some(PackageKind::Skills) { None } else { level },
         tags: input.tags.into_iter().chain(request.tags.iter().cloned()).collect(),
@@ -353,19 +287,85 @@ fn prepare_draft(session: &Session<'_>, request: &CreateRequest) -> Result<Prepa
             _ => None,
         },
     };
-    Ok(PreparedDraft { draft, input_file: file, has_explicit_time: has_own_time })
+    Ok(PreparedDraft { draft, input_file, has_explicit_time })
 }
 
-fn package_name(request: &CreateRequest, said: Option<&PackageName>) -> Result<PackageName> {
+/// The content of a source, and the defaults that follow from its type.
+struct SourceInput {
+    input: PackageInput,
+    /// The kind of the package, if the source decides it.
+    kind: Option<PackageKind>,
+    /// The default description.
+    description: String,
+}
+
+fn read_source(session: &Session<'_>, request: &CreateRequest) -> Result<SourceInput> {
+    let input = match &request.source {
+        CreateSource::Input(path) => read_input_file(session, path)?,
+        CreateSource::Text(text) => parse_input(session, "the package", text.as_bytes())?,
+        CreateSource::Merged(_) => PackageInput::default(),
+        CreateSource::Skills(skills) => {
+            return Ok(SourceInput {
+                input: skills_input(session, request, skills)?,
+                kind: Some(PackageKind::Skills),
+                description: "Skills".into(),
+            });
+        }
+        CreateSource::Project(dir) => {
+            let dir: PathBuf =
+                session.context.expand(&dir.to_string_lossy()).components().collect();
+            let real_dir = dir.canonicalize().ok();
+            let name =
+                real_dir.and_then(|dir| Some(dir.file_name()?.to_string_lossy().into_owned()));
+            return Ok(SourceInput {
+                input: project_input(session, &dir, request.level)?,
+                kind: None,
+                description: format!("Context of {}", name.unwrap_or_default()),
+            });
+        }
+    };
+    Ok(SourceInput { input, kind: None, description: String::new() })
+}
+
+/// Returns the version of the request or of the input, or [`UNSET_VERSION`].
+fn draft_version(
+    request: &CreateRequest,
+    input: Option<&PackageVersion>,
+) -> Result<PackageVersion> {
+    if let Some(text) = &request.version {
+        return PackageVersion::new(text).map_err(|why| {
+            Error::new(FailureKind::Usage, format!("`{text}` is no version"))
+                .because(why)
+                .hint("write it as `1.2.3`")
+        });
+    }
+    match input {
+        Some(version) => Ok(version.clone()),
+        None => PackageVersion::new(UNSET_VERSION)
+            .map_err(|e| Error::new(FailureKind::Data, e.to_string())),
+    }
+}
+
+fn check_level(level: Option<u64>) -> Result<()> {
+    match level.filter(|level| !(1..=3).contains(level)) {
+        Some(level) => {
+            Err(Error::new(FailureKind::Usage, format!("there is no conformance level {level}"))
+                .hint("the levels are 1, 2 and 3"))
+        }
+        None => Ok(()),
+    }
+}
+
+fn package_name(request: &CreateRequest, input: Option<&PackageName>) -> Result<PackageName> {
     let missing =
         || Error::new(FailureKind::Usage, "the package has no name").hint("add `--name <name>`");
-    let plain =
-        request.name.clone().or_else(|| said.map(ToString::to_string)).ok_or_else(missing)?;
+    let name =
+        request.name.clone().or_else(|| input.map(ToString::to_string)).ok_or_else(missing)?;
     let full = match &request.scope {
-        Some(scope) if !plain.starts_with('@') => {
-            format!("@{}/{plain}", scope.trim_start_matches('@'))
+        Some(scope) if !name.starts_with('@') => {
+            format!("@{}/{name}", scope.trim_start_matches('@'))
         }
-        _ => plain,
+        _ => name,
     };
     PackageName::new(&full).map_err(|why| {
         Error::new(FailureKind::Usage, format!("`{full}` is no name of a package"))
@@ -379,17 +379,17 @@ fn parse_dependency(text: &str) -> Result<PackageDependency> {
         Some(at) if at > 0 => (&text[..at], &text[at + 1..]),
         _ => (text, "*"),
     };
-    let wrong = |why: String| {
+    let invalid = |why: String| {
         Error::new(FailureKind::Usage, format!("`{text}` is no dependency"))
             .because(why)
             .hint("write it as `name@^1.2`")
     };
-    let name = PackageName::new(name).map_err(|why| wrong(why.to_string()))?;
+    let name = PackageName::new(name).map_err(|why| invalid(why.to_string()))?;
     let range = VersionRange::new(range);
-    match range.is_semver() {
-        true => Ok(PackageDependency { name, range, optional: false }),
-        false => Err(wrong(format!("`{range}` is no range of versions"))),
+    if !range.is_semver() {
+        return Err(invalid(format!("`{range}` is no range of versions")));
     }
+    Ok(PackageDependency { name, range, optional: false })
 }
 
 fn read_input_file(session: &Session<'_>, path: &Path) -> Result<PackageInput> {
@@ -398,14 +398,14 @@ fn read_input_file(session: &Session<'_>, path: &Path) -> Result<PackageInput> {
     parse_input(session, &session.context.display_relative_path(&path), &bytes)
 }
 
-fn parse_input(session: &Session<'_>, shown: &str, bytes: &[u8]) -> Result<PackageInput> {
+fn parse_input(session: &Session<'_>, label: &str, bytes: &[u8]) -> Result<PackageInput> {
     let limits = sp_tree::Limits {
-        // A file of one's own may be as large as the package that it becomes.
+        // The user's own file may be as large as the package that is built from it.
         yaml_bytes: session.limits.package_bytes,
         yaml_nodes: session.limits.yaml_nodes.max(1_000_000),
         ..session.limits.clone()
     };
-    let (input, report) = read_input(shown, bytes, &limits);
+    let (input, report) = read_input(label, bytes, &limits);
     match input {
         Some(input) => {
             if !report.findings.is_empty() {
@@ -413,14 +413,14 @@ fn parse_input(session: &Session<'_>, shown: &str, bytes: &[u8]) -> Result<Packa
             }
             Ok(input)
         }
-        None => Err(Error::in_file(format!("no package can be made of `{shown}`"), report)),
+        None => Err(Error::in_file(format!("no package can be made of `{label}`"), report)),
     }
 }
 
-/// What a project says of itself, as a content.
+/// Extracts the graph of a project.
 fn project_input(session: &Session<'_>, dir: &Path, level: Option<u64>) -> Result<PackageInput> {
     let graph = extract(session, dir, level.unwrap_or(2))?;
-    // Where nothing hangs together, and nobody asked for more, nothing more is claimed.
+    // Without edges the graph does not reach level 2.
     let reached = if graph.edges.is_empty() { 1 } else { 2 };
     Ok(PackageInput {
         content: graph.to_content_json(),
@@ -429,45 +429,53 @@ fn project_input(session: &Session<'_>, dir: &Path, level: Option<u64>) -> Resul
     })
 }
 
-/// Skills, each a folder, or all that a pack selects, as documents.
+/// A file of a skill, as [`write_documents`] takes it: path, executable bit, bytes.
+type SkillFile = (RelPath, bool, Vec<u8>);
+
+/// Reads skills, each a folder or all that a pack selects, as documents.
 fn skills_input(
     session: &Session<'_>,
     request: &CreateRequest,
-    named: &[String],
+    skills: &[String],
 ) -> Result<PackageInput> {
-    let mut files: Vec<(RelPath, bool, Vec<u8>)> = Vec::new();
-    for text in named {
+    let mut files: Vec<SkillFile> = Vec::new();
+    for text in skills {
         session.context.check_cancelled()?;
         let path = session.context.expand(text);
-        match path.join(SKILL_FILE).is_file() {
-            true => add_skill(
-                &load_untrusted(&Dir::open(&path)?, &session.limits)?,
-                &dir_name(&path)?,
-                &mut files,
-            )?,
-            false => add_pack(session, request, text, &mut files)?,
+        if path.join(SKILL_FILE).is_file() {
+            let content = load_untrusted(&Dir::open(&path)?, &session.limits)?;
+            add_skill(&content, &dir_name(&path)?, &mut files)?;
+        } else {
+            add_pack(session, request, text, &mut files)?;
         }
     }
-    let limits = &session.limits;
-    let total: u64 = files.iter().map(|(_, _, bytes)| bytes.len() as u64).sum();
-    let largest = files.iter().map(|(_, _, bytes)| bytes.len() as u64).max().unwrap_or(0);
-    for (what, is, most) in [
-        ("files", files.len() as u64, limits.package_files),
-        ("bytes in one file", largest, limits.package_file_bytes),
-        ("bytes in all", total, limits.package_files_bytes),
-    ] {
-        if is > most {
-            return Err(Error::new(
-                FailureKind::Data,
-                format!("the skills have {is} {what}, and a package carries {most} at the most"),
-            )
-            .hint("make several packages, or leave out what no agent reads"));
-        }
-    }
+    check_file_limits(session, &files)?;
     Ok(PackageInput {
         content: format!("{{\"documents\":{}}}", write_documents(&files)),
         ..PackageInput::default()
     })
+}
+
+fn check_file_limits(session: &Session<'_>, files: &[SkillFile]) -> Result<()> {
+    let limits = &session.limits;
+    let total: u64 = files.iter().map(|(_, _, bytes)| bytes.len() as u64).sum();
+    let largest = files.iter().map(|(_, _, bytes)| bytes.len() as u64).max().unwrap_or(0);
+    for (what, count, limit) in [
+        ("files", files.len() as u64, limits.package_files),
+        ("bytes in one file", largest, limits.package_file_bytes),
+        ("bytes in all", total, limits.package_files_bytes),
+    ] {
+        if count > limit {
+            return Err(Error::new(
+                FailureKind::Data,
+                format!(
+                    "the skills have {count} {what}, and a package carries {limit} at the most"
+                ),
+            )
+            .hint("make several packages, or leave out what no agent reads"));
+        }
+    }
+    Ok(())
 }
 
 fn dir_name(path: &Path) -> Result<String> {
@@ -477,11 +485,7 @@ fn dir_name(path: &Path) -> Result<String> {
         .ok_or_else(|| Error::new(FailureKind::Usage, "a skill has a folder of its own"))
 }
 
-fn add_skill(
-    content: &LoadedTree,
-    folder: &str,
-    files: &mut Vec<(RelPath, bool, Vec<u8>)>,
-) -> Result<()> {
+fn add_skill(content: &LoadedTree, folder: &str, files: &mut Vec<SkillFile>) -> Result<()> {
     for (path, executable, bytes) in content.files() {
         let full = RelPath::new(&format!("{folder}/{path}"))
             .map_err(|why| Error::new(FailureKind::Data, format!("`{folder}/{path}`: {why}")))?;
@@ -497,23 +501,24 @@ fn add_skill(
 fn add_pack(
     session: &Session<'_>,
     request: &CreateRequest,
-    named: &str,
-    files: &mut Vec<(RelPath, bool, Vec<u8>)>,
+    pack: &str,
+    files: &mut Vec<SkillFile>,
 ) -> Result<()> {
-    let found = find_pack(session, request.root.as_deref(), named).map_err(|error| {
-        Error::new(FailureKind::Request, format!("`{named}` is neither a skill nor a pack"))
+    find_pack(session, request.root.as_deref(), pack).map_err(|error| {
+        Error::new(FailureKind::Request, format!("`{pack}` is neither a skill nor a pack"))
             .because(error.to_string())
             .hint(format!("name a folder with a `{SKILL_FILE}`, or a pack by name or path"))
     })?;
-    drop(found);
-    let chosen = resolve_pack(session, request.root.as_deref(), named, None)?;
-    for skill in &chosen.skills {
+    let resolved = resolve_pack(session, request.root.as_deref(), pack, None)?;
+    for skill in &resolved.skills {
         let folder = skill.id.rsplit('/').next().unwrap_or(&skill.id);
         let content = match skill.source {
             SkillSource::Import(number) => {
-                load_commit_folder(session, &chosen.checkouts[number], &skill.id)?
+                load_commit_folder(session, &resolved.checkouts[number], &skill.id)?
             }
-            _ => load_untrusted(&Dir::open(&chosen.local_skill_dir(&skill.id))?, &session.limits)?,
+            _ => {
+                load_untrusted(&Dir::open(&resolved.local_skill_dir(&skill.id))?, &session.limits)?
+            }
         };
         add_skill(&content, folder, files)?;
     }

@@ -1,4 +1,4 @@
-//! `sp pkg diff`: what differs between two packages, by node, edge, file and member.
+//! `sp pkg diff`: compares two packages by manifest member, node, edge and file.
 
 use std::collections::BTreeMap;
 
@@ -7,6 +7,7 @@ use sp_formats::output::PackageDiff;
 use sp_formats::package::Package;
 use sp_tree::{Digest, LoadedTree};
 
+use super::load_package::load_package;
 use super::package_spec::PackageSpec;
 use super::package_store::read_store_index;
 use crate::context::Context;
@@ -14,12 +15,15 @@ use crate::diff::{DiffMembers, diff_items, diff_members};
 use crate::error::Result;
 use crate::session::Session;
 
-/// What differs between two packages.
+/// Manifest members that follow from the content, which is compared by itself.
+const DERIVED_MEMBERS: [&str; 4] = ["integrity", "signature", "graph_summary", "stats"];
+
+/// Compares two packages.
 pub fn diff(context: &Context<'_>, before: &str, after: &str) -> Result<PackageDiff> {
     let session = Session::begin(context)?;
-    let shelf = read_store_index(context)?;
-    let load = |text: &str| {
-        PackageSpec::parse(&session, text)?.load(&session, &shelf).map(|(package, _)| package)
+    let index = read_store_index(context)?;
+    let load = |text: &str| -> Result<Package> {
+        Ok(load_package(&session, &index, &PackageSpec::parse(&session, text)?)?.package)
     };
     let (before, after) = (load(before)?, load(after)?);
     let label =
@@ -27,16 +31,9 @@ pub fn diff(context: &Context<'_>, before: &str, after: &str) -> Result<PackageD
     Ok(PackageDiff {
         before: label(&before),
         after: label(&after),
-        // What is made from the content is told by the content.
         manifest: diff_members(
-            &to_members(
-                before.raw_manifest(),
-                &["integrity", "signature", "graph_summary", "stats"],
-            ),
-            &to_members(
-                after.raw_manifest(),
-                &["integrity", "signature", "graph_summary", "stats"],
-            ),
+            &to_members(before.raw_manifest(), &DERIVED_MEMBERS),
+            &to_members(after.raw_manifest(), &DERIVED_MEMBERS),
         ),
         nodes: diff_items(&nodes(&before), &nodes(&after)),
         edges: diff_items(&edges(&before), &edges(&after)),
@@ -45,14 +42,14 @@ pub fn diff(context: &Context<'_>, before: &str, after: &str) -> Result<PackageD
     })
 }
 
-fn to_members(value: JsonValue<'_>, without: &[&str]) -> DiffMembers {
+fn to_members(value: JsonValue<'_>, excluded: &[&str]) -> DiffMembers {
     let text = |value: JsonValue<'_>| {
         canonicalize(value, "", JsonNumberFormat::Lossless).unwrap_or_default()
     };
     let pairs = value
         .members()
         .map(|(key, value)| (key.text().unwrap_or_default().into_owned(), text(value)));
-    pairs.filter(|(key, value)| !without.contains(&key.as_str()) && value != "null").collect()
+    pairs.filter(|(key, value)| !excluded.contains(&key.as_str()) && value != "null").collect()
 }
 
 fn nodes(package: &Package) -> BTreeMap<String, DiffMembers> {
@@ -89,7 +86,7 @@ fn files(package: &Package) -> BTreeMap<String, DiffMembers> {
     all.map(|(path, executable, bytes)| (path.to_string(), members(bytes, executable))).collect()
 }
 
-/// Layers, and members that nobody knows.
+/// Returns the layers, and content members that this version does not know.
 fn other_members(package: &Package) -> BTreeMap<String, DiffMembers> {
     let all = to_members(package.content(), &["context_graph", "documents"]);
     let known = package.content();

@@ -1,4 +1,5 @@
-//! `sp pkg touch`, `reinforce` and `prune`: a new version of a package, and never a change of the old one.
+//! `sp pkg touch`, `reinforce` and `prune`: creates a new version of a package with a changed
+//! graph.
 
 use sp_analyze::graph::{GraphEvolution, evolve as evolved};
 use sp_formats::json::{JsonDocument, quoted};
@@ -6,13 +7,15 @@ use sp_formats::output::StoredPackageList;
 use sp_formats::package::{ConformanceLevel, Graph, Package};
 
 use super::create::{CreateRequest, CreateSource, create};
+use super::load_package::load_package;
 use super::package_spec::PackageSpec;
 use super::package_store::read_store_index;
+use super::query::unknown_node_error;
 use crate::context::Context;
 use crate::error::{Error, FailureKind, Result};
 use crate::session::Session;
 
-/// Makes the next version of a package; how many nodes it is about, is told.
+/// Creates the next version of a package. Returns it and the number of affected nodes.
 pub fn evolve(
     context: &Context<'_>,
     package: &str,
@@ -21,11 +24,11 @@ pub fn evolve(
 ) -> Result<(StoredPackageList, usize)> {
     let (text, count, level) = {
         let session = Session::begin(context)?;
-        let (package, _) =
-            PackageSpec::parse(&session, package)?.load(&session, &read_store_index(context)?)?;
+        let spec = PackageSpec::parse(&session, package)?;
+        let package = load_package(&session, &read_store_index(context)?, &spec)?.package;
         check_nodes_exist(&package, evolution)?;
         let (content, count) = evolved(package.content(), evolution, context.now);
-        // What is taken out may take the level with it.
+        // Without the removed nodes, the graph may no longer reach its level.
         let json = JsonDocument::parse(content.as_str(), &session.limits)
             .map_err(|e| Error::new(FailureKind::Data, e.to_string()))?;
         let reached = ConformanceLevel::of(&Graph::from_content(json.root())).reached;
@@ -43,7 +46,7 @@ fn check_nodes_exist(package: &Package, evolution: &GraphEvolution) -> Result<()
     };
     let graph = package.graph();
     match ids.iter().find(|id| !graph.nodes.iter().any(|node| node.id == **id)) {
-        Some(id) => Err(super::query::unknown_node_error(&graph, id)),
+        Some(id) => Err(unknown_node_error(&graph, id)),
         None if graph.nodes.is_empty() => Err(Error::new(
             FailureKind::Request,
             format!("`{}` has no graph", package.manifest.name),
@@ -53,14 +56,15 @@ fn check_nodes_exist(package: &Package, evolution: &GraphEvolution) -> Result<()
     }
 }
 
-/// The package as somebody would write it, with another content and without its version.
+/// Returns the text of an input file with the manifest of the package and other content. The
+/// version, creation time and level are left out, so that they are set again.
 fn to_input_text(package: &Package, content: &str) -> String {
-    let goes = ["version", "created_at", "conformance_level"];
-    let stays = package
+    let excluded = ["version", "created_at", "conformance_level"];
+    let members = package
         .raw_manifest()
         .members()
-        .filter(|(key, _)| !goes.iter().any(|name| key.eq_str(name)));
+        .filter(|(key, _)| !excluded.iter().any(|name| key.eq_str(name)));
     let manifest: Vec<String> =
-        stays.map(|(key, value)| format!("{}:{}", key.raw(), value.raw())).collect();
+        members.map(|(key, value)| format!("{}:{}", key.raw(), value.raw())).collect();
     format!("{{{}:{{{}}},{}:{content}}}", quoted("manifest"), manifest.join(","), quoted("content"))
 }

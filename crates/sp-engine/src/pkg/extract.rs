@@ -1,4 +1,7 @@
-//! The files and the history of a project, given to `sp_analyze::extract` to be read. No network, no model, no guess.
+//! Extracts a graph from the files and the git history of a project.
+//!
+//! This module finds and reads the files; `sp_analyze::extract` turns them into nodes and edges.
+//! Neither uses the network or a model, and the same project gives the same graph.
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -21,18 +24,18 @@ use crate::error::{Error, FailureKind, Result};
 use crate::session::Session;
 use crate::source::git::read_history;
 
-/// One byte more than is ever read of a file: a larger one is known by it.
+/// One byte more than the maximum size of a file, so that larger files are recognized.
 const MAX_READ_BYTES: u64 = 1024 * 1024 + 1;
-/// Of the room that a package has, so much is for the graph; the rest is for what is written around it.
+/// The share of the maximum package size that the graph may take. The rest is for the manifest.
 const GRAPH_SHARE: (u64, u64) = (4, 5);
-/// So many places that look like secrets are named.
+/// The maximum number of possible secrets that are reported as warnings.
 const MAX_REPORTED_SECRETS: usize = 8;
-/// What the whole process may ask for while source code is read: far more than any project needs.
+/// The memory limit of the process while source code is parsed, far more than any project needs.
 const MAX_MEMORY_BYTES: u64 = 6 << 30;
-/// How often it is told how far the reading is.
+/// The number of files between two progress events.
 const PROGRESS_INTERVAL: usize = 64;
 
-/// What a project says of itself.
+/// Extracts the graph of the project in `dir`.
 pub(super) fn extract(session: &Session<'_>, dir: &Path, level: u64) -> Result<GraphBuilder> {
     let files = project_files(session, dir)?;
     let root = Dir::open(dir)?;
@@ -41,9 +44,9 @@ pub(super) fn extract(session: &Session<'_>, dir: &Path, level: u64) -> Result<G
     session.context.check_cancelled()?;
     let history =
         read_history(session.context, dir).unwrap_or_else(|| history_from_mtimes(&root, &files));
-    let most_bytes = session.limits.package_bytes.saturating_mul(GRAPH_SHARE.0) / GRAPH_SHARE.1;
+    let max_bytes = session.limits.package_bytes.saturating_mul(GRAPH_SHARE.0) / GRAPH_SHARE.1;
     let options =
-        AssembleOptions { level, max_bytes: usize::try_from(most_bytes).unwrap_or(usize::MAX) };
+        AssembleOptions { level, max_bytes: usize::try_from(max_bytes).unwrap_or(usize::MAX) };
     let ExtractedGraph { graph, omitted_symbols: left_out } = assemble(found, &history, options);
     if left_out > 0 {
         let message = format!(
@@ -56,21 +59,21 @@ pub(super) fn extract(session: &Session<'_>, dir: &Path, level: u64) -> Result<G
                 .into(),
         ));
     }
-    match graph.nodes.is_empty() {
-        false => Ok(graph),
-        true => Err(Error::new(
+    if graph.nodes.is_empty() {
+        return Err(Error::new(
             FailureKind::Request,
             format!("there is nothing to pack in `{}`", session.context.display_path(dir)),
         )
         .because("it has no documents, no manifests and no source code that can be read")
-        .hint("write what is to be known with `--input <file>`: nodes in JSON or YAML")),
+        .hint("write what is to be known with `--input <file>`: nodes in JSON or YAML"));
     }
+    Ok(graph)
 }
 
-/// The files of a project that could say something, sorted. What git ignores is not the project's.
+/// Returns the files that can be extracted, sorted. Files that git ignores are left out.
 fn project_files(session: &Session<'_>, dir: &Path) -> Result<Vec<RelPath>> {
     let mut walk = WalkBuilder::new(dir);
-    // The user's own list of what to ignore would make two machines differ.
+    // The user's global ignore file would give different graphs on different machines.
     walk.hidden(false)
         .git_global(false)
         .require_git(false)
@@ -100,7 +103,7 @@ fn project_files(session: &Session<'_>, dir: &Path) -> Result<Vec<RelPath>> {
     Ok(files)
 }
 
-/// Git's own folder, repositories inside of this one and what others made are left alone, however much it is.
+/// Returns false for `.git`, nested repositories, and directories of dependencies and build output.
 fn is_project_entry(entry: &DirEntry) -> bool {
     let is_folder = entry.depth() > 0 && entry.file_type().is_some_and(|kind| kind.is_dir());
     let is_foreign_folder = is_folder && entry.file_name().to_str().is_some_and(is_ignored_dir);
@@ -109,8 +112,8 @@ fn is_project_entry(entry: &DirEntry) -> bool {
         && !(is_folder && entry.path().join(".git").exists())
 }
 
-/// Reads under a limit on memory. The parsers of source code are written in C, and what is made to confuse
-/// one may ask for any amount: then the run ends, and the machine does not.
+/// Calls `read` with a memory limit. The source parsers are written in C, and hostile input could
+/// make one allocate without bound; then the process ends instead of the machine.
 fn with_memory_limit<T>(read: impl FnOnce() -> T) -> T {
     let before = getrlimit(Resource::As);
     let is_lower = before.current.is_some_and(|current| current <= MAX_MEMORY_BYTES);
@@ -124,7 +127,7 @@ fn with_memory_limit<T>(read: impl FnOnce() -> T) -> T {
         return read();
     }
     let found = read();
-    // What was lowered can be raised again up to where it was.
+    // A soft limit can be raised again up to the hard limit.
     let _ = setrlimit(Resource::As, before);
     found
 }
@@ -145,7 +148,7 @@ fn read_all(session: &Session<'_>, root: &Dir, files: &[RelPath]) -> Result<Vec<
     Ok(found?.into_iter().flatten().collect())
 }
 
-/// What a file says; none if it went away or may not be read.
+/// Extracts one file; none if it is gone or cannot be read.
 fn read_one(root: &Dir, path: &RelPath) -> Option<FileExtract> {
     let mut bytes = Vec::new();
     let file = root.open_beneath(path, Follow::Never).ok()?;
@@ -153,7 +156,7 @@ fn read_one(root: &Dir, path: &RelPath) -> Option<FileExtract> {
     Some(extract_file(ExtractInput { path: path.as_str(), bytes: &bytes }))
 }
 
-/// Says what was not taken, and why.
+/// Emits events about lines and files that were left out.
 fn report_skipped(session: &Session<'_>, found: &[FileExtract]) {
     let withheld =
         found.iter().flat_map(|file| file.secret_lines.iter().map(move |line| (&file.path, line)));
@@ -183,7 +186,7 @@ fn report_skipped(session: &Session<'_>, found: &[FileExtract]) {
     }
 }
 
-/// Without a history: when each file was written.
+/// Returns a history made from modification times, for projects without git.
 fn history_from_mtimes(root: &Dir, files: &[RelPath]) -> CommitHistory {
     let changed = |path: &RelPath| {
         let stamp = root.stat_beneath(path, Follow::Never).ok()??;

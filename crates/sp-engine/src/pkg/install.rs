@@ -1,14 +1,12 @@
-//! `sp pkg install` and `sp pkg uninstall`: what a project is to have.
+//! `sp pkg install`: installs packages and their dependencies in a project.
 
-use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use sp_formats::output::PackageChangeReport;
-use sp_formats::package::PackageName;
 
 use super::project::PackageProject;
-use super::project_change::ProjectChange;
-use super::solve::SolveRequest as Asked;
+use super::project_change::{ChangeOptions, ProjectChange};
+use super::solve::SolveRequest;
 use super::trust::TrustOverrides;
 use crate::apply_mode::ApplyMode;
 use crate::context::Context;
@@ -17,37 +15,44 @@ use crate::home::LockedHome;
 use crate::session::Session;
 use crate::sinks::SinkRequest;
 
-/// Whether optional dependencies are installed where they can be.
+/// Whether optional dependencies are installed if they can be resolved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OptionalDependencies {
-    /// No.
     Skip,
-    /// Yes.
     Include,
 }
 
-/// What is to be installed.
+/// The arguments of `sp pkg install`.
 #[derive(Debug, Clone)]
 pub struct PackageInstallRequest {
-    /// Packages by name, by name and range, or by file; none means what is locked.
+    /// Packages by name, by name and range, or by file. The default is what the lock names.
     pub packages: Vec<String>,
-    /// Where skills go.
+    /// The sinks for skills.
     pub sinks: Vec<SinkRequest>,
-    /// What stands before the names of skills' folders.
+    /// The prefix of the names of skill folders.
     pub prefix: Option<String>,
-    /// The project, if it was given.
+    /// The project. The default is the nearest one from the current directory upward.
     pub root: Option<PathBuf>,
-    /// Whether optional dependencies are installed.
     pub optional: OptionalDependencies,
-    /// What is accepted for once.
     pub trust: TrustOverrides,
-    /// The only registry where packages are looked for, if one was named.
+    /// If set, the only registry that is asked.
     pub registry: Option<String>,
-    /// Whether it is done.
     pub mode: ApplyMode,
 }
 
-/// Installs packages with all that they need, all or none.
+impl PackageInstallRequest {
+    pub(super) fn change_options(&self) -> ChangeOptions<'_> {
+        ChangeOptions {
+            sinks: &self.sinks,
+            prefix: self.prefix.as_deref(),
+            trust: self.trust,
+            registry: self.registry.as_deref(),
+            mode: self.mode,
+        }
+    }
+}
+
+/// Installs packages with their dependencies, all or none.
 pub fn install(
     context: &Context<'_>,
     request: &PackageInstallRequest,
@@ -55,51 +60,25 @@ pub fn install(
     let session = Session::begin(context)?;
     let home = LockedHome::open_unless_dry_run(context, &session.limits, request.mode)?;
     let project = PackageProject::find(&session, request.root.as_deref())?;
-    let mut work = ProjectChange::new(&session, home.as_ref(), project, request)?;
-    work.restore_locked = request.packages.is_empty();
-    let asked = work.parse_requests(&request.packages)?;
-    if work.project.lock.requests.is_empty() && asked.is_empty() {
+    let mut change =
+        ProjectChange::new(&session, home.as_ref(), project, request.change_options())?;
+    change.restore_locked = request.packages.is_empty();
+    let requested = change.parse_requests(&request.packages)?;
+    if change.project.lock.requests.is_empty() && requested.is_empty() {
         return Err(Error::new(FailureKind::Usage, "there is nothing to install")
             .hint("name a package or a file; without one, what `ctxpkg.lock` says is installed"));
     }
-    let mut wanted = Asked {
-        requests: work.project.lock.requests.clone(),
-        preferred: work.locked_versions(),
+    let mut solve_request = SolveRequest {
+        requests: change.project.lock.requests.clone(),
+        preferred: change.locked_versions(),
         with_optional: request.optional == OptionalDependencies::Include,
     };
-    for (name, range) in &asked {
-        wanted.preferred.remove(name);
-        wanted.requests.insert(name.clone(), range.clone());
+    for (name, range) in &requested {
+        solve_request.preferred.remove(name);
+        solve_request.requests.insert(name.clone(), range.clone());
     }
-    work.query_dependency_closure(&asked, &wanted)?;
-    let world = work.all_candidates();
-    work.apply(&world, &wanted, &wanted.requests, &asked.keys().cloned().collect())
-}
-
-/// Takes packages out of a project, and what nothing else needs.
-pub fn uninstall(
-    context: &Context<'_>,
-    names: &[String],
-    request: &PackageInstallRequest,
-) -> Result<PackageChangeReport> {
-    let session = Session::begin(context)?;
-    let home = LockedHome::open_unless_dry_run(context, &session.limits, request.mode)?;
-    let project = PackageProject::find(&session, request.root.as_deref())?;
-    let mut work = ProjectChange::new(&session, home.as_ref(), project, request)?;
-    let mut requests = work.project.lock.requests.clone();
-    for text in names {
-        let name = PackageName::new(text).map_err(|why| {
-            Error::new(FailureKind::Usage, format!("`{text}` is no name of a package"))
-                .because(why)
-                .hint("name it without a version")
-        })?;
-        if requests.remove(&name).is_none() {
-            work.check_installed_in_sink(&name)?;
-            work.unlocked_removals.insert(name);
-        }
-    }
-    let wanted = Asked { requests, preferred: work.locked_versions(), with_optional: false };
-    // Nothing comes when something goes: only what is there can stay.
-    let world = work.locked_candidates();
-    work.apply(&world, &wanted, &wanted.requests, &BTreeSet::new())
+    change.query_dependency_closure(&requested, &solve_request)?;
+    let candidates = change.all_candidates();
+    let requested = requested.into_keys().collect();
+    change.apply(&candidates, &solve_request, &solve_request.requests, &requested)
 }

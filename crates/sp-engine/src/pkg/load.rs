@@ -1,4 +1,4 @@
-//! `sp pkg load`: the best of what is known, within a number of tokens, ready to be read by an agent.
+//! `sp pkg load`: selects the most relevant nodes within a token budget, as text for an agent.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -17,62 +17,60 @@ use crate::context::Context;
 use crate::error::{Error, FailureKind, Result};
 use crate::session::Session;
 
-/// Of what was left out, so many are named.
+/// The maximum number of omitted nodes that are named per reason.
 const MAX_NAMED_NODES: usize = 10;
 
-/// What is asked for.
+/// The arguments of `sp pkg load`.
 #[derive(Debug, Clone)]
 pub struct LoadRequest {
-    /// Packages; none means those of the project.
+    /// The packages. The default is those of the project.
     pub packages: Vec<String>,
-    /// The most tokens.
+    /// The maximum number of tokens.
     pub budget: usize,
-    /// What it should be about.
+    /// What the nodes should be about.
     pub focus: String,
-    /// When it is asked, if not now.
+    /// The time that decides how much older nodes count. The default is now.
     pub at: Option<String>,
-    /// How it is written.
     pub shape: ContextFormat,
-    /// The project, if it was given.
     pub root: Option<PathBuf>,
 }
 
-/// Chooses what an agent should know.
+/// Selects nodes of packages and renders them.
 pub fn load(context: &Context<'_>, request: &LoadRequest) -> Result<PackageLoadReport> {
-    // The tables of the tokenizer take as long as a large package, and can be loaded beside it.
+    // Loading the tokenizer takes as long as loading a large package, so both run in parallel.
     rayon::spawn(sp_analyze::tokens::preload);
     let session = Session::begin(context)?;
-    let gathered = PackageGraphs::load(&session, &request.packages, request.root.as_deref())?;
-    let question = SelectionQuery {
+    let graphs = PackageGraphs::load(&session, &request.packages, request.root.as_deref())?;
+    let selection_query = SelectionQuery {
         budget: request.budget,
         focus: &request.focus,
         at: request_time(context, request)?,
     };
-    let sources = gathered.labels();
-    gathered.with_graph(&session.limits, |graph| {
-        Ok(load_graph(graph, sources, &question, request.shape))
+    let sources = graphs.labels();
+    graphs.with_graph(&session.limits, |graph| {
+        Ok(load_graph(graph, sources, &selection_query, request.shape))
     })
 }
 
-/// The same of packages that somebody has read already.
+/// Like [`load`], for packages that were read already.
 pub fn load_packages(
     limits: &Limits,
     packages: Vec<Package>,
-    question: &SelectionQuery<'_>,
+    query: &SelectionQuery<'_>,
     shape: ContextFormat,
 ) -> Result<PackageLoadReport> {
-    let gathered = PackageGraphs::from_packages(limits, packages)?;
-    let sources = gathered.labels();
-    gathered.with_graph(limits, |graph| Ok(load_graph(graph, sources, question, shape)))
+    let graphs = PackageGraphs::from_packages(limits, packages)?;
+    let sources = graphs.labels();
+    graphs.with_graph(limits, |graph| Ok(load_graph(graph, sources, query, shape)))
 }
 
 fn load_graph(
     graph: &Graph<'_>,
     sources: Vec<String>,
-    question: &SelectionQuery<'_>,
+    query: &SelectionQuery<'_>,
     shape: ContextFormat,
 ) -> PackageLoadReport {
-    let LoadedContext { text, tokens, selection } = load_context(graph, question, shape);
+    let LoadedContext { text, tokens, selection } = load_context(graph, query, shape);
     let nodes = selection.selected.iter().map(|one| LoadedNode {
         id: graph.nodes[one.node_index].id.clone().into_owned(),
         kind: graph.nodes[one.node_index].kind.clone().into_owned(),
@@ -80,7 +78,7 @@ fn load_graph(
     });
     PackageLoadReport {
         tokens,
-        budget: question.budget,
+        budget: query.budget,
         tokenizer: TOKENIZER.into(),
         sources,
         nodes: nodes.collect(),
@@ -107,7 +105,7 @@ fn left_out_items(graph: &Graph<'_>, selection: &NodeSelection) -> Vec<OmittedNo
     by_reason
         .into_iter()
         .map(|(reason, mut nodes)| {
-            // They are in order but for those that were taken out again at the end.
+            // Nodes that were dropped at the end of the selection are out of order.
             nodes.sort_by(|a, b| b.0.total_cmp(&a.0));
             let best = nodes.iter().take(MAX_NAMED_NODES).map(|(_, id)| (*id).to_owned()).collect();
             OmittedNodes { reason: reason.as_str().into(), count: nodes.len(), best }

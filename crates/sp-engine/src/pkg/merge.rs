@@ -1,4 +1,4 @@
-//! `sp pkg merge`: one package of several, with what they share and where they contradict each other.
+//! `sp pkg merge`: merges the graphs of several packages into a new package.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -6,38 +6,36 @@ use std::sync::Arc;
 use sp_formats::output::PackageMergeReport;
 
 use super::create::{CreateRequest, CreateSource, create};
-use super::manage::Overwrite;
-use super::merged_context::{contradiction_items, superseded_items};
+use super::items::{contradiction_items, superseded_items};
 use super::package_graphs::PackageGraphs;
 use crate::context::Context;
 use crate::error::{Error, FailureKind, Result};
+use crate::output_file::Overwrite;
 use crate::session::Session;
 
-/// What is to be merged into what.
+/// The arguments of `sp pkg merge`.
 #[derive(Debug, Clone)]
 pub struct MergeRequest {
-    /// The packages.
     pub packages: Vec<String>,
-    /// The name of the new one.
+    /// The name of the new package.
     pub name: String,
-    /// Its version, if it is not to be counted on.
+    /// The version. The default is the next patch version.
     pub version: Option<String>,
-    /// The key to sign with: none, the default one, or one by name.
+    /// `None` leaves the package unsigned, `Some(None)` signs with the default key.
     pub sign: Option<Option<String>>,
-    /// A file to write besides.
+    /// A file to write in addition to the store.
     pub output: Option<PathBuf>,
-    /// What happens to an output file that exists.
     pub overwrite: Overwrite,
 }
 
-/// Merges packages, and puts what comes of it into the store.
+/// Merges packages, and adds the result to the store.
 pub fn merge(context: &Context<'_>, request: &MergeRequest) -> Result<PackageMergeReport> {
     let (merged, sources) = {
         let session = Session::begin(context)?;
-        let gathered = PackageGraphs::load(&session, &request.packages, None)?;
-        (gathered.merge(), gathered.labels())
+        let graphs = PackageGraphs::load(&session, &request.packages, None)?;
+        (graphs.merge(), graphs.labels())
     };
-    let material = CreateSource::Merged(Arc::new(merged.graph));
+    let source = CreateSource::Merged(Arc::new(merged.graph));
     let stored = create(
         context,
         &CreateRequest {
@@ -47,7 +45,7 @@ pub fn merge(context: &Context<'_>, request: &MergeRequest) -> Result<PackageMer
             sign: request.sign.clone(),
             output: request.output.clone(),
             overwrite: request.overwrite,
-            ..CreateRequest::of(material)
+            ..CreateRequest::of(source)
         },
     )?;
     let stored = stored

@@ -1,24 +1,40 @@
-//! `sp pkg` and `sp key`: packages, whom they are trusted from, and what becomes of them.
+//! Packages: `sp pkg`, `sp key`, and the registry commands such as `sp publish`.
 //!
 //! ```text
-//! file ──▶ read and verify ──▶ trust ──▶ shelf (records) + store (bytes by digest)
-//!                                          │
-//!                       solve ◀────────────┘
-//!                         └──▶ plan ──▶ one transaction: .ctxpkg/, sinks, lock, records
+//! file, registry, sender ──▶ load_package ──▶ trust ──▶ package_store (records, blobs by digest)
+//!                                                            │
+//!                         solve ◀────────────────────────────┘
+//!                           └──▶ project_change ──▶ one transaction: .ctxpkg/, lock, sinks, store
 //! ```
 //!
-//! Nothing is taken that was not read whole (`subject`) and judged (`trust`).
+//! Each command is a function in a file of its own that takes a request and returns a report. The
+//! central types are shared: `PackageSpec` is a package as the user names it, `PackageStore` holds
+//! the records of the store while they change, `PackageProject` is a project with its lock, and
+//! `ProjectChange` is one change of it.
+//!
+//! No package is used before it was read completely and verified (`load_package`), and none is
+//! added to the store before its signer was checked (`trust`). The formats of packages, locks and
+//! records are defined in `sp_formats::package`, and the operations on graphs in
+//! `sp_analyze::graph`.
 
 mod create;
 mod diff;
 mod evolve;
+mod export;
 mod extract;
+mod graph;
+mod import;
+mod info;
 mod install;
+mod items;
 mod keys;
+mod list;
 mod load;
-mod manage;
+mod load_package;
+mod log;
 mod merge;
 mod merged_context;
+mod merged_context_update;
 mod package_graphs;
 mod package_spec;
 mod package_store;
@@ -27,35 +43,37 @@ mod project_change;
 mod query;
 mod receive;
 mod registry;
-mod registry_lookup;
+mod remove;
+mod review;
 mod rollback;
-mod secret;
+mod rotate_key;
 mod send;
-mod skill_plan;
 mod solve;
 mod stale;
 mod store_contents;
+mod stored_package;
 mod trust;
+mod trust_key;
+mod uninstall;
 mod verify;
+mod write_error;
 
 pub use create::{CreateRequest, CreateSource, create};
 pub use diff::diff;
 pub use evolve::evolve;
-pub use install::{OptionalDependencies, PackageInstallRequest, install, uninstall};
-pub use keys::{
-    KeyPart, export_key, import_key, list_keys, new_key, rotate_key, trust_key, trust_rotation,
-};
+pub use export::{ExportCompat, ExportRequest, export};
+pub use graph::{GraphFormat, render_graph, write_graph};
+pub use import::{ImportRequest, import};
+pub use info::info;
+pub use install::{OptionalDependencies, PackageInstallRequest, install};
+pub use keys::{KeyPart, export_key, import_key, list_keys, new_key};
+pub use list::list;
 pub use load::{LoadRequest, load, load_packages};
-pub use manage::{
-    ExportCompat, ExportRequest, ImportRequest, Overwrite, ReviewDecision, export, import, info,
-    list, log, remove, review_waiting_package,
-};
+pub use log::log;
 pub use merge::{MergeRequest, merge};
 pub use package_spec::parse_versioned_name;
 pub use package_store::select_best_version;
-pub use query::{
-    GraphFormat, GraphQuery, QueryRequest, query, query_packages, render_graph, write_graph,
-};
+pub use query::{GraphQuery, QueryRequest, query, query_packages};
 pub use receive::{
     EnvelopeSignature, PackageReceiver, ReceiveAction, ReceiveError, ReceiveRequest,
     ReceivedPackage,
@@ -64,16 +82,22 @@ pub use registry::{
     LoginRequest, PublishRequest, RegistryHistoryPolicy, YankAction, YankRequest,
     info as registry_info, login, logout, publish, search, yank,
 };
+pub use remove::remove;
+pub use review::{ReviewDecision, review_waiting_package};
 pub use rollback::rollback;
-pub use secret::SecretSource;
+pub use rotate_key::rotate_key;
 pub use send::{SendRequest, send};
 pub use stale::{StaleRequest, stale};
 pub use trust::{DowngradePolicy, NewKeyPolicy, TrustOverrides, UnsignedPolicy};
+pub use trust_key::{trust_key, trust_rotation};
+pub use uninstall::uninstall;
 pub use verify::verify;
 
-pub(crate) use manage::{OUTPUT_OR_FORCE_HINT, write_output_file};
+pub use crate::output_file::Overwrite;
+pub use crate::secret::SecretSource;
+
+pub(crate) use load_package::load_stored;
 pub(crate) use package_spec::is_package_file;
 pub(crate) use project::installed_packages_dir;
-pub(crate) use registry::{RegistryRequest, connect, downloads_dir};
-pub(crate) use store_contents::{load_package_text, stored_skills};
+pub(crate) use store_contents::{load_package_text, newest_skill_packages};
 pub(crate) use verify::verify_signer;

@@ -1,136 +1,146 @@
-//! Several packages as one graph: those that are named, or those that a project has.
+//! Several packages as one graph, for the commands that query, load, draw or check graphs.
+//!
+//! The packages are those that the user names, or those that a project has installed. For a
+//! project, the graph that was merged at installation is used where it is up to date.
 
 use std::path::{Path, PathBuf};
 
 use sp_analyze::graph::{MergeInput, MergedGraph, NodeIdScheme, merge};
-use sp_formats::json::JsonDocument;
+use sp_formats::json::{JsonDocument, JsonValue};
 use sp_formats::package::{Graph, Package, layers_to_graph};
 use sp_tree::Limits;
 
+use super::load_package::{load_all, load_file};
 use super::merged_context::read_merged_context;
-use super::package_spec::{PackageSpec, load_all, load_file};
+use super::package_spec::PackageSpec;
 use super::package_store::read_store_index;
-use super::project::PackageProject;
+use super::project::{PackageProject, installed_packages_dir};
 use crate::error::{Error, FailureKind, Result};
 use crate::session::Session;
 
-/// Packages that were read, to be looked at together.
-pub(super) struct PackageGraphs {
-    packages: Vec<Package>,
-    /// The contents of those that have layers and no graph, as graphs.
-    layer_graphs: Vec<Option<JsonDocument>>,
-    /// In the place of packages: what a project knows, merged already, and what people call its packages.
-    merged_context: Option<(JsonDocument, Vec<String>)>,
+/// Packages whose graphs are used together.
+pub(super) enum PackageGraphs {
+    Packages(Vec<PackageWithGraph>),
+    /// The merged graph of a project, and the labels of its packages.
+    MergedContext {
+        graph: JsonDocument,
+        labels: Vec<String>,
+    },
+}
+
+/// A package, and a graph made from its layers if it has no graph of its own.
+pub(super) struct PackageWithGraph {
+    package: Package,
+    layer_graph: Option<JsonDocument>,
+}
+
+impl PackageWithGraph {
+    fn content(&self) -> JsonValue<'_> {
+        self.layer_graph.as_ref().map_or_else(|| self.package.content(), JsonDocument::root)
+    }
+
+    fn graph(&self) -> Graph<'_> {
+        match &self.layer_graph {
+            None => self.package.graph(),
+            Some(json) => Graph::from_content(json.root()),
+        }
+    }
+
+    fn merge_input(&self) -> MergeInput<'_> {
+        let (manifest, content) = (&self.package.manifest, self.content());
+        let is_ours = manifest.provenance.as_ref().is_some_and(|by| by.tool == "skillpack");
+        let id_scheme = if is_ours {
+            NodeIdScheme::Global
+        } else {
+            NodeIdScheme::of(&Graph::from_content(content))
+        };
+        let source = manifest.integrity.content_hash[..16].to_owned();
+        MergeInput { source, label: package_label(&self.package), id_scheme, content }
+    }
 }
 
 impl PackageGraphs {
-    /// The packages that are named; with none, those of the project.
+    /// Loads the named packages, or those of the project if no name is given.
     pub(super) fn load(
         session: &Session<'_>,
         names: &[String],
         root: Option<&Path>,
     ) -> Result<Self> {
-        let packages = match names.is_empty() {
-            false => {
-                let shelf = read_store_index(session.context)?;
-                let subjects: Vec<PackageSpec> = names
-                    .iter()
-                    .map(|text| PackageSpec::parse(session, text))
-                    .collect::<Result<_>>()?;
-                load_all(session, &shelf, &subjects)?
-            }
-            true => return Self::load_installed(session, root),
-        };
-        Self::from_packages(&session.limits, packages)
+        if names.is_empty() {
+            return Self::load_installed(session, root);
+        }
+        let index = read_store_index(session.context)?;
+        let specs: Vec<PackageSpec> =
+            names.iter().map(|text| PackageSpec::parse(session, text)).collect::<Result<_>>()?;
+        Self::from_packages(&session.limits, load_all(session, &index, &specs)?)
     }
 
-    /// These packages.
     pub(super) fn from_packages(limits: &Limits, packages: Vec<Package>) -> Result<Self> {
-        let made = packages
-            .iter()
-            .map(|package| graph_from_layers(limits, package))
-            .collect::<Result<_>>()?;
-        Ok(Self { packages, layer_graphs: made, merged_context: None })
+        let with_graph = |package| {
+            let layer_graph = graph_from_layers(limits, &package)?;
+            Ok(PackageWithGraph { package, layer_graph })
+        };
+        packages.into_iter().map(with_graph).collect::<Result<_>>().map(Self::Packages)
     }
 
-    /// The packages that a project has.
     fn load_installed(session: &Session<'_>, root: Option<&Path>) -> Result<Self> {
         let project = PackageProject::find(session, root)?;
         let files = installed_files(session, &project)?;
-        // One package needs no merging.
+        // A single package is not merged, so its own graph is used.
         let merged = if files.len() > 1 && files.len() == project.lock.knowledge_digests().len() {
             read_merged_context(session, &project)?
         } else {
             None
         };
-        if let Some(json) = merged {
+        if let Some(graph) = merged {
             let labels = files.into_iter().map(|(_, label)| label).collect();
-            return Ok(Self {
-                packages: Vec::new(),
-                layer_graphs: Vec::new(),
-                merged_context: Some((json, labels)),
-            });
+            return Ok(Self::MergedContext { graph, labels });
         }
         let packages =
             files.iter().map(|(path, _)| load_file(session, path)).collect::<Result<_>>()?;
         Self::from_packages(&session.limits, packages)
     }
 
-    /// What people call them.
+    /// Returns the name and version of each package.
     pub(super) fn labels(&self) -> Vec<String> {
-        match &self.merged_context {
-            Some((_, labels)) => labels.clone(),
-            None => self.packages.iter().map(package_label).collect(),
+        match self {
+            Self::MergedContext { labels, .. } => labels.clone(),
+            Self::Packages(packages) => {
+                packages.iter().map(|with_graph| package_label(&with_graph.package)).collect()
+            }
         }
     }
 
-    /// One graph of them all.
+    /// Merges the graphs of the packages.
     pub(super) fn merge(&self) -> MergedGraph {
-        let voices: Vec<MergeInput<'_>> = self
-            .packages
-            .iter()
-            .zip(&self.layer_graphs)
-            .map(|(package, made)| {
-                let content = made.as_ref().map_or_else(|| package.content(), JsonDocument::root);
-                let ours =
-                    package.manifest.provenance.as_ref().is_some_and(|by| by.tool == "skillpack");
-                let ids = if ours {
-                    NodeIdScheme::Global
-                } else {
-                    NodeIdScheme::of(&Graph::from_content(content))
-                };
-                let source = package.manifest.integrity.content_hash[..16].to_owned();
-                MergeInput { source, label: package_label(package), id_scheme: ids, content }
-            })
-            .collect();
-        merge(&voices)
+        let inputs: Vec<MergeInput<'_>> = match self {
+            Self::MergedContext { .. } => Vec::new(),
+            Self::Packages(packages) => {
+                packages.iter().map(PackageWithGraph::merge_input).collect()
+            }
+        };
+        merge(&inputs)
     }
 
-    /// Gives the one graph of them all to whoever looks at it.
+    /// Calls `use_graph` with the graph of the only package, or with the merged graph.
     pub(super) fn with_graph<T>(
         &self,
         limits: &Limits,
-        at: impl FnOnce(&Graph<'_>) -> Result<T>,
+        use_graph: impl FnOnce(&Graph<'_>) -> Result<T>,
     ) -> Result<T> {
-        if let Some((json, _)) = &self.merged_context {
-            return at(&Graph::from_graph_json(json.root()));
-        }
-        if let Some(graph) = self.single_graph() {
-            return at(&graph);
-        }
-        let merged = format!("{{\"context_graph\":{}}}", self.merge().graph.json);
-        let limits = Limits { json_values: u64::MAX, ..limits.clone() };
-        let json = JsonDocument::parse(merged, &limits)
-            .map_err(|e| Error::new(FailureKind::Data, e.to_string()))?;
-        at(&Graph::from_content(json.root()))
-    }
-
-    /// The graph, where there is one package only and nothing to merge.
-    fn single_graph(&self) -> Option<Graph<'_>> {
-        match (self.packages.as_slice(), self.layer_graphs.as_slice()) {
-            ([package], [None]) => Some(package.graph()),
-            ([_], [Some(made)]) => Some(Graph::from_content(made.root())),
-            _ => None,
+        match self {
+            Self::MergedContext { graph, .. } => use_graph(&Graph::from_graph_json(graph.root())),
+            Self::Packages(packages) => match packages.as_slice() {
+                [package] => use_graph(&package.graph()),
+                _ => {
+                    let content = format!("{{\"context_graph\":{}}}", self.merge().graph.json);
+                    // Each package was within the limits.
+                    let limits = Limits { json_values: u64::MAX, ..limits.clone() };
+                    let json = JsonDocument::parse(content, &limits)
+                        .map_err(|e| Error::new(FailureKind::Data, e.to_string()))?;
+                    use_graph(&Graph::from_content(json.root()))
+                }
+            },
         }
     }
 }
@@ -139,7 +149,7 @@ fn package_label(package: &Package) -> String {
     format!("{} {}", package.manifest.name, package.manifest.version)
 }
 
-/// The files of the packages of knowledge that a project has, each with what people call it.
+/// Returns the files of the context packages of a project, each with its label.
 fn installed_files(
     session: &Session<'_>,
     project: &PackageProject,
@@ -147,7 +157,7 @@ fn installed_files(
     let mut packages = Vec::new();
     for (name, locked) in &project.lock.packages {
         if let Some(bytes) = project.read_package(session, name)? {
-            let path = super::installed_packages_dir(&project.root)
+            let path = installed_packages_dir(&project.root)
                 .join(PackageProject::package_file_name(name)?.as_str());
             if sp_tree::Digest::of(&bytes) != locked.digest {
                 let message = format!(
@@ -161,17 +171,16 @@ fn installed_files(
             packages.push((path, format!("{name} {}", locked.version)));
         }
     }
-    match packages.is_empty() {
-        false => Ok(packages),
-        true => {
-            let shown = session.context.display_path(&project.root);
-            Err(Error::new(FailureKind::Request, format!("`{shown}` has no packages of knowledge"))
-                .hint("`sp pkg install <package>` installs one, or name packages"))
-        }
+    if packages.is_empty() {
+        let root = session.context.display_path(&project.root);
+        let message = format!("`{root}` has no packages of knowledge");
+        return Err(Error::new(FailureKind::Request, message)
+            .hint("`sp pkg install <package>` installs one, or name packages"));
     }
+    Ok(packages)
 }
 
-/// A package of layers as a graph.
+/// Converts the layers of a package to a graph; none if it has a graph.
 fn graph_from_layers(limits: &Limits, package: &Package) -> Result<Option<JsonDocument>> {
     if package.content().get("context_graph").is_some_and(|graph| !graph.is_null()) {
         return Ok(None);

@@ -1,10 +1,18 @@
-//! The records of packages: which the store holds, what every version ever was, and whom we trust.
+//! The package store: packages by digest in `~/.skillpack/store`, and the records about them.
+//!
+//! [`PackageStore`] holds four records in memory while a command changes them: the index of stored
+//! and waiting packages, the trust pins, the envelopes that were received, and the versions that
+//! registries have shown. [`PackageStore::save`] writes all of them, and the blobs that are added
+//! or removed, in one transaction. Commands that change records must hold the lock of the home.
+//!
+//! A version is immutable: the index remembers the identity of every version that was ever stored,
+//! and refuses a different package under the same version even after the first one was removed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
-use sp_formats::output::{PackageItem, WaitingPackageItem};
+use sp_formats::output::{StoredPackageItem, StoredPackageList};
 use sp_formats::package::store::{
     KnownVersion, PackageStoreIndex, ReceivedEnvelopes, SeenRegistryVersions, StoreRecord,
     StoredPackage, TrustStore, WaitingPackage,
@@ -13,7 +21,10 @@ use sp_formats::package::{Package, PackageName, PackageVersion, VersionRange};
 use sp_tree::transaction::PriorState;
 use sp_tree::{BlobStore, Digest, Name, read_optional};
 
-use super::registry::SEEN_VERSIONS_FILE;
+use super::items::package_item;
+use super::package_spec::is_package_file;
+use super::stored_package::stored_package;
+use super::trust::{TrustOverrides, check_signer, record_signer};
 use crate::apply_mode::ApplyMode;
 use crate::context::{Context, Event};
 use crate::error::{Error, FailureKind, Result};
@@ -22,10 +33,14 @@ use crate::install::change::ChangeExecutor;
 use crate::install::plan::FilePlan;
 use crate::session::Session;
 
+const STORE_INDEX_FILE: &str = "store/packages.json";
+const TRUST_FILE: &str = "trust.json";
+const RECEIVED_FILE: &str = "received.json";
+const SEEN_VERSIONS_FILE: &str = "registries.json";
 const MAX_RECORD_BYTES: u64 = 256 * 1024 * 1024;
 
-/// Reads a record of the home; one that is not there is an empty one.
-pub(super) fn read_record<T: StoreRecord>(context: &Context<'_>, path: &str) -> Result<T> {
+/// Reads a record from the home. A missing file is an empty record.
+fn read_record<T: StoreRecord>(context: &Context<'_>, path: &str) -> Result<T> {
     let path = context.home.join(path);
     match read_optional(&path, MAX_RECORD_BYTES)? {
         None => Ok(T::default()),
@@ -38,14 +53,21 @@ pub(super) fn read_record<T: StoreRecord>(context: &Context<'_>, path: &str) -> 
     }
 }
 
-/// Which packages the store holds.
 pub(super) fn read_store_index(context: &Context<'_>) -> Result<PackageStoreIndex> {
-    read_record(context, "store/packages.json")
+    read_record(context, STORE_INDEX_FILE)
 }
 
-/// The bytes of a package of the store.
+pub(super) fn read_trust_pins(context: &Context<'_>) -> Result<TrustStore> {
+    read_record(context, TRUST_FILE)
+}
+
+pub(super) fn read_seen_versions(context: &Context<'_>) -> Result<SeenRegistryVersions> {
+    read_record(context, SEEN_VERSIONS_FILE)
+}
+
+/// Returns the bytes of a package of the store, verified against their digest.
 pub(super) fn read_blob(context: &Context<'_>, digest: &Digest) -> Result<Vec<u8>> {
-    // They were taken when their size was allowed.
+    // The size was checked when the package was added.
     let bytes = BlobStore::of(&context.home)
         .get(digest, u64::MAX)
         .map_err(|e| Error { kind: FailureKind::Trust, ..e.into() })?;
@@ -55,26 +77,28 @@ pub(super) fn read_blob(context: &Context<'_>, digest: &Digest) -> Result<Vec<u8
     })
 }
 
-/// The records of packages while they are being changed. Nothing is written until all of it is, at once.
+/// A verified package and where it came from: a file, a registry, a sender or the store.
+#[derive(Debug, Clone)]
+pub(super) struct LoadedPackage {
+    pub package: Package,
+    pub source: String,
+}
+
+/// The records while a command changes them. Nothing is written before [`save`](Self::save).
 pub(super) struct PackageStore<'a> {
     session: &'a Session<'a>,
     pub index: PackageStoreIndex,
     pub trust: TrustStore,
     pub received_envelopes: ReceivedEnvelopes,
     pub seen_versions: SeenRegistryVersions,
-    /// Packages that are not in the store yet.
+    /// The texts of packages whose blobs may be missing.
     new_blobs: BTreeMap<Digest, Arc<str>>,
-    /// What is told when it is done.
+    /// Emitted after the change was saved.
     deferred_events: Vec<Event<'static>>,
 }
 
-/// The records and their files.
-const STORE_INDEX_FILE: &str = "store/packages.json";
-const TRUST_FILE: &str = "trust.json";
-const RECEIVED_FILE: &str = "received.json";
-
 impl<'a> PackageStore<'a> {
-    /// Reads the records; whoever changes them holds the lock of the home.
+    /// Reads the records. A caller that saves them must hold the lock of the home from here on.
     pub(super) fn open(session: &'a Session<'a>) -> Result<Self> {
         let context = session.context;
         Ok(Self {
@@ -88,28 +112,56 @@ impl<'a> PackageStore<'a> {
         })
     }
 
-    /// Says something when it is done, and nothing if it is not.
-    pub(super) fn defer_event(&mut self, event: Event<'static>) {
-        self.deferred_events.push(event);
+    /// Checks the signers of packages and adds the packages to the index.
+    pub(super) fn add(
+        &mut self,
+        packages: &[LoadedPackage],
+        overrides: TrustOverrides,
+    ) -> Result<StoredPackageList> {
+        let mut added = Vec::new();
+        for LoadedPackage { package, source } in packages {
+            let status = check_signer(self.session, &self.trust, package, overrides)?;
+            let event = record_signer(self.session.context, &mut self.trust, package, &status);
+            self.deferred_events.extend(event);
+            self.warn_if_older(package);
+            let (stored, new) = self.put(package, source)?;
+            added.push(StoredPackageItem { package: package_item(&stored), new, file: None });
+        }
+        Ok(StoredPackageList { packages: added })
     }
 
-    /// Puts a package; whether it is new, is told. A version that was here once never becomes another.
-    pub(super) fn put(&mut self, package: &Package, from: &str) -> Result<(StoredPackage, bool)> {
+    /// Warns about an old version that arrives after a newer one: it may bring back a
+    /// vulnerability.
+    fn warn_if_older(&mut self, package: &Package) {
+        let manifest = &package.manifest;
+        let newest = find_best_stored(&self.index, &manifest.name, None)
+            .ok()
+            .map(|newest| newest.version.clone());
+        if let Some(newest) = newest.filter(|newest| *newest > manifest.version) {
+            self.deferred_events.push(Event::Warning(format!(
+                "`{} {}` is older than {newest}, which is in the store and stays the one that is chosen",
+                manifest.name, manifest.version
+            )));
+        }
+    }
+
+    /// Adds a package to the index. The flag is true if the version was not in the store.
+    fn put(&mut self, package: &Package, from: &str) -> Result<(StoredPackage, bool)> {
         self.check_version_unchanged(package)?;
         let stored = stored_package(self.session.context, package, from);
         let known = self
             .index
             .packages
             .iter_mut()
-            .find(|one| one.name == stored.name && one.version == stored.version);
+            .find(|known| known.name == stored.name && known.version == stored.version);
         if let Some(known) = known {
             known.withdrawn = false;
-            // The same version with a signature that was missing.
+            // The same content, now with a signature.
             if known.signer.is_none() && stored.signer.is_some() {
                 *known = stored;
             }
             let known = known.clone();
-            // Its bytes may have gone missing.
+            // Restores the blob if it is missing.
             if known.digest == package.digest() {
                 self.new_blobs.insert(known.digest, Arc::clone(package.text()));
             }
@@ -124,7 +176,7 @@ impl<'a> PackageStore<'a> {
         Ok((stored, true))
     }
 
-    /// Lets a package wait to be taken.
+    /// Queues a received package for review.
     pub(super) fn queue(&mut self, package: &Package, sender: &str) -> Result<WaitingPackage> {
         self.check_version_unchanged(package)?;
         let waiting = WaitingPackage {
@@ -140,8 +192,8 @@ impl<'a> PackageStore<'a> {
         Ok(waiting)
     }
 
-    /// Refuses a version that was another package before.
-    pub(super) fn check_version_unchanged(&self, package: &Package) -> Result<()> {
+    /// Refuses a version that was a different package before.
+    fn check_version_unchanged(&self, package: &Package) -> Result<()> {
         let (manifest, identity) = (&package.manifest, package.identity());
         let known = self
             .index
@@ -153,12 +205,13 @@ impl<'a> PackageStore<'a> {
                 let message =
                     format!("`{} {}` was another package before", manifest.name, manifest.version);
                 let sha256 = &manifest.integrity.sha256;
-                let because = match known.sha256 == *sha256 {
-                    false => format!("it hashed to {}, and this one to {sha256}", known.sha256),
-                    true => format!(
+                let because = if known.sha256 == *sha256 {
+                    format!(
                         "with its manifest it hashed to {}, and this one to {identity}",
                         known.identity
-                    ),
+                    )
+                } else {
+                    format!("it hashed to {}, and this one to {sha256}", known.sha256)
                 };
                 Err(Error::new(FailureKind::Trust, message).because(because).hint(
                     "a version never becomes another, even after it was removed: whoever made it gives it a new version",
@@ -168,7 +221,7 @@ impl<'a> PackageStore<'a> {
         }
     }
 
-    /// Every file that changes.
+    /// Returns the changes of records and blobs.
     pub(super) fn file_plans(&self) -> Result<Vec<FilePlan>> {
         let context = self.session.context;
         let home = context
@@ -178,12 +231,12 @@ impl<'a> PackageStore<'a> {
         let store = BlobStore::of(&home);
         let old: PackageStoreIndex = read_record(context, STORE_INDEX_FILE)?;
         let (before, after) = (referenced_digests(&old), referenced_digests(&self.index));
-        let place = |digest: &Digest| {
+        let location = |digest: &Digest| {
             store.location(digest).map_err(|e| Error::new(FailureKind::Data, e.to_string()))
         };
         let mut plans = Vec::new();
         for digest in &after {
-            let (dir, name) = place(digest)?;
+            let (dir, name) = location(digest)?;
             if let (Some(bytes), false) =
                 (self.new_blobs.get(digest), dir.join(name.as_str()).exists())
             {
@@ -196,7 +249,7 @@ impl<'a> PackageStore<'a> {
             }
         }
         for digest in before.difference(&after) {
-            let (dir, name) = place(digest)?;
+            let (dir, name) = location(digest)?;
             if dir.join(name.as_str()).exists() {
                 plans.push(FilePlan::new(dir, name, PriorState::Ours(Some(*digest)), None));
             }
@@ -208,7 +261,7 @@ impl<'a> PackageStore<'a> {
         Ok(plans)
     }
 
-    /// Writes it all, at once.
+    /// Writes all changes in one transaction, then emits the deferred events.
     pub(super) fn save(self, home: &LockedHome<'_>) -> Result<()> {
         let change = ChangeExecutor {
             session: self.session,
@@ -220,18 +273,19 @@ impl<'a> PackageStore<'a> {
         Ok(())
     }
 
-    /// Says what was to be said when it is done.
+    /// Emits the deferred events, for callers that write [`file_plans`](Self::file_plans)
+    /// themselves.
     pub(super) fn emit_deferred_events(self) {
         self.deferred_events.into_iter().for_each(|event| self.session.context.emit(event));
     }
 }
 
-fn referenced_digests(shelf: &PackageStoreIndex) -> BTreeSet<Digest> {
-    let packages = shelf.packages.iter().map(|stored| stored.digest);
-    packages.chain(shelf.waiting.iter().map(|waiting| waiting.digest)).collect()
+fn referenced_digests(index: &PackageStoreIndex) -> BTreeSet<Digest> {
+    let packages = index.packages.iter().map(|stored| stored.digest);
+    packages.chain(index.waiting.iter().map(|waiting| waiting.digest)).collect()
 }
 
-/// What gives a record's file its bytes; nothing if it has them, or if there is nothing to record.
+/// Plans the write of a record; none if its file is up to date, or missing and the record empty.
 fn record_plan<T: StoreRecord + PartialEq>(
     home: &Path,
     file: &str,
@@ -250,65 +304,43 @@ fn record_plan<T: StoreRecord + PartialEq>(
     Ok(Some(FilePlan::new(dir, name, before, Some(bytes.into()))))
 }
 
-fn stored_package(context: &Context<'_>, package: &Package, from: &str) -> StoredPackage {
-    let manifest = &package.manifest;
-    StoredPackage {
-        name: manifest.name.clone(),
-        version: manifest.version.clone(),
-        kind: manifest.kind,
-        description: manifest.description.clone().unwrap_or_default(),
-        digest: package.digest(),
-        sha256: manifest.integrity.sha256.clone(),
-        identity: package.identity(),
-        size: package.text().len() as u64,
-        nodes: package.node_count() as u64,
-        edges: package.edge_count() as u64,
-        created_at: manifest.created_at.clone(),
-        stored_at: context.timestamp(),
-        from: from.into(),
-        signer: package.signer.map(|signer| signer.key),
-        dependencies: manifest.dependencies.clone(),
-        conflicts: manifest.conflicts.clone(),
-        withdrawn: false,
-    }
-}
-
-/// The best version of a package that fits: the highest release, then the highest pre-release.
+/// Returns the version of a package to use: see [`select_best_version`].
 pub(super) fn find_best_stored<'s>(
-    shelf: &'s PackageStoreIndex,
+    index: &'s PackageStoreIndex,
     name: &PackageName,
     range: Option<&VersionRange>,
 ) -> Result<&'s StoredPackage> {
     let all: Vec<&StoredPackage> =
-        shelf.packages.iter().filter(|stored| stored.name == *name).collect();
+        index.packages.iter().filter(|stored| stored.name == *name).collect();
     let found = select_best_version(
         all.iter().copied(),
         |stored| (&stored.version, stored.withdrawn),
         range,
     );
-    found.ok_or_else(|| not_found_error(shelf, name, range, &all))
+    found.ok_or_else(|| not_found_error(index, name, range, &all))
 }
 
-/// Which of some versions is meant: the newest that fits, releases first. What was taken back counts only where it
-/// is named exactly.
+/// Selects the newest version that matches the range. Any release is preferred to a pre-release. A
+/// withdrawn or yanked version, for which `version` returns true, is selected only by its exact
+/// version.
 pub fn select_best_version<'v, T>(
-    all: impl Iterator<Item = &'v T>,
+    candidates: impl Iterator<Item = &'v T>,
     version: impl Fn(&'v T) -> (&'v PackageVersion, bool),
     range: Option<&VersionRange>,
 ) -> Option<&'v T> {
-    let fits = |one: &&'v T| {
-        let (version, is_taken_back) = version(one);
-        let is_named = range.is_some_and(|range| range.is_exactly(version));
-        is_named || !is_taken_back && range.is_none_or(|range| range.matches(version))
+    let is_match = |candidate: &&'v T| {
+        let (version, is_withdrawn) = version(candidate);
+        let is_exact = range.is_some_and(|range| range.is_exactly(version));
+        is_exact || !is_withdrawn && range.is_none_or(|range| range.matches(version))
     };
-    all.filter(fits).max_by_key(|one| {
-        let (version, _) = version(one);
+    candidates.filter(is_match).max_by_key(|candidate| {
+        let (version, _) = version(candidate);
         (!version.is_pre_release(), version)
     })
 }
 
 fn not_found_error(
-    shelf: &PackageStoreIndex,
+    index: &PackageStoreIndex,
     name: &PackageName,
     range: Option<&VersionRange>,
     all: &[&StoredPackage],
@@ -328,9 +360,9 @@ fn not_found_error(
                 ))
         }
         (true, _) => {
-            let names = shelf.packages.iter().map(|stored| stored.name.as_str());
-            let file = super::is_package_file(Path::new(name.as_str()));
-            let or_file = if file { ", and no file either" } else { "" };
+            let names = index.packages.iter().map(|stored| stored.name.as_str());
+            let is_file_name = is_package_file(Path::new(name.as_str()));
+            let or_file = if is_file_name { ", and no file either" } else { "" };
             let message = format!("there is no package called `{name}` in the store{or_file}");
             let error = Error::new(FailureKind::Request, message);
             match sp_formats::suggest::nearest(name.as_str(), names) {
@@ -341,48 +373,4 @@ fn not_found_error(
             }
         }
     }
-}
-
-/// A package of the store, in the words of the output.
-pub(super) fn package_item(stored: &StoredPackage) -> PackageItem {
-    PackageItem {
-        name: stored.name.to_string(),
-        version: stored.version.to_string(),
-        kind: stored.kind.as_str().into(),
-        description: stored.description.clone(),
-        nodes: stored.nodes,
-        edges: stored.edges,
-        size: stored.size,
-        digest: stored.digest.to_string(),
-        sha256: stored.sha256.clone(),
-        signer: stored.signer.map(|key| key.hex()),
-        created_at: stored.created_at.clone(),
-        stored_at: Some(stored.stored_at.clone()),
-        from: Some(stored.from.clone()),
-        withdrawn: stored.withdrawn,
-        installed: false,
-    }
-}
-
-/// The first digits of a digest, by which a waiting package is named.
-pub(super) fn waiting_id(waiting: &WaitingPackage) -> String {
-    waiting.digest.hex()[..12].to_owned()
-}
-
-pub(super) fn waiting_item(waiting: &WaitingPackage) -> WaitingPackageItem {
-    WaitingPackageItem {
-        id: waiting_id(waiting),
-        name: waiting.name.to_string(),
-        version: waiting.version.to_string(),
-        sender: waiting.sender.clone(),
-        received_at: waiting.received_at.clone(),
-    }
-}
-
-/// A package that is not in the store, in the words of the output.
-pub(super) fn unstored_package_item(context: &Context<'_>, package: &Package) -> PackageItem {
-    let mut item = package_item(&stored_package(context, package, ""));
-    item.stored_at = None;
-    item.from = None;
-    item
 }

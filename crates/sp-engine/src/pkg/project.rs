@@ -1,4 +1,8 @@
-//! A project that has packages: `ctxpkg.lock` and `.ctxpkg/`.
+//! A project with packages: `ctxpkg.lock`, and below `.ctxpkg/` the packages, the merged graph and
+//! the history of the lock.
+//!
+//! [`PackageProject`] reads these files and plans changes of them. A file that `sp` did not write
+//! is never replaced, and symlinks in these paths are refused, since a project comes from others.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -13,41 +17,40 @@ use crate::error::{Error, FailureKind, Result};
 use crate::install::plan::FilePlan;
 use crate::session::Session;
 
-/// The directory in which a project keeps its packages.
 const CTXPKG_DIR: &str = ".ctxpkg";
 const PACKAGES_DIR: &str = "packages";
 const HISTORY_FILE: &str = "history.json";
 const CONTEXT_FILE: &str = "context.json";
 const MAX_LOCK_BYTES: u64 = 64 * 1024 * 1024;
-/// A text of this size is no JSON that we read.
+/// Larger texts cannot be parsed as JSON.
 const MAX_CONTEXT_BYTES: u64 = u32::MAX as u64;
 
-/// Where a project keeps its packages.
+/// Returns the directory of the installed packages of a project.
 pub(crate) fn installed_packages_dir(root: &Path) -> PathBuf {
     root.join(CTXPKG_DIR).join(PACKAGES_DIR)
 }
 
-/// Into which sinks the skills of which package went: the name of each sink, and its path.
+/// The sinks where the skills of packages are installed: the name and path of each.
 pub(super) type SinksByPackage = BTreeMap<PackageName, Vec<(String, String)>>;
 
-/// What becomes of the past when there is a new lock.
+/// How the history changes with a new lock.
 #[derive(Debug, Clone)]
 pub(super) enum HistoryUpdate {
-    /// The old lock becomes part of it, with the sinks that its skills are in.
+    /// The old lock is appended, with the sinks of its skills.
     Append(SinksByPackage),
-    /// So many entries of it are left: going back twice goes back two steps.
+    /// Only this many entries are kept, so that two rollbacks go back two steps.
     Truncate(usize),
 }
 
-/// A project.
+/// A project and its lock.
 pub(super) struct PackageProject {
     pub root: PathBuf,
     pub lock: PackageLock,
-    /// The lock as it stands in its file.
+    /// The bytes of the lockfile; none if it does not exist.
     lock_bytes: Option<Vec<u8>>,
 }
 
-/// What a project brings along must not lead us out of it.
+/// Refuses symlinks, which could make `sp` write outside the project.
 fn reject_symlinks(session: &Session<'_>, root: &Path) -> Result<()> {
     for path in [
         root.join(CTXPKG_DIR),
@@ -69,7 +72,8 @@ fn reject_symlinks(session: &Session<'_>, root: &Path) -> Result<()> {
 }
 
 impl PackageProject {
-    /// The project that the user means: a given one, the nearest upward that has packages, or the current directory.
+    /// Finds the project: the given directory, the nearest one from the current directory upward
+    /// that has packages, or the current directory.
     pub(super) fn find(session: &Session<'_>, given: Option<&Path>) -> Result<Self> {
         let context = session.context;
         let root = match given {
@@ -85,10 +89,11 @@ impl PackageProject {
                 root
             }
             None => {
-                let holds = |dir: &&Path| {
+                let has_packages = |dir: &&Path| {
                     dir.join(LOCKFILE_NAME).is_file() || dir.join(CTXPKG_DIR).is_dir()
                 };
-                context.current_dir.ancestors().find(holds).unwrap_or(&context.current_dir).into()
+                let nearest = context.current_dir.ancestors().find(has_packages);
+                nearest.unwrap_or(&context.current_dir).into()
             }
         };
         let root = root.canonicalize().map_err(|e| sp_tree::FileError::new("find", &root, e))?;
@@ -114,7 +119,6 @@ impl PackageProject {
         installed_packages_dir(&self.root)
     }
 
-    /// The name of a package's file.
     pub(super) fn package_file_name(name: &PackageName) -> Result<Name> {
         Name::new(&format!("{}.ctxpkg", name.file_stem())).map_err(|why| {
             Error::new(
@@ -126,7 +130,7 @@ impl PackageProject {
         })
     }
 
-    /// The bytes of a package's file, if it is there.
+    /// Reads the installed file of a package.
     pub(super) fn read_package(
         &self,
         session: &Session<'_>,
@@ -137,7 +141,7 @@ impl PackageProject {
         Ok(read_optional(&path, limit)?)
     }
 
-    /// What gives a package's file these bytes, or removes it; nothing if it is so.
+    /// Plans the write or removal of the file of a package; none if it is up to date.
     pub(super) fn package_file_plan(
         &self,
         session: &Session<'_>,
@@ -163,23 +167,22 @@ impl PackageProject {
         Ok(Some(FilePlan::new(self.packages_dir(), Self::package_file_name(name)?, before, bytes)))
     }
 
-    /// Where the merged graph is.
+    /// Returns the path of the merged graph.
     pub(super) fn context_path(&self) -> PathBuf {
         self.ctxpkg_dir().join(CONTEXT_FILE)
     }
 
-    /// The bytes of the merged graph, if it is there.
     pub(super) fn read_context(&self) -> Result<Option<Vec<u8>>> {
         Ok(read_optional(&self.context_path(), MAX_CONTEXT_BYTES)?)
     }
 
-    /// What gives the merged graph these bytes, or removes it; nothing if it is so.
+    /// Plans the write or removal of the merged graph; none if it is up to date.
     pub(super) fn context_plan(&self, bytes: Option<Vec<u8>>) -> Result<Option<FilePlan>> {
         let old = self.read_context()?;
         if old == bytes {
             return Ok(None);
         }
-        // What somebody else put there, or changed, is kept.
+        // A file with another digest than the locked one makes the transaction fail.
         let locked = self.lock.context.as_ref().map(|locked| locked.digest);
         let name =
             Name::new(CONTEXT_FILE).map_err(|e| Error::new(FailureKind::Data, e.to_string()))?;
@@ -187,7 +190,7 @@ impl PackageProject {
         Ok(Some(FilePlan::new(self.ctxpkg_dir(), name, before, bytes.map(Into::into))))
     }
 
-    /// The locks that the project had.
+    /// Reads the earlier locks of the project.
     pub(super) fn read_history(&self, session: &Session<'_>) -> Result<LockHistory> {
         let path = self.ctxpkg_dir().join(HISTORY_FILE);
         match read_optional(&path, MAX_LOCK_BYTES)? {
@@ -203,12 +206,12 @@ impl PackageProject {
         }
     }
 
-    /// What stores a new lock and what the project had before it; nothing if it is the same.
+    /// Plans a new lock and its history; nothing if the lock is the same.
     pub(super) fn lock_plans(
         &self,
         session: &Session<'_>,
         lock: &PackageLock,
-        onwards: &HistoryUpdate,
+        update: &HistoryUpdate,
     ) -> Result<Vec<FilePlan>> {
         let bytes = lock.to_json();
         if self.lock_bytes.as_ref() == Some(&bytes)
@@ -219,17 +222,17 @@ impl PackageProject {
         let before = |old: Option<&[u8]>| {
             old.map_or(PriorState::Absent, |old| PriorState::Ours(Some(Digest::of(old))))
         };
-        let named =
+        let file_name =
             |name: &str| Name::new(name).map_err(|e| Error::new(FailureKind::Data, e.to_string()));
         let stored = before(self.lock_bytes.as_deref());
         let mut plans = vec![FilePlan::new(
             self.root.clone(),
-            named(LOCKFILE_NAME)?,
+            file_name(LOCKFILE_NAME)?,
             stored,
             Some(bytes.into()),
         )];
         let mut history = self.read_history(session)?;
-        match onwards {
+        match update {
             HistoryUpdate::Append(sinks) => {
                 let (until, lock) = (session.context.timestamp(), self.lock.clone());
                 history =
@@ -241,7 +244,7 @@ impl PackageProject {
         let bytes = Some(history.to_json().into());
         plans.push(FilePlan::new(
             self.ctxpkg_dir(),
-            named(HISTORY_FILE)?,
+            file_name(HISTORY_FILE)?,
             before(old.as_deref()),
             bytes,
         ));

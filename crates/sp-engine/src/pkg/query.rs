@@ -1,67 +1,49 @@
-//! `sp pkg query` and `sp pkg graph`: what is known, looked at.
+//! `sp pkg query`: finds nodes, neighborhoods and paths in the graph of packages.
 
 use std::collections::HashSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use jiff::Timestamp;
-use sp_analyze::graph::{
-    NodeFilter, activation_at, find_nodes, neighborhood, render_page, shortest_path, to_dot,
-    to_mermaid,
-};
+use sp_analyze::graph::{NodeFilter, activation_at, find_nodes, neighborhood, shortest_path};
 use sp_formats::json::JsonValue;
 use sp_formats::output::{GraphEdgeItem, GraphNodeItem, GraphView};
 use sp_formats::package::{Graph, GraphEdge, Package};
 use sp_formats::suggest::nearest;
 use sp_tree::Limits;
-use sp_tree::atomic::{ExistingFilePolicy, FileAccess, OutputFile};
 
-use super::manage::{OUTPUT_OR_FORCE_HINT, Overwrite, write_output_file};
 use super::package_graphs::PackageGraphs;
 use crate::context::Context;
 use crate::error::{Error, FailureKind, Result};
 use crate::session::Session;
 
-/// What is asked.
+/// A question about a graph.
 #[derive(Debug, Clone)]
 pub enum GraphQuery {
-    /// Which nodes.
+    /// Nodes that match a filter.
     Find(NodeFilter),
-    /// What is within some steps of a node.
+    /// Nodes within a number of edges of a node.
     Near(String, usize),
-    /// How two nodes hang together.
+    /// The shortest path between two nodes.
     Path(String, String),
 }
 
-/// What is asked of which packages.
+/// The arguments of `sp pkg query`.
 #[derive(Debug, Clone)]
 pub struct QueryRequest {
-    /// Packages; none means those of the project.
+    /// The packages. The default is those of the project.
     pub packages: Vec<String>,
-    /// What is asked.
     pub query: GraphQuery,
-    /// The project, if it was given.
     pub root: Option<PathBuf>,
 }
 
-/// A language in which graphs are drawn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum GraphFormat {
-    /// Graphviz.
-    Dot,
-    /// Mermaid.
-    Mermaid,
-    /// A page that draws itself.
-    Html,
-}
-
-/// Answers a question.
+/// Runs a query.
 pub fn query(context: &Context<'_>, request: &QueryRequest) -> Result<GraphView> {
     let session = Session::begin(context)?;
-    let gathered = PackageGraphs::load(&session, &request.packages, request.root.as_deref())?;
-    run_query(&session.limits, &gathered, &request.query, context.now)
+    let graphs = PackageGraphs::load(&session, &request.packages, request.root.as_deref())?;
+    run_query(&session.limits, &graphs, &request.query, context.now)
 }
 
-/// The same of packages that somebody has read already.
+/// Like [`query`], for packages that were read already.
 pub fn query_packages(
     limits: &Limits,
     packages: Vec<Package>,
@@ -71,20 +53,33 @@ pub fn query_packages(
     run_query(limits, &PackageGraphs::from_packages(limits, packages)?, query, now)
 }
 
+/// The indexes of the nodes and edges that answer a query.
+struct Selection {
+    nodes: Vec<usize>,
+    /// The edges of a path; none means all edges between the nodes.
+    path: Option<Vec<usize>>,
+}
+
+impl Selection {
+    fn nodes(nodes: Vec<usize>) -> Self {
+        Self { nodes, path: None }
+    }
+}
+
 fn run_query(
     limits: &Limits,
-    gathered: &PackageGraphs,
+    graphs: &PackageGraphs,
     query: &GraphQuery,
     now: Timestamp,
 ) -> Result<GraphView> {
-    let sources = gathered.labels();
-    gathered.with_graph(limits, |graph| {
-        let (nodes, way) = match query {
-            GraphQuery::Find(filter) => (find_nodes(graph, filter), None),
-            GraphQuery::Near(id, steps) => (
-                neighborhood(graph, id, *steps).ok_or_else(|| unknown_node_error(graph, id))?,
-                None,
-            ),
+    let sources = graphs.labels();
+    graphs.with_graph(limits, |graph| {
+        let selection = match query {
+            GraphQuery::Find(filter) => Selection::nodes(find_nodes(graph, filter)),
+            GraphQuery::Near(id, steps) => {
+                let nodes = neighborhood(graph, id, *steps);
+                Selection::nodes(nodes.ok_or_else(|| unknown_node_error(graph, id))?)
+            }
             GraphQuery::Path(from, to) => {
                 let known = |id: &String| graph.nodes.iter().any(|node| node.id == *id);
                 if let Some(id) = [from, to].into_iter().find(|id| !known(id)) {
@@ -99,60 +94,11 @@ fn run_query(
                         "edges are followed both ways: the two have nothing to do with each other",
                     )
                 })?;
-                (nodes, Some(edges))
+                Selection { nodes, path: Some(edges) }
             }
         };
-        Ok(graph_view(now, graph, sources, (&nodes, way.as_deref())))
+        Ok(graph_view(now, graph, sources, &selection))
     })
-}
-
-/// The whole graph, drawn.
-pub fn render_graph(
-    context: &Context<'_>,
-    packages: &[String],
-    root: Option<&Path>,
-    drawing: GraphFormat,
-) -> Result<String> {
-    let session = Session::begin(context)?;
-    let gathered = PackageGraphs::load(&session, packages, root)?;
-    gathered.with_graph(&session.limits, |graph| {
-        Ok(match drawing {
-            GraphFormat::Dot => to_dot(graph),
-            GraphFormat::Mermaid => to_mermaid(graph),
-            GraphFormat::Html => render_page(graph, &title(&gathered.labels()), context.now),
-        })
-    })
-}
-
-/// Writes a drawing into a file, whole or not at all; the file's path.
-pub fn write_graph(
-    context: &Context<'_>,
-    text: &str,
-    file: &Path,
-    overwrite: Overwrite,
-) -> Result<PathBuf> {
-    let path = context.absolute(file);
-    let existing = match overwrite {
-        Overwrite::Refuse => ExistingFilePolicy::Refuse,
-        Overwrite::Allow => ExistingFilePolicy::Replace,
-    };
-    write_output_file(
-        context,
-        &path,
-        OutputFile { bytes: text.as_bytes(), access: FileAccess::Ordinary, if_exists: existing },
-        OUTPUT_OR_FORCE_HINT,
-    )?;
-    Ok(path.canonicalize().unwrap_or(path))
-}
-
-/// What a drawing of these packages is called.
-fn title(labels: &[String]) -> String {
-    match labels {
-        [a, b, c, more @ ..] if !more.is_empty() => {
-            format!("{a}, {b}, {c} and {} more", more.len())
-        }
-        few => few.join(", "),
-    }
 }
 
 pub(super) fn unknown_node_error(graph: &Graph<'_>, id: &str) -> Error {
@@ -167,16 +113,16 @@ fn graph_view(
     now: Timestamp,
     graph: &Graph<'_>,
     sources: Vec<String>,
-    (nodes, way): (&[usize], Option<&[usize]>),
+    selection: &Selection,
 ) -> GraphView {
-    let shown: HashSet<&str> = nodes.iter().map(|at| &*graph.nodes[*at].id).collect();
-    let between = |edge: &&GraphEdge<'_>| shown.contains(&*edge.from) && shown.contains(&*edge.to);
-    let edges: Vec<&GraphEdge<'_>> = match way {
-        Some(way) => way.iter().map(|at| &graph.edges[*at]).collect(),
-        None => graph.edges.iter().filter(between).collect(),
+    let ids: HashSet<&str> = selection.nodes.iter().map(|i| &*graph.nodes[*i].id).collect();
+    let is_between = |edge: &&GraphEdge<'_>| ids.contains(&*edge.from) && ids.contains(&*edge.to);
+    let edges: Vec<&GraphEdge<'_>> = match &selection.path {
+        Some(path) => path.iter().map(|i| &graph.edges[*i]).collect(),
+        None => graph.edges.iter().filter(is_between).collect(),
     };
-    let node = |at: &usize| {
-        let node = &graph.nodes[*at];
+    let node = |index: &usize| {
+        let node = &graph.nodes[*index];
         GraphNodeItem {
             id: node.id.clone().into_owned(),
             kind: node.kind.clone().into_owned(),
@@ -194,7 +140,7 @@ fn graph_view(
     };
     GraphView {
         sources,
-        nodes: nodes.iter().map(node).collect(),
+        nodes: selection.nodes.iter().map(node).collect(),
         edges: edges.iter().map(edge).collect(),
     }
 }

@@ -1,30 +1,30 @@
-//! Takes the packages that other machines send: verifies an envelope, and imports what is in it or
-//! queues it for review.
+//! Receives packages from other machines: verifies an envelope, and imports its package or queues
+//! it for review.
 //!
-//! How an envelope arrives is not known here; `sp_serve::receiver` listens. Whatever comes is
-//! hostile until its HMAC holds: before that only its size and form are looked at.
+//! The listener is `sp_serve::receiver`; this module knows nothing about sockets. An envelope is
+//! hostile until its HMAC is verified: before that, only its size and syntax are checked.
 
 use jiff::Timestamp;
 use sp_formats::package::envelope::{Envelope, EnvelopeSignatureScheme};
 use sp_formats::package::{Package, read};
 use sp_tree::Zeroizing;
 
-use super::manage::add_packages;
-use super::package_spec::require_package;
-use super::package_store::{PackageStore, waiting_id};
-use super::secret::{SecretSource, read_secret, read_secret_if_set};
+use super::items::waiting_id;
+use super::load_package::require_package;
+use super::package_store::{LoadedPackage, PackageStore};
 use super::trust::{TrustOverrides, check_signer};
 use crate::context::{Context, Event};
 use crate::error::{Error, FailureKind, Result};
 use crate::home::LockedHome;
+use crate::secret::{SecretSource, read_secret, read_secret_if_set};
 use crate::session::Session;
 
-/// What becomes of a package that was received.
+/// What happens to a received package.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReceiveAction {
-    /// It goes into the store.
+    /// It is added to the store.
     Import,
-    /// It waits until somebody takes it.
+    /// It waits for review.
     Queue,
 }
 
@@ -37,20 +37,17 @@ pub enum EnvelopeSignature {
     Optional,
 }
 
-/// What is received, and from whom.
+/// The arguments of `sp pkg receive`.
 #[derive(Debug, Clone)]
 pub struct ReceiveRequest {
     /// The secret that signs envelopes.
     pub secret: SecretSource,
-    /// The environment variable that holds the bearer token that is asked for.
+    /// The environment variable with the bearer token that senders must present.
     pub token_env: Option<String>,
-    /// Whether an envelope must be signed.
     pub signature: EnvelopeSignature,
-    /// Our own name: an envelope for somebody else is refused.
+    /// The name of this machine. Envelopes for another recipient are refused.
     pub recipient: Option<String>,
-    /// What becomes of a package.
     pub action: ReceiveAction,
-    /// What is accepted for once.
     pub trust: TrustOverrides,
 }
 
@@ -59,33 +56,31 @@ pub struct ReceiveRequest {
 pub enum ReceivedPackage {
     /// It is in the store.
     Imported {
-        /// Its name and version.
+        /// The name and version.
         package: String,
-        /// Who sent it, as they say.
+        /// The sender that the envelope names.
         sender: String,
     },
     /// It waits for review.
     Queued {
-        /// Its name and version.
+        /// The name and version.
         package: String,
-        /// Who sent it, as they say.
+        /// The sender that the envelope names.
         sender: String,
-        /// The ID by which it is accepted or refused.
+        /// The ID to accept or reject it with.
         id: String,
     },
 }
 
-/// Why a request was refused: an HTTP status, and the reason that the sender gets.
+/// Why an envelope was refused. The sender gets the status and the reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReceiveError {
-    /// 400 to 499, or 500 for what is wrong on this machine.
+    /// The HTTP status: 4xx, or 500 for a problem of this machine.
     pub status: u16,
-    /// The reason.
     pub reason: String,
 }
 
 impl ReceiveError {
-    /// A refusal with its reason.
     pub fn new(status: u16, reason: impl Into<String>) -> Self {
         Self { status, reason: reason.into() }
     }
@@ -125,7 +120,7 @@ impl<'a> PackageReceiver<'a> {
     /// Checks the values of the `Authorization` header.
     pub fn authorize(&self, given: &[&[u8]]) -> std::result::Result<(), ReceiveError> {
         let Some(token) = &self.token else { return Ok(()) };
-        // Compared by their MACs, so that the time tells nothing of how far it fits.
+        // Comparing MACs hides from a timing attack how much of the token matches.
         let mac = |bytes: &[u8]| {
             let mut mac = sp_tree::HmacSha256::new(
                 self.secret.as_ref().map_or(&[], |secret| secret.as_slice()),
@@ -133,14 +128,15 @@ impl<'a> PackageReceiver<'a> {
             mac.update(bytes);
             mac
         };
-        let wanted = mac(&[b"Bearer ", token.as_slice()].concat()).finish_hex();
+        let expected = mac(&[b"Bearer ", token.as_slice()].concat()).finish_hex();
         match given {
-            [one] if mac(one).verify_hex(&wanted) => Ok(()),
+            [value] if mac(value).verify_hex(&expected) => Ok(()),
             _ => Err(ReceiveError::new(401, "the token is missing or wrong")),
         }
     }
 
-    /// Verifies the signature of an envelope. Returns its form, or none for an unsigned envelope that is accepted.
+    /// Verifies the signature of an envelope. Returns its scheme, or `None` if the envelope is not
+    /// signed and that is accepted.
     fn verify(
         &self,
         envelope: &Envelope,
@@ -157,14 +153,14 @@ impl<'a> PackageReceiver<'a> {
             )),
             (Some(_), Some(secret)) => match envelope.verify(secret) {
                 None => Err(ReceiveError::new(401, "the envelope's signature does not hold")),
-                form => Ok(form),
+                scheme => Ok(scheme),
             },
         }
     }
 
-    /// Verifies an envelope and takes what is in it.
+    /// Verifies an envelope, and imports or queues its package.
     pub fn accept(&self, body: &str) -> std::result::Result<ReceivedPackage, ReceiveError> {
-        // The process may have been listening for days: what is written bears the time of now.
+        // The process may have been listening for days, so the time of its start is too old.
         let context = Context { now: self.now(), ..self.session.context.clone() };
         let (config, limits) = (self.session.config.clone(), self.session.limits.clone());
         let session = &Session { context: &context, config, limits };
@@ -191,17 +187,17 @@ impl<'a> PackageReceiver<'a> {
         {
             return Err(ReceiveError::new(403, "the envelope is for somebody else"));
         }
-        let shown = format!("the package from {}", envelope.sender.agent_id);
-        let read = read(&shown, envelope.payload.clone().into_bytes(), &session.limits);
+        let label = format!("the package from {}", envelope.sender.agent_id);
+        let result = read(&label, envelope.payload.clone().into_bytes(), &session.limits);
         let package =
-            require_package(session, read, &shown).map_err(|error| to_receive_error(&error))?;
-        // The lock is held from the look at what was received to the record of it.
+            require_package(session, result, &label).map_err(|error| to_receive_error(&error))?;
+        // The lock is held from the duplicate check to the save, so no envelope is accepted twice.
         let home = LockedHome::open(session.context, &session.limits)
             .map_err(|error| to_receive_error(&error))?;
-        let mut stock = PackageStore::open(session).map_err(|error| to_receive_error(&error))?;
-        stock.received_envelopes.envelopes.retain(|(_, _, until)| *until >= now.as_second());
+        let mut store = PackageStore::open(session).map_err(|error| to_receive_error(&error))?;
+        store.received_envelopes.envelopes.retain(|(_, _, until)| *until >= now.as_second());
         let (sender, hash) = (envelope.sender.agent_id.clone(), envelope.payload_digest());
-        if stock
+        if store
             .received_envelopes
             .envelopes
             .iter()
@@ -210,38 +206,37 @@ impl<'a> PackageReceiver<'a> {
             return Err(ReceiveError::new(409, "this package of this sender was received already"));
         }
         let until = envelope.sent_at.as_second().saturating_add(window);
-        stock.received_envelopes.envelopes.push((sender.clone(), hash, until));
+        store.received_envelopes.envelopes.push((sender.clone(), hash, until));
         let event = self
-            .import_or_queue(session, &mut stock, package, sender)
+            .import_or_queue(session, &mut store, package, sender)
             .map_err(|error| to_receive_error(&error))?;
-        stock.save(&home).map_err(|error| to_receive_error(&error))?;
+        store.save(&home).map_err(|error| to_receive_error(&error))?;
         Ok(event)
     }
 
-    /// Puts a package on the shelf, or lets it wait there.
     fn import_or_queue(
         &self,
         session: &Session<'_>,
-        stock: &mut PackageStore<'_>,
+        store: &mut PackageStore<'_>,
         package: Package,
         sender: String,
     ) -> Result<ReceivedPackage> {
-        let named = format!("{}@{}", package.manifest.name, package.manifest.version);
+        let label = format!("{}@{}", package.manifest.name, package.manifest.version);
         match self.request.action {
             ReceiveAction::Import => {
-                let from = format!("sent by {sender}");
-                add_packages(session, stock, &[(package, from)], self.request.trust)?;
-                Ok(ReceivedPackage::Imported { package: named, sender })
+                let source = format!("sent by {sender}");
+                store.add(&[LoadedPackage { package, source }], self.request.trust)?;
+                Ok(ReceivedPackage::Imported { package: label, sender })
             }
             ReceiveAction::Queue => {
-                check_signer(session, &stock.trust, &package, self.request.trust)?;
-                let id = waiting_id(&stock.queue(&package, &sender)?);
-                Ok(ReceivedPackage::Queued { package: named, sender, id })
+                check_signer(session, &store.trust, &package, self.request.trust)?;
+                let id = waiting_id(&store.queue(&package, &sender)?);
+                Ok(ReceivedPackage::Queued { package: label, sender, id })
             }
         }
     }
 
-    /// The time now, unless it is stopped.
+    /// Returns the current time, or `SOURCE_DATE_EPOCH` if that is set.
     fn now(&self) -> Timestamp {
         let context = self.session.context;
         if context.env.contains_key("SOURCE_DATE_EPOCH") {
@@ -264,7 +259,7 @@ fn to_receive_error(error: &Error) -> ReceiveError {
         FailureKind::Environment => 500,
         _ => 422,
     };
-    // What is wrong on this machine is nobody else's business.
+    // Details about this machine are not for the sender.
     if status == 500 {
         ReceiveError::new(500, "this machine cannot take it now")
     } else {
@@ -272,7 +267,6 @@ fn to_receive_error(error: &Error) -> ReceiveError {
     }
 }
 
-/// Adds the way to receive without a secret.
 fn hint_allow_unsigned(error: Error) -> Error {
     error.hint("or accept envelopes that nobody signed with `--allow-unsigned`")
 }

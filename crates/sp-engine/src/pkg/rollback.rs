@@ -1,4 +1,4 @@
-//! `sp pkg rollback`: a project, or the store, as it was before.
+//! `sp pkg rollback`: returns a project or the store to an earlier state.
 
 use std::collections::BTreeSet;
 
@@ -10,14 +10,14 @@ use super::install::PackageInstallRequest;
 use super::package_store::{PackageStore, find_best_stored, read_store_index};
 use super::project::PackageProject;
 use super::project_change::ProjectChange;
-use super::solve::SolveRequest as Asked;
-use crate::apply_mode::ApplyMode;
+use super::solve::SolveRequest;
 use crate::context::Context;
 use crate::error::{Error, FailureKind, Result};
 use crate::home::LockedHome;
 use crate::session::Session;
 
-/// Goes back: a project to an earlier version of a package, or to all that it had before; the store to an earlier version.
+/// Rolls back one package of a project, or the whole project if there is no name. A package that
+/// the project does not have is rolled back in the store.
 pub fn rollback(
     context: &Context<'_>,
     name: Option<&str>,
@@ -29,60 +29,65 @@ pub fn rollback(
     let project = PackageProject::find(&session, request.root.as_deref())?;
     let history = project.read_history(&session)?;
     let Some(text) = name else {
-        let work = ProjectChange::new(&session, home.as_ref(), project, request)?;
-        return roll_back_all(work, &history);
+        let change =
+            ProjectChange::new(&session, home.as_ref(), project, request.change_options())?;
+        return roll_back_all(change, &history);
     };
     let named = PackageName::new(text).map_err(|why| {
         Error::new(FailureKind::Usage, format!("`{text}` is no name of a package")).because(why)
     })?;
     if !project.lock.packages.contains_key(&named) {
-        return roll_back_store(&session, home.as_ref(), (&named, to), request.mode);
+        return roll_back_store(&session, home.as_ref(), &named, to);
     }
-    let work = ProjectChange::new(&session, home.as_ref(), project, request)?;
-    roll_back_one(work, &history, named, to)
+    let change = ProjectChange::new(&session, home.as_ref(), project, request.change_options())?;
+    roll_back_one(change, &history, named, to)
 }
 
-/// The project as it was before its last change.
+/// Restores the state of the project before its last change.
 fn roll_back_all(
-    mut work: ProjectChange<'_>,
+    mut change: ProjectChange<'_>,
     history: &LockHistory,
 ) -> Result<PackageChangeReport> {
-    let past = history.entries.last().ok_or_else(|| {
+    let previous = history.entries.last().ok_or_else(|| {
         Error::new(FailureKind::Request, "this project has no earlier state")
             .hint("`sp pkg rollback <name>` goes back in the store")
     })?;
-    let exactly = past
+    let exact = previous
         .lock
         .packages
         .iter()
         .map(|(name, locked)| (name.clone(), VersionRange::exactly(&locked.version)));
-    let wanted = Asked { requests: exactly.collect(), ..Asked::default() };
-    work.truncate_history_to = Some(history.entries.len() - 1);
-    work.past_sinks.clone_from(&past.sinks);
-    let world = work.all_candidates();
-    work.apply(&world, &wanted, &past.lock.requests, &BTreeSet::new())
+    let solve_request = SolveRequest { requests: exact.collect(), ..SolveRequest::default() };
+    change.truncate_history_to = Some(history.entries.len() - 1);
+    change.past_sinks.clone_from(&previous.sinks);
+    let candidates = change.all_candidates();
+    change.apply(&candidates, &solve_request, &previous.lock.requests, &BTreeSet::new())
 }
 
-/// One package of the project in the version that it had before, or in one that is named.
+/// Restores the previous version of one package, or the version `to`.
 fn roll_back_one(
-    mut work: ProjectChange<'_>,
+    mut change: ProjectChange<'_>,
     history: &LockHistory,
     name: PackageName,
     to: Option<&str>,
 ) -> Result<PackageChangeReport> {
-    let now = work.project.lock.packages.get(&name).map(|locked| &locked.version);
-    let version_in = |past: &LockHistoryEntry| {
-        past.lock.packages.get(&name).map(|locked| locked.version.clone())
+    let current = change.project.lock.packages.get(&name).map(|locked| &locked.version);
+    let other_version = |entry: &LockHistoryEntry| {
+        let version = entry.lock.packages.get(&name).map(|locked| locked.version.clone());
+        version.filter(|version| Some(version) != current)
     };
-    let other = |past: &LockHistoryEntry| version_in(past).filter(|version| Some(version) != now);
-    let earlier =
-        history.entries.iter().enumerate().rev().find_map(|(at, past)| Some((at, other(past)?)));
+    let earlier = history
+        .entries
+        .iter()
+        .enumerate()
+        .rev()
+        .find_map(|(index, entry)| Some((index, other_version(entry)?)));
     let target = match (to, earlier) {
         (Some(version), _) => PackageVersion::new(version).map_err(|why| {
             Error::new(FailureKind::Usage, format!("`{version}` is no version")).because(why)
         })?,
-        (None, Some((at, version))) => {
-            work.truncate_history_to = Some(at);
+        (None, Some((index, version))) => {
+            change.truncate_history_to = Some(index);
             version
         }
         (None, None) => {
@@ -93,40 +98,42 @@ fn roll_back_one(
             .hint(format!("name one with `--to`; `sp pkg log {name}` lists them")));
         }
     };
-    let mut stays = work.project.lock.requests.clone();
-    // What only others asked for does not become something that was asked for.
-    if let Some(range) = stays.get_mut(&name) {
+    let mut locked_requests = change.project.lock.requests.clone();
+    // A package that is only a dependency does not become a request of the lock.
+    if let Some(range) = locked_requests.get_mut(&name) {
         *range = VersionRange::exactly(&target);
     }
-    let mut requests = stays.clone();
+    let mut requests = locked_requests.clone();
     requests.insert(name.clone(), VersionRange::exactly(&target));
-    let mut preferred = work.locked_versions();
+    let mut preferred = change.locked_versions();
     preferred.remove(&name);
-    let wanted = Asked { requests, preferred, with_optional: false };
-    let world = work.all_candidates();
-    work.apply(&world, &wanted, &stays, &BTreeSet::from([name]))
+    let solve_request = SolveRequest { requests, preferred, with_optional: false };
+    let candidates = change.all_candidates();
+    change.apply(&candidates, &solve_request, &locked_requests, &BTreeSet::from([name]))
 }
 
-/// Makes an earlier version the one that the store gives; later ones stay and are named exactly.
+/// Withdraws the versions after an earlier one, so that the store resolves to that one. Withdrawn
+/// versions can still be installed by their exact version. In a dry run there is no `home`.
 fn roll_back_store(
     session: &Session<'_>,
     home: Option<&LockedHome<'_>>,
-    (name, to): (&PackageName, Option<&str>),
-    mode: ApplyMode,
+    name: &PackageName,
+    to: Option<&str>,
 ) -> Result<PackageChangeReport> {
-    let mut shelf = read_store_index(session.context)?;
-    let current = find_best_stored(&shelf, name, None)?.clone();
+    let mut index = read_store_index(session.context)?;
+    let current = find_best_stored(&index, name, None)?.clone();
     let target = match to {
         Some(version) => {
-            find_best_stored(&shelf, name, Some(&VersionRange::new(&format!("={version}"))))?
+            find_best_stored(&index, name, Some(&VersionRange::new(&format!("={version}"))))?
                 .clone()
         }
         None => {
-            let earlier = shelf
+            let earlier = index
                 .packages
                 .iter()
-                .filter(|one| one.name == *name && one.version < current.version && !one.withdrawn);
-            earlier.max_by_key(|one| &one.version).cloned().ok_or_else(|| {
+                .filter(|stored| stored.name == *name && !stored.withdrawn)
+                .filter(|stored| stored.version < current.version);
+            earlier.max_by_key(|stored| &stored.version).cloned().ok_or_else(|| {
                 Error::new(
                     FailureKind::Request,
                     format!("the store has no earlier version of `{name}`"),
@@ -135,13 +142,13 @@ fn roll_back_store(
             })?
         }
     };
-    for stored in shelf.packages.iter_mut().filter(|stored| stored.name == *name) {
+    for stored in index.packages.iter_mut().filter(|stored| stored.name == *name) {
         stored.withdrawn = stored.version > target.version;
     }
-    if let (ApplyMode::Apply, Some(home)) = (mode, home) {
-        let mut stock = PackageStore::open(session)?;
-        stock.index = shelf;
-        stock.save(home)?;
+    if let Some(home) = home {
+        let mut store = PackageStore::open(session)?;
+        store.index = index;
+        store.save(home)?;
     }
     let item = PackageChangeItem {
         name: name.to_string(),
@@ -152,7 +159,7 @@ fn roll_back_store(
         needed_by: Vec::new(),
     };
     Ok(PackageChangeReport {
-        applied: mode == ApplyMode::Apply,
+        applied: home.is_some(),
         root: session.context.home.join("store"),
         packages: vec![item],
         sinks: Vec::new(),

@@ -1,4 +1,4 @@
-//! `sp pkg send`: a package in an envelope, posted to another machine.
+//! `sp pkg send`: posts a package in a signed envelope to another machine.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -7,51 +7,52 @@ use sp_formats::output::PackageSendReport;
 use sp_formats::package::envelope::{
     Envelope, EnvelopeSender, EnvelopeSignatureScheme, HANDOFF_PATH,
 };
-use sp_formats::printable::printable;
-use sp_formats::redact::{QueryAllowlist, redact_secrets, redact_url};
+use sp_formats::package::store::PackageStoreIndex;
+use sp_formats::redact::redact_secrets;
 
+use super::load_package::load_package;
 use super::package_spec::PackageSpec;
 use super::package_store::read_store_index;
-use super::secret::{SecretSource, TRANSPORT_SECRET_ENV, read_secret_if_set, require_env};
 use crate::context::{Context, Event, Network};
 use crate::error::{Error, FailureKind, Result};
-use crate::http::{BodyError, ResponseBody, is_loopback, single_server_client};
+use crate::http::{BodyError, ResponseBody, single_server_client};
+use crate::secret::{SecretSource, TRANSPORT_SECRET_ENV, read_secret_if_set, require_env};
+use crate::server_url::{display_server_url, normalize_server_url};
 use crate::session::Session;
 
 const TIMEOUT: Duration = Duration::from_secs(60);
-/// The longest response that is read and shown.
+/// The maximum size of a response, which is printed.
 const MAX_RESPONSE_BYTES: u64 = 64 * 1024;
 
-/// What is to be sent.
+/// The arguments of `sp pkg send`.
 #[derive(Debug, Clone)]
 pub struct SendRequest {
-    /// The package; none means the only one that the store has.
+    /// The package. The default is the only package of the store.
     pub package: Option<String>,
-    /// To where.
+    /// The host or URL of the receiver.
     pub target: String,
-    /// To whom.
+    /// The agent that the envelope is addressed to.
     pub recipient: Option<String>,
-    /// By which name the other side knows us.
+    /// The name under which the receiver knows this machine.
     pub sender: String,
-    /// The secret.
+    /// The shared secret that signs the envelope.
     pub secret: SecretSource,
-    /// The environment variable that holds a bearer token.
+    /// The environment variable with a bearer token.
     pub token_env: Option<String>,
-    /// How the envelope is signed.
     pub form: EnvelopeSignatureScheme,
 }
 
-/// Sends a package.
+/// Sends a package, and returns the response of the receiver.
 pub fn send(context: &Context<'_>, request: &SendRequest) -> Result<PackageSendReport> {
     let session = Session::begin(context)?;
     let secret = read_secret_if_set(context, &request.secret)?;
     let url = handoff_url(&request.target)?;
-    let shelf = read_store_index(context)?;
-    let subject = match &request.package {
+    let index = read_store_index(context)?;
+    let spec = match &request.package {
         Some(text) => PackageSpec::parse(&session, text)?,
-        None => only_package(&shelf)?,
+        None => only_package(&index)?,
     };
-    let (package, _) = subject.load(&session, &shelf)?;
+    let package = load_package(&session, &index, &spec)?.package;
     let mut envelope = Envelope {
         sent_at: context.now,
         sender: EnvelopeSender {
@@ -89,16 +90,16 @@ pub fn send(context: &Context<'_>, request: &SendRequest) -> Result<PackageSendR
     Ok(PackageSendReport {
         name: package.manifest.name.to_string(),
         version: package.manifest.version.to_string(),
-        target: display_target(&url),
+        target: display_server_url(&url),
         answer,
     })
 }
 
-fn only_package(shelf: &sp_formats::package::store::PackageStoreIndex) -> Result<PackageSpec> {
-    let mut names: Vec<_> = shelf.packages.iter().map(|stored| &stored.name).collect();
+fn only_package(index: &PackageStoreIndex) -> Result<PackageSpec> {
+    let mut names: Vec<_> = index.packages.iter().map(|stored| &stored.name).collect();
     names.dedup();
     match names.as_slice() {
-        [one] => Ok(PackageSpec::Named((*one).clone(), None)),
+        [name] => Ok(PackageSpec::Named((*name).clone(), None)),
         [] => Err(Error::new(FailureKind::Request, "there is nothing in the store to send")
             .hint("name a file, or make a package with `sp pkg create`")),
         many => {
@@ -109,69 +110,16 @@ fn only_package(shelf: &sp_formats::package::store::PackageStoreIndex) -> Result
     }
 }
 
-/// The address to post to.
 fn handoff_url(target: &str) -> Result<String> {
     Ok(format!("{}{HANDOFF_PATH}", normalize_server_url(target)?))
 }
 
-/// A target as it may be printed.
-fn display_target(target: &str) -> String {
-    // A user is found only after a scheme, which a target need not have.
-    if target.contains("://") {
-        return redact_url(target, &QueryAllowlist::default());
-    }
-    redact_url(&format!("https://{target}"), &QueryAllowlist::default())
-        .trim_start_matches("https://")
-        .to_owned()
-}
-
-/// The address of a server: https where no scheme is said, http only on this machine.
-pub(super) fn normalize_server_url(target: &str) -> Result<String> {
-    let wrong = |why: &str| {
-        Error::new(
-            FailureKind::Usage,
-            format!("invalid target `{}`", printable(&display_target(target))),
-        )
-        .because(why.to_owned())
-        .hint("name a host such as `agent.example` or `127.0.0.1:8765`")
-    };
-    if target.is_empty() || target.chars().any(|c| c.is_control() || c.is_whitespace()) {
-        return Err(wrong("it is empty, or has white space in it"));
-    }
-    let (scheme, rest) = match target.split_once("://") {
-        Some((scheme, rest)) => (Some(scheme.to_ascii_lowercase()), rest),
-        None => (None, target),
-    };
-    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
-    let host = authority.rsplit('@').next().unwrap_or_default();
-    let host = match host.strip_prefix('[') {
-        Some(inner) => inner.split(']').next().unwrap_or_default(),
-        None => host.split(':').next().unwrap_or_default(),
-    };
-    if host.is_empty() {
-        return Err(wrong("it has no host"));
-    }
-    // A path is added to it, so that there is no place for them.
-    if rest[authority.rfind('@').map_or(0, |at| at + 1)..].contains(['?', '#']) {
-        return Err(wrong("it has a query or a fragment"));
-    }
-    let here = is_loopback(host);
-    let scheme = match scheme.as_deref() {
-        None if here => "http",
-        None | Some("https") => "https",
-        Some("http") if here => "http",
-        Some("http") => return Err(wrong("http would show the package to everybody on the way")),
-        Some(_) => return Err(wrong("only https is spoken, and http on this machine")),
-    };
-    Ok(format!("{scheme}://{}", rest.trim_end_matches('/')))
-}
-
 fn post(context: &Context<'_>, url: &str, text: &str, token: Option<&str>) -> Result<String> {
-    let shown = display_target(url);
+    let target = display_server_url(url);
     if context.network == Network::Offline {
         return Err(Error::new(
             FailureKind::Environment,
-            format!("`{shown}` cannot be reached with `--offline`"),
+            format!("`{target}` cannot be reached with `--offline`"),
         )
         .hint("leave it out"));
     }
@@ -181,30 +129,30 @@ fn post(context: &Context<'_>, url: &str, text: &str, token: Option<&str>) -> Re
         request = request.header("authorization", format!("Bearer {token}"));
     }
     let failed = |why: String| {
-        Error::new(FailureKind::Environment, format!("`{shown}` cannot be reached"))
+        Error::new(FailureKind::Environment, format!("`{target}` cannot be reached"))
             .because(redact_secrets(&why))
             .hint("check the address, and that the other side listens")
     };
     let response = request.send(text).map_err(|e| failed(e.to_string()))?;
     let status = response.status();
     let answer = match ResponseBody::new(response, MAX_RESPONSE_BYTES).read_text() {
-        Ok(answer) => answer.trim().to_owned(),
+        Ok(text) => text.trim().to_owned(),
         Err(why @ BodyError::TooLarge { .. }) => {
             return Err(Error::new(
                 FailureKind::Data,
-                format!("cannot read the response of `{shown}`"),
+                format!("cannot read the response of `{target}`"),
             )
             .because(why)
             .hint(format!("the other side answered {status}; check the address")));
         }
-        // The status says whether the package was taken.
+        // The status alone decides whether the package was accepted.
         Err(_) => String::new(),
     };
     match status.as_u16() {
         200..=299 => Ok(answer),
         code => Err(Error::new(
             if code < 500 { FailureKind::Trust } else { FailureKind::Environment },
-            format!("`{shown}` did not take the package"),
+            format!("`{target}` did not take the package"),
         )
         .because(format!("it answered {status}: {answer}"))
         .hint("the other side says why; the secret, the clock and the recipient must fit")),
@@ -216,7 +164,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pk_14_a_target_without_a_scheme_is_https_and_http_stays_on_this_machine() {
+    fn pk_14_target_without_scheme_is_https_and_http_is_loopback_only() {
         for (target, url) in [
             ("agent.local", "https://agent.local/v1/a2a/handoff"),
             ("agent.local:8443/base/", "https://agent.local:8443/base/v1/a2a/handoff"),

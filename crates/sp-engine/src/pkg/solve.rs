@@ -1,8 +1,9 @@
-//! Which versions go together: values in, values out.
+//! Selects package versions that are compatible with each other.
 //!
-//! Every package has, besides its versions, one that means that it is not there. What is needed
-//! excludes that one; what is optional allows it; a conflict allows nothing else. So all three are
-//! the same kind of rule, and the solver explains all three.
+//! Every package has one extra candidate that means "not installed". A dependency excludes it, an
+//! optional dependency allows it, and a conflict allows nothing else. So all three are the same
+//! kind of rule for PubGrub, which also explains failures. [`solve`] is a pure function: it reads
+//! no files and asks no registry.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -13,38 +14,39 @@ use pubgrub::{
 };
 use sp_formats::package::{PackageDependency, PackageName, PackageVersion, VersionRange};
 
-/// A version that could be taken.
+/// A version that could be installed.
 #[derive(Debug, Clone)]
 pub(super) struct VersionCandidate {
     pub version: PackageVersion,
     pub dependencies: Vec<PackageDependency>,
     pub conflicts: Vec<PackageName>,
-    /// Whether only its exact version chooses it.
+    /// Whether the version is selected by its exact version only.
     pub withdrawn: bool,
 }
 
-/// Everything that could be taken, by name.
+/// The versions that could be installed, sorted from old to new.
 pub(super) type CandidatesByName = BTreeMap<PackageName, Vec<VersionCandidate>>;
 
-/// What is asked for.
+/// What the solution must satisfy.
 #[derive(Debug, Clone, Default)]
 pub(super) struct SolveRequest {
-    /// What must be there.
+    /// The packages that must be installed.
     pub requests: BTreeMap<PackageName, VersionRange>,
-    /// Versions that stay if they can.
+    /// Versions that are kept if possible.
     pub preferred: BTreeMap<PackageName, PackageVersion>,
-    /// Whether optional dependencies are taken where they can be.
+    /// Whether optional dependencies are installed if possible.
     pub with_optional: bool,
 }
 
 impl SolveRequest {
-    /// Whether an optional dependency is taken where it can be: if all are, or if it is there already.
+    /// Returns whether an optional dependency is installed if possible: because all are, or because
+    /// it is installed already.
     pub(super) fn includes_optional(&self, name: &PackageName) -> bool {
         self.with_optional || self.preferred.contains_key(name)
     }
 }
 
-/// Why nothing goes together, in words.
+/// Why there is no solution, one reason per line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct VersionConflict {
     pub reasons: Vec<String>,
@@ -58,59 +60,58 @@ impl fmt::Display for VersionConflict {
 
 impl std::error::Error for VersionConflict {}
 
-/// Finds versions that go together: all that is asked for and all that those need, and nothing else.
+/// Selects versions of the requested packages and their dependencies, and of nothing else.
 pub(super) fn solve(
-    world: &CandidatesByName,
-    wanted: &SolveRequest,
+    candidates: &CandidatesByName,
+    request: &SolveRequest,
 ) -> Result<BTreeMap<PackageName, PackageVersion>, VersionConflict> {
-    let solver = Solver { candidates: world, request: wanted };
+    let solver = Solver { candidates, request };
     match pubgrub::resolve(&solver, SolverPackage::Root, CandidateIndex(1)) {
         Ok(picked) => {
-            let chosen = picked.into_iter().filter_map(|(who, pick)| match who {
+            let selected = picked.into_iter().filter_map(|(package, pick)| match package {
                 SolverPackage::Package(name) => {
-                    solver.candidate(&name, pick).map(|found| (name, found.version.clone()))
+                    let candidate = solver.candidate(&name, pick);
+                    candidate.map(|candidate| (name, candidate.version.clone()))
                 }
                 SolverPackage::Root => None,
             });
-            Ok(reachable_packages(world, wanted, chosen.collect()))
+            Ok(reachable_packages(candidates, request, selected.collect()))
         }
         Err(PubGrubError::NoSolution(tree)) => Err(solver.explain(&tree)),
         Err(error) => Err(VersionConflict { reasons: vec![error.to_string()] }),
     }
 }
 
-/// What is reached from the requests; a version that was tried for something else may have stayed.
+/// Keeps the packages that are reachable from the requests. The solver may leave versions that it
+/// selected for an abandoned alternative.
 fn reachable_packages(
-    world: &CandidatesByName,
-    wanted: &SolveRequest,
-    chosen: BTreeMap<PackageName, PackageVersion>,
+    candidates: &CandidatesByName,
+    request: &SolveRequest,
+    selected: BTreeMap<PackageName, PackageVersion>,
 ) -> BTreeMap<PackageName, PackageVersion> {
-    let mut reached: BTreeSet<PackageName> = BTreeSet::new();
-    let mut open: Vec<&PackageName> = wanted.requests.keys().collect();
-    while let Some(name) = open.pop() {
-        let Some(version) = chosen.get(name) else { continue };
-        if !reached.insert(name.clone()) {
+    let mut reachable: BTreeSet<PackageName> = BTreeSet::new();
+    let mut pending: Vec<&PackageName> = request.requests.keys().collect();
+    while let Some(name) = pending.pop() {
+        let Some(version) = selected.get(name) else { continue };
+        if !reachable.insert(name.clone()) {
             continue;
         }
-        let candidate = world
-            .get(name)
-            .and_then(|all| all.iter().find(|candidate| candidate.version == *version));
+        let mut versions = candidates.get(name).into_iter().flatten();
+        let candidate = versions.find(|candidate| candidate.version == *version);
         let dependencies = candidate.into_iter().flat_map(|candidate| &candidate.dependencies);
-        open.extend(
-            dependencies
-                .filter(|one| !one.optional || wanted.includes_optional(&one.name))
-                .map(|one| &one.name),
-        );
+        let is_included = |dependency: &&PackageDependency| {
+            !dependency.optional || request.includes_optional(&dependency.name)
+        };
+        pending.extend(dependencies.filter(is_included).map(|dependency| &dependency.name));
     }
-    chosen.into_iter().filter(|(name, _)| reached.contains(name)).collect()
+    selected.into_iter().filter(|(name, _)| reachable.contains(name)).collect()
 }
 
-/// Whose versions they are.
+/// A package in the terms of the solver.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum SolverPackage {
-    /// The project, which asks for packages.
+    /// The project, whose dependencies are the requests.
     Root,
-    /// A package.
     Package(PackageName),
 }
 
@@ -123,7 +124,7 @@ impl fmt::Display for SolverPackage {
     }
 }
 
-/// A candidate by its number, from 1; 0 means that the package is not there.
+/// A candidate by its number, from 1. 0 means that the package is not installed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct CandidateIndex(usize);
 
@@ -135,7 +136,7 @@ impl fmt::Display for CandidateIndex {
     }
 }
 
-/// Some picks, or all but some.
+/// A set of candidates, or the complement of one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct CandidateSet {
     listed: BTreeSet<CandidateIndex>,
@@ -192,7 +193,7 @@ impl Solver<'_> {
         pick.0.checked_sub(1).and_then(|at| self.candidates(name).get(at))
     }
 
-    /// The candidates that a range allows.
+    /// Returns the candidates that match a range.
     fn matching(&self, name: &PackageName, range: &VersionRange) -> CandidateSet {
         let fits = |candidate: &VersionCandidate| {
             let exact = range.is_exactly(&candidate.version);
@@ -214,7 +215,8 @@ impl Solver<'_> {
         picks
     }
 
-    /// The picks that are allowed, the best first: as it was, then releases, then pre-releases, each from the top.
+    /// Returns the allowed candidates, best first: the preferred version, then releases, then
+    /// pre-releases, each from new to old.
     fn by_preference(&self, name: &PackageName, allowed: &CandidateSet) -> Vec<CandidateIndex> {
         let mut picks: Vec<CandidateIndex> = (0..=self.candidates(name).len())
             .map(CandidateIndex)
@@ -231,14 +233,15 @@ impl Solver<'_> {
             }))
         });
         if !self.request.includes_optional(name) && allowed.contains(&ABSENT) {
-            // What nobody needs is not brought in.
+            // An optional dependency that was not asked for is not installed.
             picks.retain(|pick| *pick != ABSENT);
             picks.insert(0, ABSENT);
         }
         picks
     }
 
-    /// The rules that a failure came from, each once, and what there is of the packages in them.
+    /// Lists the rules that caused a failure, each once, and the available versions of the packages
+    /// in them.
     fn explain(
         &self,
         tree: &DerivationTree<SolverPackage, CandidateSet, String>,
@@ -250,7 +253,7 @@ impl Solver<'_> {
         while let Some(tree) = open.pop() {
             match tree {
                 DerivationTree::Derived(derived) => {
-                    // One cause may be that of many.
+                    // A cause can be shared by several derivations.
                     if derived.shared_id.is_none_or(|id| seen.insert(id)) {
                         open.extend([&*derived.cause2, &*derived.cause1]);
                     }
@@ -282,14 +285,15 @@ impl Solver<'_> {
                 DerivationTree::External(_) => {}
             }
         }
-        // What was asked for stands first, then what that led to.
+        // Requests come first, then what follows from them.
         reasons.sort_by_key(|reason| (!reason.starts_with("this project"), reason.clone()));
         for name in named {
             let versions: Vec<&str> =
                 self.candidates(name).iter().map(|candidate| candidate.version.as_str()).collect();
-            reasons.push(match versions.is_empty() {
-                true => format!("there is no `{name}` in the store, in a registry that was asked, nor among the files that were named"),
-                false => format!("of `{name}` there is {}", versions.join(", ")),
+            reasons.push(if versions.is_empty() {
+                format!("there is no `{name}` in the store, in a registry that was asked, nor among the files that were named")
+            } else {
+                format!("of `{name}` there is {}", versions.join(", "))
             });
         }
         VersionConflict { reasons }
@@ -332,7 +336,8 @@ impl DependencyProvider for Solver<'_> {
     type M = String;
     type Err = std::convert::Infallible;
 
-    /// What must be there is decided before what may be, and what has few choices before what has many.
+    /// Decides required packages before optional ones, and packages with few choices before those
+    /// with many.
     fn prioritize(
         &self,
         who: &SolverPackage,
@@ -378,10 +383,10 @@ impl DependencyProvider for Solver<'_> {
                     return Ok(Dependencies::Available(std::iter::empty().collect()));
                 };
                 candidate.dependencies.iter().for_each(|one| add(&one.name, self.allowed_by(one)));
-                // A package that names itself says nothing of itself.
+                // A conflict of a package with itself is ignored.
                 let others = candidate.conflicts.iter().filter(|other| *other != name);
                 others.for_each(|other| add(other, CandidateSet::singleton(ABSENT)));
-                // One that needs itself is fine if it is the version that it needs.
+                // A package may depend on itself if the range matches its own version.
                 if let Some(own) = rules.remove(name)
                     && !own.contains(pick)
                 {
@@ -460,7 +465,7 @@ mod tests {
     }
 
     #[test]
-    fn pk_23_the_highest_versions_that_go_together_are_chosen() {
+    fn pk_23_highest_compatible_versions_are_selected() {
         let text = "a 1.0.0: b ^1\na 1.1.0: b ^2\nb 1.0.0\nb 1.5.0\nb 2.0.0\nc 1.0.0: b ^1";
         assert_eq!(picked(text, &[("a", "*")]).unwrap(), "a 1.1.0, b 2.0.0");
         // A diamond: both need `b`, and only one version of `a` agrees with `c`.
@@ -468,7 +473,7 @@ mod tests {
     }
 
     #[test]
-    fn pk_23_cycles_are_fine_and_pre_releases_must_be_asked_for() {
+    fn pk_23_cycles_are_allowed_and_pre_releases_must_be_requested() {
         let text = "a 1.0.0: b *\nb 1.0.0: a ^1\nb 2.0.0-rc.1: a ^1\nb 2.0.0-rc.2";
         assert_eq!(picked(text, &[("a", "*")]).unwrap(), "a 1.0.0, b 1.0.0");
         assert_eq!(picked(text, &[("b", ">=2.0.0-rc.1")]).unwrap(), "b 2.0.0-rc.2");
@@ -479,7 +484,7 @@ mod tests {
     }
 
     #[test]
-    fn pk_23_what_is_optional_binds_only_what_is_there() {
+    fn pk_23_optional_dependency_restricts_only_installed_packages() {
         let text = "a 1.0.0: c? ^1\nb 1.0.0: c *\nc 1.0.0\nc 2.0.0";
         assert_eq!(picked(text, &[("a", "*")]).unwrap(), "a 1.0.0");
         assert_eq!(picked(text, &[("a", "*"), ("b", "*")]).unwrap(), "a 1.0.0, b 1.0.0, c 1.0.0");
@@ -490,7 +495,7 @@ mod tests {
     }
 
     #[test]
-    fn pk_23_a_conflict_is_told_in_words() {
+    fn pk_23_conflict_is_explained() {
         let text = "a 1.0.0: b ^1\nc 1.0.0: b ^2\nb 1.0.0\nb 2.0.0";
         assert_eq!(
             picked(text, &[("a", "*"), ("c", "^1")]).unwrap_err(),
@@ -508,7 +513,7 @@ mod tests {
     }
 
     #[test]
-    fn pk_23_what_is_locked_stays_and_what_is_withdrawn_is_named_exactly() {
+    fn pk_23_locked_versions_are_kept_and_withdrawn_ones_are_named_exactly() {
         let mut all = world("a 1.0.0\na 1.1.0\na 1.2.0");
         let mut asked = wanted(&[("a", "^1")]);
         asked.preferred.insert(name("a"), version("1.0.0"));

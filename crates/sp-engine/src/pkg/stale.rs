@@ -1,5 +1,6 @@
-//! `sp pkg stale`: what the files that it was read from have outgrown.
+//! `sp pkg stale`: reports nodes whose source files have changed.
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -15,36 +16,36 @@ use crate::error::{Error, FailureKind, Result};
 use crate::session::Session;
 use crate::source::git::read_history;
 
-/// What is asked.
+/// The arguments of `sp pkg stale`.
 #[derive(Debug, Clone)]
 pub struct StaleRequest {
-    /// Packages; none means those of the project.
+    /// The packages. The default is those of the project.
     pub packages: Vec<String>,
-    /// The folder that the paths of nodes start from; none means the current one.
+    /// The directory that file paths of nodes are relative to. The default is the current
+    /// directory.
     pub dir: Option<PathBuf>,
-    /// The project, if it was given.
     pub root: Option<PathBuf>,
 }
 
-/// Compares nodes with the files that they were read from.
+/// Compares nodes with their source files.
 pub fn stale(context: &Context<'_>, request: &StaleRequest) -> Result<StaleReport> {
     let session = Session::begin(context)?;
-    let gathered = PackageGraphs::load(&session, &request.packages, request.root.as_deref())?;
+    let graphs = PackageGraphs::load(&session, &request.packages, request.root.as_deref())?;
     let dir = request
         .dir
         .as_ref()
         .map_or_else(|| context.current_dir.clone(), |dir| context.absolute(dir));
-    let sources = gathered.labels();
-    gathered.with_graph(&session.limits, |graph| {
+    let sources = graphs.labels();
+    graphs.with_graph(&session.limits, |graph| {
         let by_date = graph.nodes.iter().all(|node| node.value.get("lines_hash").is_none());
-        let mut judge = StaleChecker {
+        let checker = StaleChecker {
             session: &session,
             root: Dir::open(&dir)?,
             dir: &dir,
             by_date,
-            history: None,
+            history: OnceCell::new(),
         };
-        judge.check_all(graph, sources)
+        checker.check_all(graph, sources)
     })
 }
 
@@ -52,14 +53,15 @@ struct StaleChecker<'a> {
     session: &'a Session<'a>,
     root: Dir,
     dir: &'a Path,
-    /// Whether dates are all that there is: packages of others do not say what their lines were.
+    /// Whether nodes are compared by date, because none has a hash of its lines. Packages of other
+    /// tools do not have such hashes.
     by_date: bool,
-    /// The history of the project, asked for when it is needed first.
-    history: Option<Option<CommitHistory>>,
+    /// The git history of `dir`, read when first needed; none outside a git repository.
+    history: OnceCell<Option<CommitHistory>>,
 }
 
 impl StaleChecker<'_> {
-    fn check_all(&mut self, graph: &Graph<'_>, sources: Vec<String>) -> Result<StaleReport> {
+    fn check_all(&self, graph: &Graph<'_>, sources: Vec<String>) -> Result<StaleReport> {
         let mut by_file: BTreeMap<String, Vec<&GraphNode<'_>>> = BTreeMap::new();
         for node in &graph.nodes {
             if let Some(file) = node.value.get("file_path").and_then(JsonValue::text) {
@@ -92,12 +94,12 @@ impl StaleChecker<'_> {
     }
 
     fn check_file(
-        &mut self,
+        &self,
         file: &str,
         nodes: &[&GraphNode<'_>],
         result: &mut StaleReport,
     ) -> Result<()> {
-        // A path that leads elsewhere, and a folder, are nothing that could be compared.
+        // Paths outside `dir` and directories cannot be compared.
         let Ok(path) = RelPath::new(file) else { return Ok(()) };
         let kind = self.root.stat_beneath(&path, Follow::Never)?.map(|stamp| stamp.kind());
         if kind.is_some_and(|kind| kind != EntryKind::File) {
@@ -132,9 +134,10 @@ impl StaleChecker<'_> {
         Ok(())
     }
 
-    /// How a node stands to its file; none where nothing tells.
+    /// Compares a node with the lines of its file. Returns the state and the new first line of a
+    /// node that moved, or `None` if there is nothing to compare with.
     fn node_state(
-        &mut self,
+        &self,
         node: &GraphNode<'_>,
         lines: &[&str],
         range: Option<LineRange>,
@@ -155,7 +158,7 @@ impl StaleChecker<'_> {
             .and_then(|text| time::parse(&text))
             .filter(|_| self.by_date)?;
         let (dir, context) = (self.dir, self.session.context);
-        let history = self.history.get_or_insert_with(|| read_history(context, dir)).as_ref()?;
+        let history = self.history.get_or_init(|| read_history(context, dir)).as_ref()?;
         let changed = history.last_changed(file)?;
         Some((if changed > known { StaleState::Changed } else { StaleState::Fresh }, None))
     }

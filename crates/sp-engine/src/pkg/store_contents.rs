@@ -1,47 +1,34 @@
-//! What the packages of the store hold, for whoever serves it.
+//! What servers read from the store: the skills and the texts of packages.
 
 use std::collections::BTreeMap;
 
 use sp_formats::package::store::StoredPackage;
 use sp_formats::package::{PackageKind, PackageName};
 
-use super::package_spec::{PackageSpec, load_stored};
+use super::load_package::load_package;
+use super::package_spec::PackageSpec;
 use super::package_store::read_store_index;
-use crate::context::Event;
-use crate::error::{Error, Result};
-use crate::library::{UnpackedSkills, UnpackedSkillsCache};
+use crate::error::Result;
 use crate::session::Session;
 
-/// The skills of the newest version of each package of skills. One that cannot be read is told of and left out.
-pub(crate) fn stored_skills(
-    session: &Session<'_>,
-    unpacked: &UnpackedSkillsCache,
-) -> Result<Vec<(String, UnpackedSkills)>> {
-    let shelf = read_store_index(session.context)?;
-    let mut newest: BTreeMap<&PackageName, &StoredPackage> = BTreeMap::new();
-    for stored in
-        shelf.packages.iter().filter(|one| one.kind == PackageKind::Skills && !one.withdrawn)
-    {
-        let known = newest.entry(&stored.name).or_insert(stored);
-        if stored.version > known.version {
-            *known = stored;
+/// Returns the newest version of each package of skills, without withdrawn versions, sorted by
+/// name.
+pub(crate) fn newest_skill_packages(session: &Session<'_>) -> Result<Vec<StoredPackage>> {
+    let index = read_store_index(session.context)?;
+    let mut newest: BTreeMap<PackageName, StoredPackage> = BTreeMap::new();
+    let is_served =
+        |stored: &StoredPackage| stored.kind == PackageKind::Skills && !stored.withdrawn;
+    for stored in index.packages.into_iter().filter(is_served) {
+        if newest.get(&stored.name).is_none_or(|known| stored.version > known.version) {
+            newest.insert(stored.name.clone(), stored);
         }
     }
-    let mut found = Vec::new();
-    for (name, stored) in newest {
-        let unpack =
-            || -> Result<_, Error> { Ok(load_stored(session, stored)?.skills().skills.into()) };
-        match unpacked.get_or_try_insert(&stored.digest, unpack) {
-            Ok(skills) => found.push((name.as_str().trim_start_matches('@').to_owned(), skills)),
-            Err(error) => session.context.emit(Event::Warning(error.to_string())),
-        }
-    }
-    Ok(found)
+    Ok(newest.into_values().collect())
 }
 
-/// The text of a package, verified.
-pub(crate) fn load_package_text(session: &Session<'_>, subject: &str) -> Result<String> {
-    let shelf = read_store_index(session.context)?;
-    let (package, _) = PackageSpec::parse(session, subject)?.load(session, &shelf)?;
-    Ok(package.text().to_string())
+/// Returns the verified text of a package.
+pub(crate) fn load_package_text(session: &Session<'_>, spec: &str) -> Result<String> {
+    let index = read_store_index(session.context)?;
+    let spec = PackageSpec::parse(session, spec)?;
+    Ok(load_package(session, &index, &spec)?.package.text().to_string())
 }

@@ -1,73 +1,69 @@
-//! Whom a package may come from: trust on first use, by namespace, and what the config asks.
+//! Decides whether the signer of a package is trusted.
+//!
+//! Each namespace is pinned to the key of its first signed package (trust on first use). A later
+//! package with another key, or with a weaker signature, is refused unless the user overrides that
+//! for one command ([`TrustOverrides`]). The config can also require signatures in general.
+//!
+//! The functions here are pure decisions; [`PackageStore`](super::package_store::PackageStore)
+//! holds the pins and saves them.
 
 use sp_formats::package::store::{KeyPin, TrustStore};
 use sp_formats::package::{Package, SignatureCoverage, Signer};
 
-use super::package_store::{PackageStore, read_record};
 use crate::context::{Context, Event};
 use crate::error::{Error, FailureKind, Result};
 use crate::session::Session;
 
-/// Whether a package that nobody signed is taken.
+/// Whether unsigned packages are accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum UnsignedPolicy {
-    /// With a warning, as long as its namespace was never signed.
+    /// Accepted with a warning, unless an earlier package of the namespace was signed.
     #[default]
     Warn,
-    /// Never.
+    /// Never accepted.
     Refuse,
 }
 
-/// Whether a package may be signed less well than those before it.
+/// Whether a package may have a weaker signature than earlier ones of its namespace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum DowngradePolicy {
-    /// No.
     #[default]
     Refuse,
-    /// Yes, with a warning.
+    /// Allowed, with a warning.
     Allow,
 }
 
-/// Whether another key than the one that is pinned is taken.
+/// Whether a key other than the pinned one is accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum NewKeyPolicy {
-    /// No.
     #[default]
     Refuse,
-    /// Yes, and it is pinned from now on.
+    /// Accepted, and pinned from now on.
     Accept,
 }
 
-/// What a user accepts for once.
+/// What the user accepts for one command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TrustOverrides {
-    /// Whether a package that nobody signed is taken.
     pub unsigned: UnsignedPolicy,
-    /// Whether a package may be signed less well than those before it.
     pub downgrade: DowngradePolicy,
-    /// Whether another key than the one that is pinned is taken.
     pub new_key: NewKeyPolicy,
 }
 
-/// How a package stands to whom we trust.
+/// The result of a trust decision that accepts a package.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum SignerStatus {
-    /// Nobody signed it, and nobody ever signed its namespace.
+    /// Not signed, and no package of its namespace ever was.
     Unsigned,
-    /// The key that is pinned.
+    /// Signed by the pinned key.
     Pinned,
-    /// The first key of the namespace.
+    /// Signed by the first key of its namespace.
     FirstUse,
-    /// Accepted against what is pinned.
+    /// Accepted only because of an override, which the text describes.
     Overridden(String),
 }
 
-/// Whom we trust.
-pub(super) fn read_trust_pins(context: &Context<'_>) -> Result<TrustStore> {
-    read_record(context, "trust.json")
-}
-
-/// What the config asks of every package, whenever it was taken.
+/// Checks what the config requires of every package, whenever it was added.
 pub(super) fn check_signing_policy(
     session: &Session<'_>,
     package: &Package,
@@ -89,22 +85,22 @@ pub(super) fn check_signing_policy(
     }
 }
 
-/// Judges a package by who signed it. What is refused here is a trust error.
+/// Decides whether a package is accepted. A refusal is a trust error.
 pub(super) fn check_signer(
     session: &Session<'_>,
     trust: &TrustStore,
     package: &Package,
-    accepted: TrustOverrides,
+    overrides: TrustOverrides,
 ) -> Result<SignerStatus> {
     let name = &package.manifest.name;
     let namespace = name.namespace();
     let pin = trust.pins.get(namespace);
-    check_signing_policy(session, package, accepted.unsigned)?;
+    check_signing_policy(session, package, overrides.unsigned)?;
     let Some(signer) = package.signer else {
         return match pin {
             None => Ok(SignerStatus::Unsigned),
             Some(pin) => check_downgrade(
-                accepted,
+                overrides,
                 format!(
                     "`{name}` is not signed, and what came before was signed by {}",
                     pin.key.short_hex()
@@ -115,10 +111,10 @@ pub(super) fn check_signer(
     match pin {
         None => Ok(SignerStatus::FirstUse),
         Some(pin) if pin.key == signer.key && pin.whole && signer.coverage == SignatureCoverage::Content => {
-            check_downgrade(accepted, format!("the manifest of `{name}` is not signed, and that of those before it was"))
+            check_downgrade(overrides, format!("the manifest of `{name}` is not signed, and that of those before it was"))
         }
         Some(pin) if pin.key == signer.key => Ok(SignerStatus::Pinned),
-        Some(pin) if accepted.new_key == NewKeyPolicy::Accept => Ok(SignerStatus::Overridden(format!(
+        Some(pin) if overrides.new_key == NewKeyPolicy::Accept => Ok(SignerStatus::Overridden(format!(
             "`{namespace}` had the key {}, and has {} from now on",
             pin.key.short_hex(),
             signer.key.short_hex()
@@ -132,8 +128,8 @@ pub(super) fn check_signer(
     }
 }
 
-fn check_downgrade(accepted: TrustOverrides, message: String) -> Result<SignerStatus> {
-    match accepted.downgrade {
+fn check_downgrade(overrides: TrustOverrides, message: String) -> Result<SignerStatus> {
+    match overrides.downgrade {
         DowngradePolicy::Allow => Ok(SignerStatus::Overridden(message)),
         DowngradePolicy::Refuse => Err(Error::new(FailureKind::Trust, message)
             .because("somebody may have taken the signature away")
@@ -141,33 +137,40 @@ fn check_downgrade(accepted: TrustOverrides, message: String) -> Result<SignerSt
     }
 }
 
-/// Pins a key that is new, and says then what must be known of how a package stands.
+/// Pins the signer of an accepted package, if its key or coverage is new. Returns what the user has
+/// to know about it.
 pub(super) fn record_signer(
-    session: &Session<'_>,
-    stock: &mut PackageStore<'_>,
+    context: &Context<'_>,
+    trust: &mut TrustStore,
     package: &Package,
-    standing: &SignerStatus,
-) {
+    status: &SignerStatus,
+) -> Option<Event<'static>> {
     let namespace = package.manifest.name.namespace();
-    match (standing, package.signer) {
-        (SignerStatus::FirstUse, Some(signer)) => stock.defer_event(Event::Hint(format!(
+    if let Some(signer) = package.signer {
+        let pin = trust.pins.get(namespace);
+        let is_new_key = pin.is_some_and(|pin| pin.key != signer.key);
+        // An override for one package never weakens the pin of a key.
+        if is_new_key
+            || pin.is_none_or(|pin| !pin.whole && signer.coverage == SignatureCoverage::Whole)
+        {
+            let because = if is_new_key {
+                "you said so"
+            } else {
+                pin.map_or("first use", |pin| &pin.because)
+            };
+            let pin = new_pin(context, &signer, because);
+            trust.pins.insert(namespace.into(), pin);
+        }
+    }
+    match (status, package.signer) {
+        (SignerStatus::FirstUse, Some(signer)) => Some(Event::Hint(format!(
             "this is the first package of `{namespace}`: it is signed by {}, and from now on only that key counts",
             signer.key
         ))),
         (SignerStatus::Overridden(what), _) => {
-            stock.defer_event(Event::Warning(format!("taken because you said so: {what}")));
+            Some(Event::Warning(format!("taken because you said so: {what}")))
         }
-        _ => {}
-    }
-    let Some(signer) = package.signer else { return };
-    let old = stock.trust.pins.get(namespace);
-    let another = old.is_some_and(|pin| pin.key != signer.key);
-    // A pin never loses what it asks for by a package that was taken for once.
-    if another || old.is_none_or(|pin| !pin.whole && signer.coverage == SignatureCoverage::Whole) {
-        let because =
-            if another { "you said so" } else { old.map_or("first use", |pin| &pin.because) };
-        let pin = new_pin(session.context, &signer, because);
-        stock.trust.pins.insert(namespace.into(), pin);
+        _ => None,
     }
 }
 

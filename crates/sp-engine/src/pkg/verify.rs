@@ -1,4 +1,4 @@
-//! `sp pkg verify`: the pipeline, step by step.
+//! `sp pkg verify`: reports each verification step of a package.
 
 use sp_formats::output::{PackageVerification, VerificationStepItem};
 use sp_formats::package::{
@@ -6,90 +6,86 @@ use sp_formats::package::{
 };
 use sp_tree::Limits;
 
-use super::package_spec::{PackageSpec, read_file};
-use super::package_store::{find_best_stored, read_blob, read_store_index};
-use super::trust::{
-    DowngradePolicy, NewKeyPolicy, SignerStatus, TrustOverrides, check_signer, read_trust_pins,
-};
+use super::load_package::read_file;
+use super::package_spec::PackageSpec;
+use super::package_store::{find_best_stored, read_blob, read_store_index, read_trust_pins};
+use super::trust::{DowngradePolicy, NewKeyPolicy, SignerStatus, TrustOverrides, check_signer};
 use crate::context::{Context, Event};
 use crate::error::{Error, FailureKind, Result};
 use crate::session::Session;
 
 const DAY_SECONDS: i64 = 24 * 60 * 60;
 
-/// Verifies a file or a package of the store. What failed is an error as well as a step of the report.
+/// Verifies a file or a package of the store. A failed step is in the report, and is also returned
+/// as an error.
 pub fn verify(
     context: &Context<'_>,
-    subject: &str,
-    accepted: TrustOverrides,
+    spec: &str,
+    overrides: TrustOverrides,
 ) -> Result<(PackageVerification, Option<Error>)> {
     let session = Session::begin(context)?;
-    let (shown, bytes, accepted) = match PackageSpec::parse(&session, subject)? {
+    let (label, bytes, overrides) = match PackageSpec::parse(&session, spec)? {
         PackageSpec::File(path) => {
-            (context.display_relative_path(&path), read_file(&session, &path)?, accepted)
+            (context.display_relative_path(&path), read_file(&session, &path)?, overrides)
         }
         PackageSpec::Named(name, range) => {
-            let shelf = read_store_index(context)?;
-            let stored = find_best_stored(&shelf, &name, range.as_ref())?;
-            let shown = format!("{} {}", stored.name, stored.version);
-            // It was judged when it was taken; keys may have changed since.
-            let taken = TrustOverrides {
+            let index = read_store_index(context)?;
+            let stored = find_best_stored(&index, &name, range.as_ref())?;
+            let label = format!("{} {}", stored.name, stored.version);
+            // The signer was checked when the package was added; the pin may have changed since.
+            let overrides = TrustOverrides {
                 downgrade: DowngradePolicy::Allow,
                 new_key: NewKeyPolicy::Accept,
-                ..accepted
+                ..overrides
             };
-            (shown, read_blob(context, &stored.digest)?, taken)
+            (label, read_blob(context, &stored.digest)?, overrides)
         }
     };
     let limits = Limits {
         package_bytes: session.limits.package_bytes.max(bytes.len() as u64),
         ..session.limits.clone()
     };
-    let read = read(&shown, bytes, &limits);
-    let mut steps = read.steps.clone();
-    let failure = match &read.package {
+    let result = read(&label, bytes, &limits);
+    let mut steps = result.steps.clone();
+    // The signer step comes right after the signature step.
+    let signer_index =
+        steps.iter().position(|step| step.name == "provenance").unwrap_or(steps.len());
+    let failure = match &result.package {
         Some(package) => {
             let trust = read_trust_pins(context)?;
-            let judged = check_signer(&session, &trust, package, accepted);
-            // Who signed is told right after the signature.
-            let at = steps.iter().position(|step| step.name == "provenance").unwrap_or(steps.len());
-            steps.insert(at, signer_step(package, &judged));
+            let status = check_signer(&session, &trust, package, overrides);
+            steps.insert(signer_index, signer_step(package, &status));
             steps.push(freshness_step(context, package));
-            judged.err()
+            status.err()
         }
         None => {
-            let forged = read.is_forged();
-            let at = steps.iter().position(|step| step.name == "provenance").unwrap_or(steps.len());
-            steps.insert(
-                at,
-                VerificationStep::new("signer", VerificationOutcome::Skipped, "not come to"),
-            );
-            steps.push(VerificationStep::new(
-                "freshness",
-                VerificationOutcome::Skipped,
-                "not come to",
-            ));
-            let error = Error::in_file(format!("`{shown}` does not hold"), read.report.clone());
-            let kind = if forged { FailureKind::Trust } else { FailureKind::Data };
+            steps.insert(signer_index, skipped_step("signer"));
+            steps.push(skipped_step("freshness"));
+            let error = Error::in_file(format!("`{label}` does not hold"), result.report.clone());
+            let kind = if result.is_forged() { FailureKind::Trust } else { FailureKind::Data };
             Some(Error { kind, ..error }.hint("do not use it: get it again from whoever made it"))
         }
     };
-    if read.package.is_some() && !read.report.findings.is_empty() {
-        context.emit(Event::Findings(&read.report));
+    if result.package.is_some() && !result.report.findings.is_empty() {
+        context.emit(Event::Findings(&result.report));
     }
-    Ok((verification_report(&shown, &read, &steps, failure.is_none()), failure))
+    Ok((verification_report(&label, &result, &steps, failure.is_none()), failure))
+}
+
+fn skipped_step(name: &'static str) -> VerificationStep {
+    VerificationStep::new(name, VerificationOutcome::Skipped, "not come to")
 }
 
 fn verification_report(
-    shown: &str,
-    read: &PackageReadResult,
+    label: &str,
+    result: &PackageReadResult,
     steps: &[VerificationStep],
     verified: bool,
 ) -> PackageVerification {
     PackageVerification {
-        subject: shown.into(),
-        name: read.claimed_id.as_ref().map(|(name, _)| name.to_string()),
-        version: read.claimed_id.as_ref().map(|(_, version)| version.to_string()),
+        subject: label.into(),
+        name: result.claimed_id.as_ref().map(|(name, _)| name.to_string()),
+        version: result.claimed_id.as_ref().map(|(_, version)| version.to_string()),
         verified,
         steps: steps
             .iter()
@@ -102,15 +98,15 @@ fn verification_report(
     }
 }
 
-/// Who signed a package, and whether that is who is trusted here; nothing is accepted for once.
+/// Returns the step that checks whether the signer of a package is trusted, without overrides.
 pub(crate) fn verify_signer(session: &Session<'_>, package: &Package) -> Result<VerificationStep> {
     let trust = read_trust_pins(session.context)?;
     Ok(signer_step(package, &check_signer(session, &trust, package, TrustOverrides::default())))
 }
 
-fn signer_step(package: &Package, judged: &Result<SignerStatus>) -> VerificationStep {
+fn signer_step(package: &Package, status: &Result<SignerStatus>) -> VerificationStep {
     let Some(signer) = package.signer else {
-        let (outcome, detail) = match judged {
+        let (outcome, detail) = match status {
             Err(error) => (VerificationOutcome::Failed, error.to_string()),
             Ok(SignerStatus::Overridden(what)) => (VerificationOutcome::Warned, what.clone()),
             Ok(_) => (VerificationOutcome::Skipped, "nobody".into()),
@@ -119,7 +115,7 @@ fn signer_step(package: &Package, judged: &Result<SignerStatus>) -> Verification
     };
     let key = signer.key;
     let namespace = package.manifest.name.namespace();
-    match judged {
+    match status {
         Ok(SignerStatus::Pinned) => VerificationStep::new(
             "signer",
             VerificationOutcome::Passed,
@@ -139,7 +135,7 @@ fn signer_step(package: &Package, judged: &Result<SignerStatus>) -> Verification
     }
 }
 
-/// How old it is, as it says itself.
+/// Returns the step that reports the age of a package, by its own timestamps.
 fn freshness_step(context: &Context<'_>, package: &Package) -> VerificationStep {
     let manifest = &package.manifest;
     let said = manifest.updated_at.as_deref().or(manifest.created_at.as_deref());

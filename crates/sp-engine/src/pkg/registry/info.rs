@@ -1,25 +1,25 @@
-//! `sp info`: what a registry says of a package, verified as far as can be without its bytes.
+//! `sp info`: the versions of a package in a registry, and the details of one of them.
 
 use serde::Deserialize;
 use sp_formats::output::RegistryPackageInfo;
-use sp_formats::package::PackageVersion;
+use sp_formats::package::{PackageVersion, VersionRange};
 use sp_formats::registry::{PackageIndex, PackageVersionItem, TrustReport};
 
-use super::client::RegistryRequest;
-use super::{connect, registry_name};
+use super::package_path::{index_path, package_path, registry_name};
 use crate::context::Context;
 use crate::error::{Error, FailureKind, Result};
 use crate::pkg::package_spec::parse_versioned_name;
+use crate::registry::{RegistryRequest, connect};
 use crate::session::Session;
 
-/// What a registry says of a version.
+/// The response for one version.
 #[derive(Deserialize)]
 struct RegistryVersionDetails {
     manifest: serde_json::Value,
     report: TrustReport,
 }
 
-/// Shows a package of a registry: its versions, and all about the newest or the one that was named.
+/// Describes a package of a registry: its versions, and the details of the latest or the named one.
 pub fn info(
     context: &Context<'_>,
     package: &str,
@@ -29,42 +29,22 @@ pub fn info(
     let client = connect(&session, registry)?;
     let address = client.address().to_owned();
     let (name, range) = parse_versioned_name(package)?;
-    let place = registry_name(&name)?;
-    let path = format!("packages/{}/{}", place.namespace(), place.name());
-    let told = client
-        .execute_optional(&RegistryRequest::get(&format!("{path}/index.json")))?
+    let registry_name = registry_name(&name)?;
+    let response = client
+        .execute_optional(&RegistryRequest::get(&index_path(&registry_name)))?
         .ok_or_else(|| {
             Error::new(FailureKind::Request, format!("`{address}` has no `{name}`"))
-                .hint(format!("`sp search {}` looks for packages like it", place.name()))
+                .hint(format!("`sp search {}` looks for packages like it", registry_name.name()))
         })?;
-    let index: PackageIndex = told.json()?;
-    let version = match range {
-        None => {
-            index.latest.clone().or_else(|| index.versions.first().map(|item| item.version.clone()))
-        }
-        Some(range) => {
-            let parsed = |item: &PackageVersionItem| PackageVersion::new(&item.version).ok();
-            let fits = |item: &&PackageVersionItem| {
-                parsed(item).is_some_and(|version| {
-                    range.matches(&version) && !item.yanked || range.is_exactly(&version)
-                })
-            };
-            index
-                .versions
-                .iter()
-                .filter(fits)
-                .max_by_key(|item| parsed(item))
-                .map(|item| item.version.clone())
-        }
-    };
-    let version = version.ok_or_else(|| {
+    let index: PackageIndex = response.json()?;
+    let version = select_version(&index, range.as_ref()).ok_or_else(|| {
         let versions: Vec<&str> = index.versions.iter().map(|item| item.version.as_str()).collect();
         Error::new(FailureKind::Request, format!("`{address}` has no such version of `{name}`"))
             .hint(format!("it has {}", versions.join(", ")))
     })?;
-    let described: RegistryVersionDetails =
-        client.execute(&RegistryRequest::get(&format!("{path}/{version}")))?.json()?;
-    let text = |key: &str| described.manifest[key].as_str().map(str::to_owned);
+    let path = format!("{}/{version}", package_path(&registry_name));
+    let details: RegistryVersionDetails = client.execute(&RegistryRequest::get(&path))?.json()?;
+    let text = |key: &str| details.manifest[key].as_str().map(str::to_owned);
     Ok(RegistryPackageInfo {
         registry: address,
         name: name.to_string(),
@@ -74,7 +54,24 @@ pub fn info(
         private: index.private,
         latest: index.latest,
         versions: index.versions,
-        steps: described.report.steps,
-        findings: described.report.findings,
+        steps: details.report.steps,
+        findings: details.report.findings,
     })
+}
+
+/// Selects the newest version in a range, or the latest one. A yanked version must be named
+/// exactly.
+fn select_version(index: &PackageIndex, range: Option<&VersionRange>) -> Option<String> {
+    let Some(range) = range else {
+        let first = || index.versions.first().map(|item| item.version.clone());
+        return index.latest.clone().or_else(first);
+    };
+    let parse = |item: &PackageVersionItem| PackageVersion::new(&item.version).ok();
+    let is_match = |item: &&PackageVersionItem| {
+        parse(item).is_some_and(|version| {
+            range.matches(&version) && !item.yanked || range.is_exactly(&version)
+        })
+    };
+    let matching = index.versions.iter().filter(is_match);
+    matching.max_by_key(|item| parse(item)).map(|item| item.version.clone())
 }

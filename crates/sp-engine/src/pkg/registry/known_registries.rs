@@ -1,7 +1,10 @@
-//! What the registries of this machine offer. Nothing that one says is believed where it can be verified.
+//! The packages that registries offer, verified.
 //!
-//! A name is looked for in one registry: the one that the config binds its namespace to, or the first that knows
-//! it. So nobody takes a name over by publishing it elsewhere.
+//! A registry is not trusted. Its index must be consistent, must be append-only compared with what
+//! this machine saw before, and must agree with every package that is downloaded.
+//!
+//! A name is looked up in one registry: the one that the config binds its namespace to, or else the
+//! first that knows the name. So nobody can take over a name by publishing it in another registry.
 
 use rayon::prelude::*;
 use sp_formats::package::store::SeenRegistryVersions;
@@ -10,51 +13,51 @@ use sp_formats::printable::printable;
 use sp_formats::registry::{PackageIndex, PackageVersionItem, RegistryPackageName, latest_version};
 use sp_tree::{Digest, PublicKey};
 
-use super::client::{DownloadHeaders, RegistryClient, RegistryRequest};
-use super::credentials::RegistryCredentials;
-use super::partial_download::{KeepPartial, PartialDownload};
+use super::package_path::{index_path, version_path};
 use crate::context::Network;
 use crate::error::{Error, FailureKind, Result};
-use crate::pkg::package_spec::require_package;
-use crate::pkg::package_store::read_record;
-use crate::pkg::send::normalize_server_url;
+use crate::pkg::load_package::require_package;
+use crate::pkg::package_store::read_seen_versions;
+use crate::registry::{
+    DownloadHeaders, ExpectedBytes, KeepPartial, PartialDownload, RegistryClient,
+    RegistryCredentials, RegistryRequest,
+};
+use crate::server_url::normalize_server_url;
 use crate::session::Session;
 
-/// Where it is remembered what registries had.
-pub(in crate::pkg) const SEEN_VERSIONS_FILE: &str = "registries.json";
-/// More versions than this no package has.
+/// The maximum number of versions in an index.
 const MAX_VERSIONS: usize = 100_000;
 
-/// A registry that this machine knows.
+/// A registry from the config, a login or the command line.
 struct KnownRegistry {
     address: String,
-    /// The namespaces that are looked for here and nowhere else.
+    /// Namespaces that are looked up here and nowhere else.
     namespaces: Vec<String>,
     token: Option<String>,
-    /// Whether names are looked for here that are bound to no registry.
+    /// Whether names that are bound to no registry are looked up here.
     is_default: bool,
 }
 
-/// The registries that this machine knows.
+/// The registries that are asked, and the versions that they showed.
 pub(in crate::pkg) struct KnownRegistries<'a> {
     session: &'a Session<'a>,
     registries: Vec<KnownRegistry>,
     seen_versions: SeenRegistryVersions,
-    /// Whether one registry was named, which alone is asked.
+    /// Whether the user named a registry, which is then the only one asked.
     is_explicit: bool,
 }
 
-/// What a registry offers of a package.
+/// A package that a registry offers.
 #[derive(Debug, Clone)]
 pub(in crate::pkg) struct AvailablePackage {
     pub name: PackageName,
-    /// The address of the registry.
+    /// The URL of the registry.
     pub registry: String,
     registry_name: RegistryPackageName,
     pub versions: Vec<AvailableVersion>,
 }
 
-/// What a registry says of a version.
+/// A version that a registry offers, as its index describes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::pkg) struct AvailableVersion {
     pub version: PackageVersion,
@@ -66,63 +69,67 @@ pub(in crate::pkg) struct AvailableVersion {
     pub conflicts: Vec<PackageName>,
 }
 
+/// A package to look up.
+struct RegistryLookup {
+    name: PackageName,
+    registry_name: RegistryPackageName,
+    /// Where the project got the package before, from its lock.
+    source: Option<String>,
+}
+
 impl AvailablePackage {
     pub(in crate::pkg) fn version(&self, version: &PackageVersion) -> Option<&AvailableVersion> {
-        self.versions.iter().find(|one| one.version == *version)
+        self.versions.iter().find(|available| available.version == *version)
     }
 }
 
 impl<'a> KnownRegistries<'a> {
-    /// The registry that was named, or those of the config, or the one that was logged in to last.
+    /// Collects the registries: the named one alone, or those of the config and of logins. Offline,
+    /// there are none.
     pub(in crate::pkg) fn open(session: &'a Session<'a>, named: Option<&str>) -> Result<Self> {
         let context = session.context;
-        let seen = read_record(context, SEEN_VERSIONS_FILE)?;
-        let mut sites: Vec<KnownRegistry> = Vec::new();
+        let seen_versions = read_seen_versions(context)?;
+        let mut registries: Vec<KnownRegistry> = Vec::new();
         if context.network == Network::Offline {
-            return Ok(Self {
-                session,
-                registries: sites,
-                seen_versions: seen,
-                is_explicit: false,
-            });
+            return Ok(Self { session, registries, seen_versions, is_explicit: false });
         }
         let credentials = RegistryCredentials::read(context)?;
         let configured = &session.config.registries;
         let mut add =
-            |url: &str, namespaces: &[String], is_general: bool, is_meant: bool| -> Result<()> {
+            |url: &str, namespaces: &[String], is_default: bool, is_meant: bool| -> Result<()> {
                 let address = normalize_server_url(url)?;
-                if !sites.iter().any(|site| site.address == address) {
+                if !registries.iter().any(|registry| registry.address == address) {
                     let token = credentials.token(&address, is_meant);
-                    sites.push(KnownRegistry {
+                    registries.push(KnownRegistry {
                         address,
                         namespaces: namespaces.into(),
                         token,
-                        is_default: is_general,
+                        is_default,
                     });
                 }
                 Ok(())
             };
         match (named, configured.as_slice()) {
-            // Who names a registry means that one alone, whatever config and lock say.
+            // A named registry overrides the config and the lock.
             (Some(named), _) => add(named, &[], true, true)?,
-            (None, registries) => {
-                for registry in registries {
-                    let is_general = registry.namespaces.is_empty();
-                    add(&registry.url, &registry.namespaces, is_general, registries.len() == 1)?;
+            (None, configured) => {
+                for registry in configured {
+                    let is_default = registry.namespaces.is_empty();
+                    add(&registry.url, &registry.namespaces, is_default, configured.len() == 1)?;
                 }
-                let last = credentials.last_address().filter(|_| registries.is_empty());
+                let last = credentials.last_address().filter(|_| configured.is_empty());
                 last.map_or(Ok(()), |last| add(&last, &[], true, true))?;
-                // What a lock names is asked for at any registry that this machine's user has named once.
+                // A lock may name any registry that the user has logged in to.
                 credentials
                     .addresses()
                     .iter()
                     .try_for_each(|address| add(address, &[], false, false))?;
             }
         }
-        Ok(Self { session, registries: sites, seen_versions: seen, is_explicit: named.is_some() })
+        Ok(Self { session, registries, seen_versions, is_explicit: named.is_some() })
     }
 
-    /// Whether there is a registry that a name could be in.
+    /// Returns the name in a registry; none if there is no registry, or the name has no namespace.
     fn registry_name(&self, name: &PackageName) -> Option<RegistryPackageName> {
         if self.registries.is_empty() {
             None
@@ -131,152 +138,155 @@ impl<'a> KnownRegistries<'a> {
         }
     }
 
-    /// What is offered of some packages; what no registry knows is left out. `from` is where one came from before.
+    /// Looks up packages in parallel, and leaves out those that no registry knows. `source` returns
+    /// where the project got a package before.
     pub(in crate::pkg) fn query(
         &mut self,
         names: &[PackageName],
-        from: impl Fn(&PackageName) -> Option<String>,
+        source: impl Fn(&PackageName) -> Option<String>,
     ) -> Result<Vec<AvailablePackage>> {
-        let wanted: Vec<(PackageName, RegistryPackageName, Option<String>)> = names
+        let lookups: Vec<RegistryLookup> = names
             .iter()
-            .filter_map(|name| Some((name.clone(), self.registry_name(name)?, from(name))))
+            .filter_map(|name| {
+                let registry_name = self.registry_name(name)?;
+                Some(RegistryLookup { name: name.clone(), registry_name, source: source(name) })
+            })
             .collect();
         let known = &*self;
-        let found: Vec<Result<Option<AvailablePackage>>> = wanted
-            .par_iter()
-            .map(|(name, place, from)| known.query_one(name, place, from.as_deref()))
-            .collect();
-        let offers: Vec<AvailablePackage> =
-            found.into_iter().filter_map(Result::transpose).collect::<Result<_>>()?;
-        offers.iter().for_each(|offer| self.record_seen(offer));
-        Ok(offers)
+        let results: Vec<Result<Option<AvailablePackage>>> =
+            lookups.par_iter().map(|lookup| known.query_one(lookup)).collect();
+        let available: Vec<AvailablePackage> =
+            results.into_iter().filter_map(Result::transpose).collect::<Result<_>>()?;
+        available.iter().for_each(|package| self.record_seen(package));
+        Ok(available)
     }
 
-    fn query_one(
-        &self,
-        name: &PackageName,
-        place: &RegistryPackageName,
-        from: Option<&str>,
-    ) -> Result<Option<AvailablePackage>> {
-        for site in self.registries_for(name, place, from)? {
-            let path = format!("packages/{}/{}/index.json", place.namespace(), place.name());
-            if let Some(told) = self.client(site)?.execute_optional(&RegistryRequest::get(&path))? {
-                return self.validate_index(site, name, place, &told.json()?).map(Some);
+    fn query_one(&self, lookup: &RegistryLookup) -> Result<Option<AvailablePackage>> {
+        let path = index_path(&lookup.registry_name);
+        for registry in self.registries_for(lookup)? {
+            let request = RegistryRequest::get(&path);
+            if let Some(response) = self.client(registry)?.execute_optional(&request)? {
+                return self.validate_index(registry, lookup, &response.json()?).map(Some);
             }
-            self.check_append_only(site, name, &[])?;
+            self.check_append_only(registry, &lookup.name, &[])?;
         }
         Ok(None)
     }
 
-    /// Where a name is looked for.
-    fn registries_for(
-        &self,
-        name: &PackageName,
-        place: &RegistryPackageName,
-        from: Option<&str>,
-    ) -> Result<Vec<&KnownRegistry>> {
-        let bound =
-            |site: &&KnownRegistry| site.namespaces.iter().any(|one| one == place.namespace());
-        let origin = from.filter(|from| is_registry_url(from) && !self.is_explicit);
-        match (self.registries.iter().find(bound), origin) {
-            (Some(site), Some(origin)) if site.address != origin => Err(Error::new(
+    /// Returns the registries to ask for a package, in order.
+    fn registries_for(&self, lookup: &RegistryLookup) -> Result<Vec<&KnownRegistry>> {
+        let (name, namespace) = (&lookup.name, lookup.registry_name.namespace());
+        let is_bound =
+            |registry: &&KnownRegistry| registry.namespaces.iter().any(|bound| bound == namespace);
+        let locked = lookup.source.as_deref();
+        let locked = locked.filter(|source| is_registry_url(source) && !self.is_explicit);
+        match (self.registries.iter().find(is_bound), locked) {
+            (Some(registry), Some(locked)) if registry.address != locked => Err(Error::new(
                 FailureKind::Trust,
                 format!("`{name}` came from another registry than it may"),
             )
             .because(format!(
                 "`ctxpkg.lock` says `{}`, and the config binds `{}` to `{}`",
-                printable(origin),
-                place.namespace(),
-                site.address
+                printable(locked),
+                namespace,
+                registry.address
             ))
             .hint("nothing was changed: find out who changed the lock, or mend the config")),
-            (Some(site), _) => Ok(vec![site]),
-            (None, Some(origin)) => {
-                let known = self.registries.iter().find(|site| site.address == origin);
-                // Nobody's lock makes this machine speak to a host that its user never named.
-                known.map(|site| vec![site]).ok_or_else(|| {
+            (Some(registry), _) => Ok(vec![registry]),
+            (None, Some(locked)) => {
+                let known = self.registries.iter().find(|registry| registry.address == locked);
+                // A lockfile must not make this machine contact a host that its user never named.
+                known.map(|registry| vec![registry]).ok_or_else(|| {
                     Error::new(
                         FailureKind::Trust,
                         format!("`{name}` came from a registry that is not known here"),
                     )
-                    .because(format!("`ctxpkg.lock` says `{}`", printable(origin)))
-                    .hint(format!("if you know it, `--registry {}` asks it", printable(origin)))
+                    .because(format!("`ctxpkg.lock` says `{}`", printable(locked)))
+                    .hint(format!("if you know it, `--registry {}` asks it", printable(locked)))
                 })
             }
-            (None, None) => Ok(self.registries.iter().filter(|site| site.is_default).collect()),
+            (None, None) => {
+                Ok(self.registries.iter().filter(|registry| registry.is_default).collect())
+            }
         }
     }
 
-    fn client(&self, site: &KnownRegistry) -> Result<RegistryClient<'a>> {
-        RegistryClient::new(self.session.context, &site.address, site.token.as_deref())
+    fn client(&self, registry: &KnownRegistry) -> Result<RegistryClient<'a>> {
+        RegistryClient::new(self.session.context, &registry.address, registry.token.as_deref())
     }
 
-    /// What a registry says, if it can be so.
+    /// Checks that an index is consistent, and converts it.
     fn validate_index(
         &self,
-        site: &KnownRegistry,
-        name: &PackageName,
-        place: &RegistryPackageName,
+        registry: &KnownRegistry,
+        lookup: &RegistryLookup,
         index: &PackageIndex,
     ) -> Result<AvailablePackage> {
-        let lies = |why: String| {
+        let RegistryLookup { name, registry_name, .. } = lookup;
+        let inconsistent = |why: String| {
             Error::new(
                 FailureKind::Trust,
-                format!("what `{}` says of `{name}` cannot be so", site.address),
+                format!("what `{}` says of `{name}` cannot be so", registry.address),
             )
             .because(printable(&why).into_owned())
             .hint("nothing was changed: do not trust this registry, or what stands between")
         };
-        if (index.namespace.as_str(), index.name.as_str()) != (place.namespace(), place.name()) {
-            return Err(lies(format!("it answers for `@{}/{}`", index.namespace, index.name)));
+        if (index.namespace.as_str(), index.name.as_str())
+            != (registry_name.namespace(), registry_name.name())
+        {
+            return Err(inconsistent(format!(
+                "it answers for `@{}/{}`",
+                index.namespace, index.name
+            )));
         }
         if index.versions.len() > MAX_VERSIONS {
-            return Err(lies(format!("it says that there are {} versions", index.versions.len())));
+            return Err(inconsistent(format!(
+                "it says that there are {} versions",
+                index.versions.len()
+            )));
         }
         let versions = index
             .versions
             .iter()
             .map(parse_version_item)
             .collect::<std::result::Result<Vec<_>, String>>();
-        let mut versions = versions.map_err(lies)?;
+        let mut versions = versions.map_err(inconsistent)?;
         versions.sort_by(|a, b| a.version.cmp(&b.version));
-        if let Some(twice) = versions.windows(2).find(|pair| pair[0].version == pair[1].version) {
-            return Err(lies(format!("it has {} twice", twice[0].version)));
+        if let Some(pair) = versions.windows(2).find(|pair| pair[0].version == pair[1].version) {
+            return Err(inconsistent(format!("it has {} twice", pair[0].version)));
         }
-        let newest =
-            latest_version(versions.iter().filter(|one| !one.yanked).map(|one| &one.version));
+        let not_yanked = versions.iter().filter(|available| !available.yanked);
+        let newest = latest_version(not_yanked.map(|available| &available.version));
         if newest.map(PackageVersion::as_str) != index.latest.as_deref() {
-            let (said, is) = (
-                index.latest.as_deref().unwrap_or("none"),
-                newest.map_or("none", PackageVersion::as_str),
-            );
-            return Err(lies(format!(
-                "it says that {said} is the newest that was not yanked, and by its list it is {is}"
+            let claimed = index.latest.as_deref().unwrap_or("none");
+            let actual = newest.map_or("none", PackageVersion::as_str);
+            return Err(inconsistent(format!(
+                "it says that {claimed} is the newest that was not yanked, and by its list it is {actual}"
             )));
         }
-        self.check_append_only(site, name, &versions)?;
+        self.check_append_only(registry, name, &versions)?;
         Ok(AvailablePackage {
             name: name.clone(),
-            registry: site.address.clone(),
-            registry_name: place.clone(),
+            registry: registry.address.clone(),
+            registry_name: registry_name.clone(),
             versions,
         })
     }
 
-    /// What a registry had once, it has for ever, and as it was.
+    /// Checks that the registry still has every version that it showed before, unchanged.
     fn check_append_only(
         &self,
-        site: &KnownRegistry,
+        registry: &KnownRegistry,
         name: &PackageName,
         versions: &[AvailableVersion],
     ) -> Result<()> {
-        let had = self
+        let seen = self
             .seen_versions
             .registries
-            .get(&site.address)
+            .get(&registry.address)
             .and_then(|packages| packages.get(name));
-        for (version, digest) in had.into_iter().flatten() {
-            let now = versions.iter().find(|one| one.version.as_str() == version);
+        for (version, digest) in seen.into_iter().flatten() {
+            let now = versions.iter().find(|available| available.version.as_str() == version);
             let why = match now {
                 Some(now) if now.digest == *digest => continue,
                 Some(now) => format!("`{name} {version}` was {digest}, and is {} now", now.digest),
@@ -284,108 +294,104 @@ impl<'a> KnownRegistries<'a> {
             };
             return Err(Error::new(
                 FailureKind::Trust,
-                format!("`{}` shows an old or another index", site.address),
+                format!("`{}` shows an old or another index", registry.address),
             )
             .because(why)
             .hint("nothing was changed: ask whoever runs it")
             .hint(format!(
                 "if it was set up anew, `sp login --anew {}` forgets what it had",
-                site.address
+                registry.address
             )));
         }
         Ok(())
     }
 
-    fn record_seen(&mut self, offer: &AvailablePackage) {
-        let packages = self.seen_versions.registries.entry(offer.registry.clone()).or_default();
-        let versions = packages.entry(offer.name.clone()).or_default();
-        versions.extend(offer.versions.iter().map(|one| (one.version.to_string(), one.digest)));
+    fn record_seen(&mut self, package: &AvailablePackage) {
+        let packages = self.seen_versions.registries.entry(package.registry.clone()).or_default();
+        let versions = packages.entry(package.name.clone()).or_default();
+        let seen = package.versions.iter();
+        versions.extend(seen.map(|available| (available.version.to_string(), available.digest)));
     }
 
-    /// What was seen, to be kept.
+    /// Returns the versions that were seen so far, to be saved in the store.
     pub(in crate::pkg) fn seen_versions(&self) -> &SeenRegistryVersions {
         &self.seen_versions
     }
 
-    /// The addresses that names are looked for at which are bound to none.
+    /// Returns the URLs of the registries that are asked for names without a binding.
     pub(in crate::pkg) fn default_addresses(&self) -> Vec<&str> {
         self.registries
             .iter()
-            .filter(|site| site.is_default)
-            .map(|site| site.address.as_str())
+            .filter(|registry| registry.is_default)
+            .map(|registry| registry.address.as_str())
             .collect()
     }
 
-    /// Gets versions, verifies their bytes, and holds against them what the registry said.
+    /// Downloads versions in parallel, and verifies each against the index.
     pub(in crate::pkg) fn download(
         &self,
-        wanted: &[(&AvailablePackage, &AvailableVersion)],
+        selected: &[(&AvailablePackage, &AvailableVersion)],
         keep: KeepPartial,
     ) -> Result<Vec<Package>> {
-        let packages: Vec<Result<Package>> = wanted
+        let packages: Vec<Result<Package>> = selected
             .par_iter()
-            .map(|(offer, version)| self.download_one(offer, version, keep))
+            .map(|(package, version)| self.download_one(package, version, keep))
             .collect();
         packages.into_iter().collect()
     }
 
     fn download_one(
         &self,
-        offer: &AvailablePackage,
-        wanted: &AvailableVersion,
+        available: &AvailablePackage,
+        version: &AvailableVersion,
         keep: KeepPartial,
     ) -> Result<Package> {
-        let shown = format!("{} {}", offer.name, wanted.version);
-        let most = self.session.limits.package_bytes;
-        if wanted.size > most {
+        let label = format!("{} {}", available.name, version.version);
+        let limit = self.session.limits.package_bytes;
+        if version.size > limit {
             return Err(Error::new(
                 FailureKind::Data,
-                format!("`{shown}` is larger than the limit of {most} bytes"),
+                format!("`{label}` is larger than the limit of {limit} bytes"),
             )
-            .because(format!("`{}` says that it has {}", offer.registry, wanted.size))
+            .because(format!("`{}` says that it has {}", available.registry, version.size))
             .hint("raise it with `--max-size <bytes>` if you trust it"));
         }
-        let site = self.registries.iter().find(|site| site.address == offer.registry);
-        let site = site.ok_or_else(|| {
-            Error::new(FailureKind::Request, format!("`{}` is not known", offer.registry))
+        let registry = self.registries.iter().find(|known| known.address == available.registry);
+        let registry = registry.ok_or_else(|| {
+            Error::new(FailureKind::Request, format!("`{}` is not known", available.registry))
         })?;
-        let (namespace, name, version) =
-            (offer.registry_name.namespace(), offer.registry_name.name(), wanted.version.as_str());
-        let path = format!("packages/{namespace}/{name}/{version}/download");
-        let client = self.client(site)?;
-        let mut partial = PartialDownload::resume(
-            self.session.context,
-            shown.clone(),
-            (wanted.digest, wanted.size),
-            keep,
-        )?;
-        let was_begun = partial.len() > 0;
-        let mut marks = client.download(&path, &mut partial)?;
-        if was_begun && !partial.matches_digest() {
-            // What an earlier run left may be spoilt: that is nobody's lie.
+        let path = format!("{}/download", version_path(&available.registry_name, &version.version));
+        let client = self.client(registry)?;
+        let expected = ExpectedBytes { digest: version.digest, len: version.size };
+        let mut partial =
+            PartialDownload::resume(self.session.context, label.clone(), expected, keep)?;
+        let is_resumed = partial.len() > 0;
+        let mut headers = client.download(&path, &mut partial)?;
+        if is_resumed && !partial.matches_digest() {
+            // The cached part may be corrupt, which is not the fault of the registry.
             partial.restart();
-            marks = client.download(&path, &mut partial)?;
+            headers = client.download(&path, &mut partial)?;
         }
         let bytes = partial.finish()?;
-        let lies = |why: String| {
+        let mismatch = |why: String| {
             Error::new(
                 FailureKind::Trust,
-                format!("`{shown}` is not what `{}` says", offer.registry),
+                format!("`{label}` is not what `{}` says", available.registry),
             )
             .because(why)
             .hint("nothing was changed: do not trust this registry, or what stands between")
         };
-        check_headers(&marks, wanted).map_err(lies)?;
-        let read = sp_formats::package::read(&shown, bytes, &self.session.limits);
-        let package = require_package(self.session, read, &shown)?;
-        check_package(&package, offer, wanted).map_err(lies)?;
+        check_headers(&headers, version).map_err(mismatch)?;
+        let result = sp_formats::package::read(&label, bytes, &self.session.limits);
+        let package = require_package(self.session, result, &label)?;
+        check_package(&package, available, version).map_err(mismatch)?;
         Ok(package)
     }
 }
 
-/// Whether where something came from is a registry.
-pub(in crate::pkg) fn is_registry_url(from: &str) -> bool {
-    from.starts_with("https://") || from.starts_with("http://")
+/// Returns whether the source of a package is a registry.
+pub(in crate::pkg) fn is_registry_url(source: &str) -> bool {
+    source.starts_with("https://") || source.starts_with("http://")
 }
 
 fn parse_version_item(item: &PackageVersionItem) -> std::result::Result<AvailableVersion, String> {
@@ -397,14 +403,14 @@ fn parse_version_item(item: &PackageVersionItem) -> std::result::Result<Availabl
     let key = |text: &String| {
         PublicKey::from_hex(text).map_err(|why| format!("the signer of {version}: {why}"))
     };
-    let named = |text: &str| {
+    let name = |text: &str| {
         PackageName::new(text).map_err(|why| format!("`{text}`, which {version} names: {why}"))
     };
-    let needed = item.dependencies.iter().map(|needed| {
+    let dependencies = item.dependencies.iter().map(|dependency| {
         Ok(PackageDependency {
-            name: named(&needed.name)?,
-            range: VersionRange::new(&needed.range),
-            optional: needed.optional,
+            name: name(&dependency.name)?,
+            range: VersionRange::new(&dependency.range),
+            optional: dependency.optional,
         })
     });
     Ok(AvailableVersion {
@@ -412,28 +418,28 @@ fn parse_version_item(item: &PackageVersionItem) -> std::result::Result<Availabl
         size: item.bytes,
         yanked: item.yanked,
         signer: item.signer.as_ref().map(key).transpose()?,
-        dependencies: needed.collect::<std::result::Result<_, String>>()?,
+        dependencies: dependencies.collect::<std::result::Result<_, String>>()?,
         conflicts: item
             .conflicts
             .iter()
-            .map(|name| named(name))
+            .map(|conflict| name(conflict))
             .collect::<std::result::Result<_, String>>()?,
         version,
     })
 }
 
-/// What stands beside the bytes must be what the index says.
+/// Checks that the response headers of a download agree with the index.
 fn check_headers(
-    marks: &DownloadHeaders,
-    wanted: &AvailableVersion,
+    headers: &DownloadHeaders,
+    version: &AvailableVersion,
 ) -> std::result::Result<(), String> {
-    match (&marks.sha256, marks.yanked) {
-        (Some(hash), _) if *hash != wanted.digest.hex() => Err(format!(
+    match (&headers.sha256, headers.yanked) {
+        (Some(hash), _) if *hash != version.digest.hex() => Err(format!(
             "its index names {}, and beside the bytes stands {}",
-            wanted.digest,
+            version.digest,
             printable(hash)
         )),
-        (_, Some(true)) if !wanted.yanked => {
+        (_, Some(true)) if !version.yanked => {
             Err("it was yanked, and the index does not say so: if that was just now, try again"
                 .into())
         }
@@ -441,27 +447,27 @@ fn check_headers(
     }
 }
 
-/// What a package says of itself must be what the index says of it.
+/// Checks that the manifest of a package agrees with the index.
 fn check_package(
     package: &Package,
-    offer: &AvailablePackage,
-    wanted: &AvailableVersion,
+    available: &AvailablePackage,
+    version: &AvailableVersion,
 ) -> std::result::Result<(), String> {
     let manifest = &package.manifest;
-    if (&manifest.name, &manifest.version) != (&offer.name, &wanted.version) {
+    if (&manifest.name, &manifest.version) != (&available.name, &version.version) {
         return Err(format!("the package is `{} {}`", manifest.name, manifest.version));
     }
     let signer = package.signer.map(|signer| signer.key);
-    if signer != wanted.signer {
+    if signer != version.signer {
         let shown =
             |key: Option<PublicKey>| key.map_or_else(|| "nobody".into(), |key| key.to_string());
         return Err(format!(
             "it is signed by {}, and the index says {}",
             shown(signer),
-            shown(wanted.signer)
+            shown(version.signer)
         ));
     }
-    if manifest.dependencies != wanted.dependencies || manifest.conflicts != wanted.conflicts {
+    if manifest.dependencies != version.dependencies || manifest.conflicts != version.conflicts {
         return Err("it needs or excludes other packages than the index says".into());
     }
     Ok(())

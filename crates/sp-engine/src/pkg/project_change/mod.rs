@@ -1,59 +1,81 @@
-//! A change of a project's packages: solve, load, judge, plan, apply.
+//! One change of the packages of a project: solve, load, check trust, plan, apply.
+//!
+//! `install`, `uninstall` and `rollback` set up a [`ProjectChange`] and call
+//! [`ProjectChange::apply`] with the candidates and requests for the solver. All files that change
+//! (`.ctxpkg/`, the lock, sinks and the store) change in one transaction, and only after every
+//! package was verified.
+
+mod registry_lookup;
+mod skill_plan;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use sp_formats::output::{FolderAction, PackageChangeItem, PackageChangeReport};
-use sp_formats::package::lock::LockedPackage;
+use sp_formats::package::lock::{LockedPackage, PackageLock};
 use sp_formats::package::store::{PackageStoreIndex, StoredPackage};
 use sp_formats::package::{Package, PackageKind, PackageName, PackageVersion, VersionRange};
 use sp_tree::{Digest, fold_name};
 
-use super::install::PackageInstallRequest;
-use super::manage::add_packages;
-use super::merged_context::update_merged_context;
-use super::package_spec::{PackageSpec, load_file, load_stored};
-use super::package_store::{PackageStore, read_store_index};
+use super::load_package::{load_file, load_stored};
+use super::merged_context_update::update_merged_context;
+use super::package_spec::PackageSpec;
+use super::package_store::{LoadedPackage, PackageStore, read_store_index};
 use super::project::{HistoryUpdate, PackageProject, SinksByPackage};
 use super::registry::{AvailablePackage, KnownRegistries, is_registry_url};
-use super::solve::{CandidatesByName, SolveRequest as Asked, VersionCandidate, solve};
-use super::trust::check_signing_policy;
+use super::solve::{CandidatesByName, SolveRequest, VersionCandidate, solve};
+use super::trust::{TrustOverrides, check_signing_policy};
+use crate::apply_mode::ApplyMode;
 use crate::error::{Error, FailureKind, Result};
 use crate::home::{DigestIndexes, LockedHome};
 use crate::install::change::ChangeExecutor;
 use crate::install::plan::{FilePlan, OtherPacks, PackTargets, PlanRequest, ReplacePolicy};
 use crate::session::Session;
-use crate::sinks::Sink;
+use crate::sinks::{Sink, SinkRequest};
 
-/// A change of a project's packages, while it is being made.
+/// The parts of a request that every change needs.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ChangeOptions<'a> {
+    /// The sinks for skills of requested or new packages.
+    pub sinks: &'a [SinkRequest],
+    /// The prefix of the names of skill folders.
+    pub prefix: Option<&'a str>,
+    pub trust: TrustOverrides,
+    /// If set, the only registry that is asked.
+    pub registry: Option<&'a str>,
+    pub mode: ApplyMode,
+}
+
+/// A change of the packages of a project.
 pub(super) struct ProjectChange<'a> {
-    pub session: &'a Session<'a>,
+    session: &'a Session<'a>,
+    /// None in a dry run.
     home: Option<&'a LockedHome<'a>>,
-    pub request: &'a PackageInstallRequest,
+    options: ChangeOptions<'a>,
     pub project: PackageProject,
-    pub(super) index: PackageStoreIndex,
-    /// Packages from files that were named, or from registries.
-    pub(super) loaded: Vec<(Package, String)>,
-    /// The registries, and what they said of packages.
-    pub(super) registries: KnownRegistries<'a>,
-    pub(super) available: BTreeMap<PackageName, AvailablePackage>,
-    /// The packages that they were asked for.
-    pub(super) queried: BTreeSet<PackageName>,
-    /// Packages that go out of sinks, though this project's lock does not know them.
+    index: PackageStoreIndex,
+    /// Packages from named files and from registries, which are added to the store.
+    loaded: Vec<LoadedPackage>,
+    registries: KnownRegistries<'a>,
+    /// What registries offer of the packages in `queried`.
+    available: BTreeMap<PackageName, AvailablePackage>,
+    /// The packages that registries were asked for.
+    queried: BTreeSet<PackageName>,
+    /// Packages that are removed from sinks although the lock does not name them.
     pub unlocked_removals: BTreeSet<PackageName>,
-    /// Whether all that is locked is to be there.
+    /// Whether locked packages that are missing are installed again.
     pub restore_locked: bool,
-    /// How many entries of the past are left, when the project goes back.
+    /// The number of history entries that a rollback keeps.
     pub truncate_history_to: Option<usize>,
-    /// Into which sinks skills had gone that come back.
+    /// The sinks of skills that a rollback restores.
     pub past_sinks: SinksByPackage,
 }
 
-/// A package that the project is to have.
-pub(super) struct ResolvedPackage {
-    pub version: PackageVersion,
-    pub locked: LockedPackage,
-    /// Its bytes, if they must be written.
-    pub package: Option<Package>,
+/// A package of the solution.
+struct ResolvedPackage {
+    version: PackageVersion,
+    locked: LockedPackage,
+    /// The package, if it must be written.
+    package: Option<Package>,
 }
 
 impl<'a> ProjectChange<'a> {
@@ -61,18 +83,16 @@ impl<'a> ProjectChange<'a> {
         session: &'a Session<'a>,
         home: Option<&'a LockedHome<'a>>,
         project: PackageProject,
-        request: &'a PackageInstallRequest,
+        options: ChangeOptions<'a>,
     ) -> Result<Self> {
-        let shelf = read_store_index(session.context)?;
-        let catalog = KnownRegistries::open(session, request.registry.as_deref())?;
         Ok(Self {
             session,
             home,
-            request,
+            options,
             project,
-            index: shelf,
+            index: read_store_index(session.context)?,
             loaded: Vec::new(),
-            registries: catalog,
+            registries: KnownRegistries::open(session, options.registry)?,
             available: BTreeMap::new(),
             queried: BTreeSet::new(),
             unlocked_removals: BTreeSet::new(),
@@ -91,31 +111,36 @@ impl<'a> ProjectChange<'a> {
             .collect()
     }
 
-    /// What the user asks for; files are read and verified.
+    /// Parses the requested packages to names and ranges. Files are loaded.
     pub(super) fn parse_requests(
         &mut self,
         packages: &[String],
     ) -> Result<BTreeMap<PackageName, VersionRange>> {
-        let mut asked = BTreeMap::new();
+        let mut requested = BTreeMap::new();
         for text in packages {
             let (name, range) = match PackageSpec::parse(self.session, text)? {
                 PackageSpec::File(path) => {
                     let package = load_file(self.session, &path)?;
                     let (name, version) =
                         (package.manifest.name.clone(), package.manifest.version.clone());
-                    self.loaded.push((package, self.session.context.display_path(&path)));
+                    let source = self.session.context.display_path(&path);
+                    self.loaded.push(LoadedPackage { package, source });
                     (name, VersionRange::exactly(&version))
                 }
                 PackageSpec::Named(name, Some(range)) => (name, range),
                 PackageSpec::Named(name, None) => {
-                    let best = self.newest_version(&name)?;
-                    let plain = best.semver().is_some() && !best.is_pre_release();
-                    let range =
-                        if plain { VersionRange::any() } else { VersionRange::exactly(&best) };
+                    let newest = self.newest_version(&name)?;
+                    // No range matches a pre-release or a version that is not SemVer.
+                    let is_release = newest.semver().is_some() && !newest.is_pre_release();
+                    let range = if is_release {
+                        VersionRange::any()
+                    } else {
+                        VersionRange::exactly(&newest)
+                    };
                     (name, range)
                 }
             };
-            if let Some(other) = asked.insert(name.clone(), range.clone())
+            if let Some(other) = requested.insert(name.clone(), range.clone())
                 && other != range
             {
                 return Err(Error::new(
@@ -125,10 +150,9 @@ impl<'a> ProjectChange<'a> {
                 .hint("name it once"));
             }
         }
-        Ok(asked)
+        Ok(requested)
     }
 
-    /// What becomes of the past.
     fn history_update(&self) -> Result<HistoryUpdate> {
         if let Some(entries) = self.truncate_history_to {
             return Ok(HistoryUpdate::Truncate(entries));
@@ -136,15 +160,15 @@ impl<'a> ProjectChange<'a> {
         let mut sinks = SinksByPackage::new();
         for (name, locked) in &self.project.lock.packages {
             if locked.kind == PackageKind::Skills {
-                let own = self.recorded_sinks(name)?;
-                let shown = |sink: Sink| (sink.name, sink.path.to_string_lossy().into_owned());
-                sinks.insert(name.clone(), own.into_iter().map(shown).collect());
+                let recorded = self.recorded_sinks(name)?;
+                let entry = |sink: Sink| (sink.name, sink.path.to_string_lossy().into_owned());
+                sinks.insert(name.clone(), recorded.into_iter().map(entry).collect());
             }
         }
         Ok(HistoryUpdate::Append(sinks))
     }
 
-    /// What the project has.
+    /// Returns the locked versions as candidates.
     pub(super) fn locked_candidates(&self) -> CandidatesByName {
         let candidate = |locked: &LockedPackage| VersionCandidate {
             version: locked.version.clone(),
@@ -160,18 +184,18 @@ impl<'a> ProjectChange<'a> {
             .collect()
     }
 
-    /// Everything that could be installed: what the project has, the files that were named, the store, and what
-    /// registries offer.
+    /// Returns every version that could be installed: from named files, the store, the lock and
+    /// registries. Where several have a version, the first of these describes it.
     pub(super) fn all_candidates(&self) -> CandidatesByName {
-        let mut world = CandidatesByName::new();
+        let mut candidates = CandidatesByName::new();
         let mut add = |name: &PackageName, candidate: VersionCandidate| {
-            let list = world.entry(name.clone()).or_default();
+            let list = candidates.entry(name.clone()).or_default();
             if !list.iter().any(|known: &VersionCandidate| known.version == candidate.version) {
                 list.push(candidate);
             }
         };
-        for (package, _) in &self.loaded {
-            let manifest = &package.manifest;
+        for loaded in &self.loaded {
+            let manifest = &loaded.package.manifest;
             let (dependencies, conflicts) =
                 (manifest.dependencies.clone(), manifest.conflicts.clone());
             add(
@@ -194,117 +218,148 @@ impl<'a> ProjectChange<'a> {
             };
             add(&stored.name, candidate);
         }
-        for (name, candidates) in self.locked_candidates() {
-            candidates.into_iter().for_each(|candidate| add(&name, candidate));
+        for (name, locked) in self.locked_candidates() {
+            locked.into_iter().for_each(|candidate| add(&name, candidate));
         }
-        self.add_available_candidates(&mut world);
-        for list in world.values_mut() {
+        self.add_available_candidates(&mut candidates);
+        for list in candidates.values_mut() {
             list.sort_by(|a, b| a.version.cmp(&b.version));
         }
-        world
+        candidates
     }
 
-    /// Solves, loads, plans and applies.
+    /// Solves, loads, checks, plans and applies the change.
+    ///
+    /// `requests` are written to the lock; they differ from those of `solve_request` in a rollback.
+    /// `requested` are the packages that the user named.
     pub(super) fn apply(
         &mut self,
-        world: &CandidatesByName,
-        wanted: &Asked,
+        candidates: &CandidatesByName,
+        solve_request: &SolveRequest,
         requests: &BTreeMap<PackageName, VersionRange>,
-        asked: &BTreeSet<PackageName>,
+        requested: &BTreeSet<PackageName>,
     ) -> Result<PackageChangeReport> {
-        let solution = solve(world, wanted).map_err(|conflict| {
-            Error::new(FailureKind::Request, "these packages do not go together")
-                .because(conflict)
-                .hint("nothing was changed: import what is missing, or ask for other versions")
-        })?;
-        self.download_missing(&solution, asked)?;
-        let mut targets = BTreeMap::new();
-        for (name, version) in solution {
-            let target = self.resolve_package(&name, version, asked)?;
-            targets.insert(name, target);
-        }
-        check_file_name_collisions(targets.keys())?;
+        let mut targets = self.resolve_targets(candidates, solve_request, requested)?;
         let mut lock = self.project.lock.clone();
         lock.requests.clone_from(requests);
         lock.packages =
             targets.iter().map(|(name, target)| (name.clone(), target.locked.clone())).collect();
-        let packages = self.describe_changes(&targets, world);
-        let skills = self.plan_skills(&mut targets, asked)?;
-        let coming: Vec<&Package> =
+        let packages = self.describe_changes(&targets, candidates);
+        let skills = self.plan_skills(&mut targets, requested)?;
+        let added: Vec<&Package> =
             targets.values().filter_map(|target| target.package.as_ref()).collect();
-        let context = update_merged_context(self.session, &self.project, &lock, &coming)?;
+        let context = update_merged_context(self.session, &self.project, &lock, &added)?;
         lock.context = context.locked;
         let mut files = self.package_file_plans(&targets)?;
         files.extend(context.file_plan);
-        files.extend(self.project.lock_plans(self.session, &lock, &self.history_update()?)?);
-        let stock = self.updated_store(&targets)?;
-        if self.home.is_some() {
-            files.extend(stock.file_plans()?);
-        }
+        let (store, store_files) = self.plan_lock_and_store(&lock, &targets)?;
+        files.extend(store_files);
         let removed = self.removed_packages(&targets);
-        let wanted = PlanRequest {
+        let plan_request = PlanRequest {
             packs: &skills.packs,
             removed_packs: removed.iter().map(ToString::to_string).collect(),
             other_packs: OtherPacks::Keep,
             replace: ReplacePolicy::Refuse,
             targets: PackTargets::Only(skills.placements),
         };
-        let change = ChangeExecutor {
+        let executor = ChangeExecutor {
             session: self.session,
             home: self.home,
-            options: self.request.mode.into(),
+            options: self.options.mode.into(),
         };
         let mut indexes = DigestIndexes::new(self.session.context);
-        let outcome = change.execute(&skills.sinks, &wanted, files, &mut indexes)?;
+        let outcome = executor.execute(&skills.sinks, &plan_request, files, &mut indexes)?;
         let (report, kept) = (outcome.report, outcome.trashed_files);
         if report.applied {
-            stock.emit_deferred_events();
+            store.emit_deferred_events();
         }
-        let root = self.project.root.clone();
-        let (applied, sinks, context) = (report.applied, report.sinks, context.change);
-        Ok(PackageChangeReport { applied, root, packages, sinks, kept, context })
+        Ok(PackageChangeReport {
+            applied: report.applied,
+            root: self.project.root.clone(),
+            packages,
+            sinks: report.sinks,
+            kept,
+            context: context.change,
+        })
     }
 
-    /// Whether a package of the solution is there as it should be, or is left as it is.
-    pub(super) fn can_skip_loading(
+    /// Solves, downloads what is missing, and loads and verifies the packages of the solution.
+    fn resolve_targets(
+        &mut self,
+        candidates: &CandidatesByName,
+        solve_request: &SolveRequest,
+        requested: &BTreeSet<PackageName>,
+    ) -> Result<BTreeMap<PackageName, ResolvedPackage>> {
+        let solution = solve(candidates, solve_request).map_err(|conflict| {
+            Error::new(FailureKind::Request, "these packages do not go together")
+                .because(conflict)
+                .hint("nothing was changed: import what is missing, or ask for other versions")
+        })?;
+        self.download_missing(&solution, requested)?;
+        let mut targets = BTreeMap::new();
+        for (name, version) in solution {
+            let target = self.resolve_package(&name, version, requested)?;
+            targets.insert(name, target);
+        }
+        check_file_name_collisions(targets.keys())?;
+        Ok(targets)
+    }
+
+    /// Plans the lock, its history and the records of the store. A dry run does not plan the
+    /// records.
+    fn plan_lock_and_store(
+        &self,
+        lock: &PackageLock,
+        targets: &BTreeMap<PackageName, ResolvedPackage>,
+    ) -> Result<(PackageStore<'_>, Vec<FilePlan>)> {
+        let mut files = self.project.lock_plans(self.session, lock, &self.history_update()?)?;
+        let store = self.updated_store(targets)?;
+        if self.home.is_some() {
+            files.extend(store.file_plans()?);
+        }
+        Ok((store, files))
+    }
+
+    /// Returns whether a package of the solution is installed correctly, or is left as it is.
+    fn can_skip_loading(
         &self,
         name: &PackageName,
         version: &PackageVersion,
-        asked: &BTreeSet<PackageName>,
+        requested: &BTreeSet<PackageName>,
     ) -> Result<bool> {
         let Some(locked) =
             self.project.lock.packages.get(name).filter(|locked| locked.version == *version)
         else {
             return Ok(false);
         };
-        let intact = self
+        let is_intact = self
             .project
             .read_package(self.session, name)?
             .is_some_and(|bytes| Digest::of(&bytes) == locked.digest);
-        if intact && locked.kind == PackageKind::Context {
+        if is_intact && locked.kind == PackageKind::Context {
             return Ok(true);
         }
-        // Skills that are not asked for are left as they are where their package is not here.
-        let asked_for = asked.contains(name) || self.restore_locked;
-        Ok(locked.kind == PackageKind::Skills && !asked_for && !self.is_in_store(name, version))
+        // Skills that were not requested stay as they are if their package is not in the store.
+        let is_requested = requested.contains(name) || self.restore_locked;
+        Ok(locked.kind == PackageKind::Skills && !is_requested && !self.is_in_store(name, version))
     }
 
-    /// A package of the solution, verified; its bytes only if it is not there as it should be.
+    /// Loads and verifies a package of the solution, unless it is installed correctly.
     fn resolve_package(
         &self,
         name: &PackageName,
         version: PackageVersion,
-        asked: &BTreeSet<PackageName>,
+        requested: &BTreeSet<PackageName>,
     ) -> Result<ResolvedPackage> {
         let locked =
             self.project.lock.packages.get(name).filter(|locked| locked.version == version);
         if let Some(locked) = locked {
             self.check_matches_lock(name, locked)?;
-            if self.can_skip_loading(name, &version, asked)? {
+            if self.can_skip_loading(name, &version, requested)? {
                 return Ok(ResolvedPackage { version, locked: locked.clone(), package: None });
             }
         }
-        let (package, from) = self.load_package(name, &version)?;
+        let LoadedPackage { package, source } = self.load_package(name, &version)?;
         let manifest = &package.manifest;
         if matches!(manifest.kind, PackageKind::Addon | PackageKind::Grammar) {
             return Err(Error::new(
@@ -320,7 +375,7 @@ impl<'a> ProjectChange<'a> {
             digest: package.digest(),
             sha256: manifest.integrity.sha256.clone(),
             identity: package.identity(),
-            from,
+            from: source,
             signer: package.signer.map(|signer| signer.key),
             dependencies: manifest.dependencies.clone(),
             conflicts: manifest.conflicts.clone(),
@@ -329,32 +384,24 @@ impl<'a> ProjectChange<'a> {
         Ok(ResolvedPackage { version, locked, package: Some(package) })
     }
 
-    /// What is locked stays what it was, whatever the store or a file says now.
+    /// Checks that the store and named files have the locked package under the locked version.
     fn check_matches_lock(&self, name: &PackageName, locked: &LockedPackage) -> Result<()> {
-        let stored = self
-            .index
-            .packages
-            .iter()
-            .filter(|one| one.name == *name && one.version == locked.version);
-        let stored = stored.map(|stored| (stored.identity, stored.digest, stored.sha256.clone()));
-        let offered = self.loaded.iter().map(|(package, _)| package);
-        let offered = offered
-            .filter(|package| {
-                package.manifest.name == *name && package.manifest.version == locked.version
-            })
-            .map(|package| {
-                (package.identity(), package.digest(), package.manifest.integrity.sha256.clone())
-            });
-        let other = stored.chain(offered).find(|(identity, ..)| *identity != locked.identity);
-        let Some((_, digest, sha256)) = other else {
+        let stored = self.find_stored(name, &locked.version);
+        let stored = stored
+            .filter(|stored| stored.identity != locked.identity)
+            .map(|stored| (stored.digest, stored.sha256.clone()));
+        let loaded = self.loaded.iter().map(|loaded| &loaded.package);
+        let loaded = loaded
+            .filter(|package| is_package_version(package, name, &locked.version))
+            .filter(|package| package.identity() != locked.identity)
+            .map(|package| (package.digest(), package.manifest.integrity.sha256.clone()));
+        let Some((digest, sha256)) = stored.into_iter().chain(loaded).next() else {
             return Ok(());
         };
-        let because = match sha256 == locked.sha256 {
-            false => format!("the lock says {}, and this one hashes to {sha256}", locked.sha256),
-            true => format!(
-                "with its manifest the lock says {}, and this one is {digest}",
-                locked.digest
-            ),
+        let because = if sha256 == locked.sha256 {
+            format!("with its manifest the lock says {}, and this one is {digest}", locked.digest)
+        } else {
+            format!("the lock says {}, and this one hashes to {sha256}", locked.sha256)
         };
         Err(Error::new(
             FailureKind::Trust,
@@ -364,25 +411,25 @@ impl<'a> ProjectChange<'a> {
         .hint("nothing was changed: find out who changed it; a version never becomes another"))
     }
 
-    pub(super) fn is_in_store(&self, name: &PackageName, version: &PackageVersion) -> bool {
-        self.index.packages.iter().any(|one| one.name == *name && one.version == *version)
+    fn find_stored(&self, name: &PackageName, version: &PackageVersion) -> Option<&StoredPackage> {
+        self.index.packages.iter().find(|stored| stored.name == *name && stored.version == *version)
     }
 
-    fn load_package(
-        &self,
-        name: &PackageName,
-        version: &PackageVersion,
-    ) -> Result<(Package, String)> {
-        let is = |package: &Package| {
-            package.manifest.name == *name && package.manifest.version == *version
-        };
-        if let Some((package, from)) = self.loaded.iter().find(|(package, _)| is(package)) {
-            return Ok((package.clone(), from.clone()));
+    fn is_in_store(&self, name: &PackageName, version: &PackageVersion) -> bool {
+        self.find_stored(name, version).is_some()
+    }
+
+    fn find_loaded(&self, name: &PackageName, version: &PackageVersion) -> Option<&LoadedPackage> {
+        self.loaded.iter().find(|loaded| is_package_version(&loaded.package, name, version))
+    }
+
+    fn load_package(&self, name: &PackageName, version: &PackageVersion) -> Result<LoadedPackage> {
+        if let Some(loaded) = self.find_loaded(name, version) {
+            return Ok(loaded.clone());
         }
-        if let Some(stored) =
-            self.index.packages.iter().find(|one| one.name == *name && one.version == *version)
-        {
-            return Ok((load_stored(self.session, stored)?, self.source_of(stored)));
+        if let Some(stored) = self.find_stored(name, version) {
+            let package = load_stored(self.session, stored)?;
+            return Ok(LoadedPackage { package, source: self.source_of(stored) });
         }
         let because = match self.registries.default_addresses().as_slice() {
             [] => "neither the store nor the project has its bytes, and no registry is asked"
@@ -401,30 +448,31 @@ impl<'a> ProjectChange<'a> {
         ))
     }
 
-    /// Where others find a package of the store: the registry that it came from, or that has these very bytes.
+    /// Returns where others find a package of the store: the registry that has the same bytes, or
+    /// that it came from.
     fn source_of(&self, stored: &StoredPackage) -> String {
-        let offer = self.available.get(&stored.name);
-        let has = |offer: &&AvailablePackage| {
-            offer.version(&stored.version).is_some_and(|one| one.digest == stored.digest)
+        let has_same_bytes = |available: &&AvailablePackage| {
+            let version = available.version(&stored.version);
+            version.is_some_and(|version| version.digest == stored.digest)
         };
-        match offer.filter(has) {
-            Some(offer) => offer.registry.clone(),
+        match self.available.get(&stored.name).filter(has_same_bytes) {
+            Some(available) => available.registry.clone(),
             None if is_registry_url(&stored.from) => stored.from.clone(),
             None => "store".into(),
         }
     }
 
-    /// The packages that the project had and is not to have any more.
-    pub(super) fn removed_packages(
+    /// Returns the packages that the change removes.
+    fn removed_packages(
         &self,
         targets: &BTreeMap<PackageName, ResolvedPackage>,
     ) -> BTreeSet<PackageName> {
-        let gone =
+        let unlocked =
             self.project.lock.packages.keys().filter(|name| !targets.contains_key(*name)).cloned();
-        gone.chain(self.unlocked_removals.iter().cloned()).collect()
+        unlocked.chain(self.unlocked_removals.iter().cloned()).collect()
     }
 
-    /// The files below `.ctxpkg/` that come, change or go.
+    /// Plans the package files below `.ctxpkg/`.
     fn package_file_plans(
         &self,
         targets: &BTreeMap<PackageName, ResolvedPackage>,
@@ -453,22 +501,23 @@ impl<'a> ProjectChange<'a> {
         Ok(plans)
     }
 
-    /// Judges all that comes, and puts on the shelf what came from files.
+    /// Checks every package that is written, and adds the loaded packages to the store.
     fn updated_store(
         &self,
         targets: &BTreeMap<PackageName, ResolvedPackage>,
     ) -> Result<PackageStore<'_>> {
-        let mut stock = PackageStore::open(self.session)?;
+        let mut store = PackageStore::open(self.session)?;
         for package in targets.values().filter_map(|target| target.package.as_ref()) {
-            // What is in the store was judged when it was taken.
-            check_signing_policy(self.session, package, self.request.trust.unsigned)?;
+            // The signers of stored packages were checked when they were added, but the config may
+            // have changed since.
+            check_signing_policy(self.session, package, self.options.trust.unsigned)?;
         }
-        add_packages(self.session, &mut stock, &self.loaded, self.request.trust)?;
-        stock.seen_versions.clone_from(self.registries.seen_versions());
-        Ok(stock)
+        store.add(&self.loaded, self.options.trust)?;
+        store.seen_versions.clone_from(self.registries.seen_versions());
+        Ok(store)
     }
 
-    /// Whether a package is where it is to be.
+    /// Returns whether a package is installed, in a sink or below `.ctxpkg/`.
     fn is_installed(&self, name: &PackageName, locked: &LockedPackage) -> bool {
         match locked.kind {
             PackageKind::Skills => self.recorded_sinks(name).is_ok_and(|sinks| !sinks.is_empty()),
@@ -479,14 +528,15 @@ impl<'a> ProjectChange<'a> {
     fn describe_changes(
         &self,
         targets: &BTreeMap<PackageName, ResolvedPackage>,
-        world: &CandidatesByName,
+        candidates: &CandidatesByName,
     ) -> Vec<PackageChangeItem> {
-        let needs = |by: &PackageName, name: &PackageName| {
-            let version = targets.get(by).map(|target| &target.version);
-            let candidate =
-                world.get(by).and_then(|all| all.iter().find(|one| Some(&one.version) == version));
-            candidate
-                .is_some_and(|candidate| candidate.dependencies.iter().any(|one| one.name == *name))
+        let depends_on = |dependent: &PackageName, name: &PackageName| {
+            let version = targets.get(dependent).map(|target| &target.version);
+            let mut versions = candidates.get(dependent).into_iter().flatten();
+            let candidate = versions.find(|candidate| Some(&candidate.version) == version);
+            candidate.is_some_and(|candidate| {
+                candidate.dependencies.iter().any(|dependency| dependency.name == *name)
+            })
         };
         let mut items: Vec<PackageChangeItem> = targets
             .iter()
@@ -507,7 +557,7 @@ impl<'a> ProjectChange<'a> {
                     kind: target.locked.kind.as_str().into(),
                     needed_by: targets
                         .keys()
-                        .filter(|by| *by != name && needs(by, name))
+                        .filter(|other| *other != name && depends_on(other, name))
                         .map(ToString::to_string)
                         .collect(),
                 }
@@ -528,49 +578,48 @@ impl<'a> ProjectChange<'a> {
         items
     }
 
+    /// Checks that a package that was not requested can be uninstalled: it is in a sink, and no
+    /// other package depends on it.
     pub(super) fn check_installed_in_sink(&self, name: &PackageName) -> Result<()> {
-        if let Some(needing) = self.find_dependent(name) {
+        if let Some(dependent) = self.find_dependent(name) {
             return Err(Error::new(
                 FailureKind::Request,
-                format!("`{name}` is needed by `{needing}`"),
+                format!("`{name}` is needed by `{dependent}`"),
             )
-            .hint(format!("`sp pkg uninstall {needing}` takes both out")));
+            .hint(format!("`sp pkg uninstall {dependent}` takes both out")));
         }
-        match self.recorded_sinks(name)?.is_empty() {
-            false => Ok(()),
-            true => {
-                let installed: Vec<String> =
-                    self.project.lock.requests.keys().map(ToString::to_string).collect();
-                let error = Error::new(
-                    FailureKind::Request,
-                    format!(
-                        "`{name}` is not installed in `{}`",
-                        self.session.context.display_path(&self.project.root)
-                    ),
-                );
-                Err(match installed.is_empty() {
-                    true => error.hint("nothing is installed there"),
-                    false => error.hint(format!("installed there: {}", installed.join(", "))),
-                })
-            }
+        if !self.recorded_sinks(name)?.is_empty() {
+            return Ok(());
         }
+        let installed: Vec<String> =
+            self.project.lock.requests.keys().map(ToString::to_string).collect();
+        let root = self.session.context.display_path(&self.project.root);
+        let error =
+            Error::new(FailureKind::Request, format!("`{name}` is not installed in `{root}`"));
+        Err(if installed.is_empty() {
+            error.hint("nothing is installed there")
+        } else {
+            error.hint(format!("installed there: {}", installed.join(", ")))
+        })
     }
 
     fn find_dependent(&self, name: &PackageName) -> Option<&PackageName> {
-        let needs =
-            |locked: &LockedPackage| locked.dependencies.iter().any(|one| one.name == *name);
-        let here = self.project.lock.packages.contains_key(name);
-        self.project
-            .lock
-            .packages
-            .iter()
-            .filter(|_| here)
-            .find(|(_, locked)| needs(locked))
-            .map(|(name, _)| name)
+        let packages = &self.project.lock.packages;
+        if !packages.contains_key(name) {
+            return None;
+        }
+        let depends_on = |locked: &LockedPackage| {
+            locked.dependencies.iter().any(|dependency| dependency.name == *name)
+        };
+        packages.iter().find(|(_, locked)| depends_on(locked)).map(|(name, _)| name)
     }
 }
 
-/// Two names that a file system takes for one cannot both be there.
+fn is_package_version(package: &Package, name: &PackageName, version: &PackageVersion) -> bool {
+    package.manifest.name == *name && package.manifest.version == *version
+}
+
+/// Refuses names whose files are the same on a case-insensitive file system.
 fn check_file_name_collisions<'n>(names: impl Iterator<Item = &'n PackageName>) -> Result<()> {
     let mut seen: BTreeMap<String, &PackageName> = BTreeMap::new();
     for name in names {

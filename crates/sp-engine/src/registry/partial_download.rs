@@ -1,4 +1,4 @@
-//! The bytes of a version while they come: kept on the disk, so that another run goes on where this one ended.
+//! A download in progress, kept in the cache so that an interrupted download can be resumed.
 
 use std::path::PathBuf;
 
@@ -8,71 +8,91 @@ use sp_tree::{Digest, Dir, Name, NewFile, read_optional};
 use crate::context::{Context, Event};
 use crate::error::{Error, FailureKind, Result};
 
-/// What is there of the bytes of a version.
-pub(super) struct PartialDownload<'a> {
+/// The bytes of a package version received so far.
+pub(crate) struct PartialDownload<'a> {
     context: &'a Context<'a>,
-    /// What it is, for whoever waits.
+    /// The name and version, for progress events and errors.
     label: String,
     digest: Digest,
     expected_len: u64,
     bytes: Vec<u8>,
-    /// Where they are kept meanwhile; nowhere in a dry run.
-    cache_file: Option<(Dir, Name, NewFile)>,
+    /// The copy on disk; none in a dry run.
+    cache_file: Option<CacheFile>,
 }
 
-/// Whether what came is kept, should the rest not come.
+struct CacheFile {
+    dir: Dir,
+    name: Name,
+    file: NewFile,
+}
+
+/// The digest and length that a registry announced for a version.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ExpectedBytes {
+    pub digest: Digest,
+    pub len: u64,
+}
+
+/// The values of `Range` and `If-Range`.
+pub(super) struct RangeHeaders {
+    pub range: String,
+    pub if_range: String,
+}
+
+/// Whether an interrupted download stays in the cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::pkg) enum KeepPartial {
+pub(crate) enum KeepPartial {
     Yes,
     No,
 }
 
-/// Where downloads are kept that did not end.
+/// Returns the cache directory of interrupted downloads.
 pub(crate) fn downloads_dir(context: &Context<'_>) -> PathBuf {
     context.cache_dir().join("downloads")
 }
 
 impl<'a> PartialDownload<'a> {
-    /// Begins, with what an earlier run has left.
-    pub(super) fn resume(
+    /// Starts a download with the bytes that an earlier run left in the cache.
+    pub(crate) fn resume(
         context: &'a Context<'a>,
-        shown: String,
-        (digest, expected): (Digest, u64),
+        label: String,
+        expected: ExpectedBytes,
         keep: KeepPartial,
     ) -> Result<Self> {
         let mut partial = Self {
             context,
-            label: shown,
-            digest,
-            expected_len: expected,
+            label,
+            digest: expected.digest,
+            expected_len: expected.len,
             bytes: Vec::new(),
             cache_file: None,
         };
         if keep == KeepPartial::Yes {
-            // What is longer than it can be is not the beginning of it.
-            let path = downloads_dir(context).join(digest.hex());
-            partial.bytes = read_optional(&path, expected).unwrap_or_default().unwrap_or_default();
+            // A longer file is not a prefix of the download, so it is ignored.
+            let path = downloads_dir(context).join(expected.digest.hex());
+            partial.bytes =
+                read_optional(&path, expected.len).unwrap_or_default().unwrap_or_default();
             partial.cache_file = Some(partial.create_cache_file()?);
         }
         Ok(partial)
     }
 
-    /// A file that has what came.
-    fn create_cache_file(&self) -> Result<(Dir, Name, NewFile)> {
+    /// Creates the cache file with the bytes received so far.
+    fn create_cache_file(&self) -> Result<CacheFile> {
         let dir = self.context.open_private_dir(&downloads_dir(self.context))?;
         let name = Name::new(&self.digest.hex())
             .map_err(|e| Error::new(FailureKind::Data, e.to_string()))?;
         dir.remove_tree(&name)?;
         let mut file = dir.create_file(&name, false)?;
         file.write(&self.bytes)?;
-        Ok((dir, name, file))
+        Ok(CacheFile { dir, name, file })
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.bytes.len()
     }
 
-    /// How many bytes are still to come.
+    /// Returns the number of missing bytes.
     pub(super) fn remaining(&self) -> u64 {
         self.expected_len.saturating_sub(self.bytes.len() as u64)
     }
@@ -81,18 +101,20 @@ impl<'a> PartialDownload<'a> {
         self.bytes.len() as u64 == self.expected_len
     }
 
-    /// What is missing, and of what it must be the rest, as headers say it.
-    pub(super) fn range_headers(&self) -> Option<(String, String)> {
-        let begun = !self.bytes.is_empty() && !self.is_complete();
-        begun
-            .then(|| (format!("bytes={}-", self.bytes.len()), format!("\"{}\"", self.digest.hex())))
+    /// Returns the headers that ask for the missing bytes; none if there is nothing to resume.
+    pub(super) fn range_headers(&self) -> Option<RangeHeaders> {
+        let is_resumable = !self.bytes.is_empty() && !self.is_complete();
+        is_resumable.then(|| RangeHeaders {
+            range: format!("bytes={}-", self.bytes.len()),
+            if_range: format!("\"{}\"", self.digest.hex()),
+        })
     }
 
-    /// Forgets what came.
-    pub(super) fn restart(&mut self) {
+    /// Discards the bytes received so far.
+    pub(crate) fn restart(&mut self) {
         self.bytes.clear();
         if self.cache_file.take().is_some() {
-            // Without a file the next run begins anew, which is all that it costs.
+            // Without the file, the next run starts from zero.
             self.cache_file = self.create_cache_file().ok();
         }
     }
@@ -108,8 +130,8 @@ impl<'a> PartialDownload<'a> {
             .because(format!("it said {} bytes, and sends more", self.expected_len))
             .hint("nothing was changed: do not trust this registry"));
         }
-        if let Some((_, _, file)) = &mut self.cache_file {
-            file.write(bytes)?;
+        if let Some(cache) = &mut self.cache_file {
+            cache.file.write(bytes)?;
         }
         self.bytes.extend_from_slice(bytes);
         let (done, total) = (self.bytes.len() as u64, self.expected_len);
@@ -118,29 +140,28 @@ impl<'a> PartialDownload<'a> {
     }
 
     fn discard_cache_file(&mut self) {
-        if let Some((dir, name, _)) = self.cache_file.take() {
-            // What stays is asked for again, and is refused then.
-            let _ = dir.remove_file(&name);
+        if let Some(cache) = self.cache_file.take() {
+            // A file that stays is resumed and rejected by the next run.
+            let _ = cache.dir.remove_file(&cache.name);
         }
     }
 
-    /// Whether all that came is what it was said to be.
-    pub(super) fn matches_digest(&self) -> bool {
+    pub(crate) fn matches_digest(&self) -> bool {
         Digest::of(&self.bytes) == self.digest
     }
 
-    /// All of it, if it is what it was said to be.
-    pub(super) fn finish(mut self) -> Result<Vec<u8>> {
+    /// Returns the bytes if their digest is the announced one.
+    pub(crate) fn finish(mut self) -> Result<Vec<u8>> {
         self.discard_cache_file();
         if self.matches_digest() {
             return Ok(self.bytes);
         }
-        let is = Digest::of(&self.bytes);
+        let actual = Digest::of(&self.bytes);
         Err(Error::new(
             FailureKind::Trust,
             format!("the bytes of `{}` are not those that the registry names", self.label),
         )
-        .because(format!("it names {}, and these are {is}", self.digest))
+        .because(format!("it names {}, and these are {actual}", self.digest))
         .hint("nothing was changed: do not trust this registry, or what stands between"))
     }
 }

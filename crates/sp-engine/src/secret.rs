@@ -1,4 +1,7 @@
-//! Secrets, from where they may come: never from an argument, and never from a file that others can read.
+//! Secrets that a command needs: the shared secret of `sp pkg send`, a bearer token, a private key.
+//!
+//! A secret comes from an environment variable or from a file that only its owner can read. It is
+//! never an argument, which other processes can see, and its bytes are zeroed when dropped.
 
 use std::path::{Path, PathBuf};
 
@@ -9,37 +12,36 @@ use crate::error::{Error, FailureKind, Result};
 
 const MAX_SECRET_BYTES: u64 = 16 * 1024;
 
-/// Where the secret that both sides share comes from: never from an argument.
+/// Where a secret comes from.
 #[derive(Debug, Clone)]
 pub enum SecretSource {
     /// An environment variable.
     Env(String),
-    /// A file that only its owner may read.
+    /// A file that only its owner can read.
     File(PathBuf),
-    /// The environment variable `TRANSPORT_SECRET`, if it is set.
+    /// The environment variable `SP_TRANSPORT_SECRET`, if it is set.
     Default,
 }
 
-/// The environment variable that holds the secret for `sp pkg send` and `sp pkg receive` unless another is named.
-pub(super) const TRANSPORT_SECRET_ENV: &str = "SP_TRANSPORT_SECRET";
+/// The default environment variable for the secret of `sp pkg send` and `sp pkg receive`.
+pub(crate) const TRANSPORT_SECRET_ENV: &str = "SP_TRANSPORT_SECRET";
 
-/// The shared secret. None if nobody named one and the default variable is not set.
-pub(super) fn read_secret_if_set(
+/// Reads a secret. Returns `None` for the default source if its variable is not set.
+pub(crate) fn read_secret_if_set(
     context: &Context<'_>,
-    from: &SecretSource,
+    source: &SecretSource,
 ) -> Result<Option<Zeroizing<Vec<u8>>>> {
-    match from {
+    match source {
         SecretSource::Default if !context.env.contains_key(TRANSPORT_SECRET_ENV) => Ok(None),
-        from => read_secret(context, from).map(Some),
+        source => read_secret(context, source).map(Some),
     }
 }
 
-/// The secret that both sides share.
-pub(super) fn read_secret(
+pub(crate) fn read_secret(
     context: &Context<'_>,
-    from: &SecretSource,
+    source: &SecretSource,
 ) -> Result<Zeroizing<Vec<u8>>> {
-    let bytes = match from {
+    let bytes = match source {
         SecretSource::Env(name) => Zeroizing::new(require_env(context, name)?.into_bytes()),
         SecretSource::Default => {
             Zeroizing::new(require_env(context, TRANSPORT_SECRET_ENV)?.into_bytes())
@@ -54,22 +56,22 @@ pub(super) fn read_secret(
             bytes
         }
     };
-    match bytes.is_empty() {
-        false => Ok(bytes),
-        true => Err(Error::new(FailureKind::Usage, "the secret is empty")
-            .hint("write one into the file or the environment variable")),
+    if bytes.is_empty() {
+        return Err(Error::new(FailureKind::Usage, "the secret is empty")
+            .hint("write one into the file or the environment variable"));
     }
+    Ok(bytes)
 }
 
-pub(super) fn require_env(context: &Context<'_>, name: &str) -> Result<String> {
+pub(crate) fn require_env(context: &Context<'_>, name: &str) -> Result<String> {
     context.env.get(name).filter(|value| !value.is_empty()).cloned().ok_or_else(|| {
         Error::new(FailureKind::Usage, format!("the environment variable `{name}` is not set"))
             .hint("set it, or name a file with `--secret-file`; a secret is never an argument")
     })
 }
 
-/// A secret that others can read is none.
-pub(super) fn check_private_file(context: &Context<'_>, path: &Path) -> Result<()> {
+/// Returns an error if the group or others can access the file.
+pub(crate) fn check_private_file(context: &Context<'_>, path: &Path) -> Result<()> {
     use std::os::unix::fs::PermissionsExt;
     let metadata = path.metadata().map_err(|e| FileError::new("look at", path, e))?;
     match metadata.permissions().mode() & 0o077 {

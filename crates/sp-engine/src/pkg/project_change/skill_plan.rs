@@ -1,4 +1,5 @@
-//! The skills that packages carry, on their way into sinks: a package of skills goes as a pack goes.
+//! Plans the installation of the skills of packages. A package of skills is converted to a pack, so
+//! that it is installed, updated and removed like any other pack.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
@@ -11,7 +12,7 @@ use sp_formats::skill::SKILL_FILE;
 use sp_formats::state::InstallRecord;
 use sp_tree::{LoadedTree, StampScope, fold_name};
 
-use super::project_change::{ProjectChange, ResolvedPackage};
+use super::{ProjectChange, ResolvedPackage};
 use crate::context::{Context, Event};
 use crate::error::{Error, FailureKind, Result};
 use crate::home::read_state;
@@ -21,82 +22,97 @@ use crate::select::{SelectedSkill, SkillSource};
 use crate::sinks::dedup_sinks;
 use crate::sinks::{Sink, agent_for_sink, pin_sink_dir, resolve_sink};
 
-/// What is to happen in sinks.
+/// The skills to install, and where.
 pub(super) struct PackageSkillPlan {
-    /// The sinks in which something comes or goes.
+    /// The sinks that change.
     pub sinks: Vec<Sink>,
     /// The packages as packs.
     pub packs: Vec<ResolvedPack>,
-    /// Which of them belongs into which sink.
+    /// The sink paths and indexes into `packs`: which pack is installed in which sink.
     pub placements: HashSet<(PathBuf, usize)>,
 }
 
 impl ProjectChange<'_> {
-    /// The skills of packages, as packs; into which sinks each goes.
+    /// Plans the skills of all packages that are written or removed.
     pub(super) fn plan_skills(
         &self,
         targets: &mut BTreeMap<PackageName, ResolvedPackage>,
-        asked: &BTreeSet<PackageName>,
+        requested: &BTreeSet<PackageName>,
     ) -> Result<PackageSkillPlan> {
-        let requested: Vec<Sink> = self
-            .request
+        let requested_sinks: Vec<Sink> = self
+            .options
             .sinks
             .iter()
             .map(|sink| resolve_sink(self.session, sink))
             .collect::<Result<_>>()?;
         let mut sinks = Vec::new();
-        let (mut chosen, mut places) = (Vec::new(), HashSet::new());
+        let (mut packs, mut placements) = (Vec::new(), HashSet::new());
         for (name, target) in
             targets.iter_mut().filter(|(_, target)| target.locked.kind == PackageKind::Skills)
         {
             let Some(package) = target.package.take() else { continue };
-            let mut own = self.recorded_sinks(name)?;
-            let new = !self.project.lock.packages.contains_key(name);
-            if own.is_empty() || new || asked.contains(name) {
-                own.extend(requested.iter().cloned());
-            }
-            if own.is_empty() {
-                let past = self.past_sinks.get(name).into_iter().flatten();
-                let past = past.map(|(sink, path)| recorded_sink(self.session.context, sink, path));
-                own.extend(past.collect::<Result<Vec<Sink>>>()?);
-            }
-            if own.is_empty() {
-                return Err(Error::new(
-                    FailureKind::Usage,
-                    format!("`{name}` is a package of skills, and no agent is named"),
-                )
-                .hint("add `--agent claude`, or another; `sp config` lists them"));
-            }
-            places.extend(own.iter().map(|sink| (sink.path.clone(), chosen.len())));
-            sinks.extend(own);
-            chosen.push(self.to_pack(&package, asked)?);
+            let package_sinks = self.sinks_of_package(name, &requested_sinks, requested)?;
+            let pack_index = packs.len();
+            placements.extend(package_sinks.iter().map(|sink| (sink.path.clone(), pack_index)));
+            sinks.extend(package_sinks);
+            packs.push(self.to_pack(&package, requested)?);
             target.package = Some(package);
         }
         for name in self.removed_packages(targets) {
             sinks.extend(self.recorded_sinks(&name)?);
         }
-        Ok(PackageSkillPlan { sinks: dedup_sinks(sinks), packs: chosen, placements: places })
+        Ok(PackageSkillPlan { sinks: dedup_sinks(sinks), packs, placements })
     }
 
-    /// The sinks in which a package of skills is on record.
+    /// Returns the sinks for a package of skills: those where it is installed, the requested ones
+    /// if it is new or was named, or else those that a rollback restores.
+    fn sinks_of_package(
+        &self,
+        name: &PackageName,
+        requested_sinks: &[Sink],
+        requested: &BTreeSet<PackageName>,
+    ) -> Result<Vec<Sink>> {
+        let mut sinks = self.recorded_sinks(name)?;
+        let is_new = !self.project.lock.packages.contains_key(name);
+        if sinks.is_empty() || is_new || requested.contains(name) {
+            sinks.extend(requested_sinks.iter().cloned());
+        }
+        if sinks.is_empty() {
+            let past = self.past_sinks.get(name).into_iter().flatten();
+            let past = past.map(|(sink, path)| recorded_sink(self.session.context, sink, path));
+            sinks.extend(past.collect::<Result<Vec<Sink>>>()?);
+        }
+        if sinks.is_empty() {
+            return Err(Error::new(
+                FailureKind::Usage,
+                format!("`{name}` is a package of skills, and no agent is named"),
+            )
+            .hint("add `--agent claude`, or another; `sp config` lists them"));
+        }
+        Ok(sinks)
+    }
+
+    /// Returns the sinks where a package of skills is installed.
     pub(super) fn recorded_sinks(&self, name: &PackageName) -> Result<Vec<Sink>> {
         let state = read_state(self.session.context)?;
-        let here = state.installs.iter().filter(|install| {
-            install.pack == name.as_str() && install.pack_file == pack_file_key(name)
-        });
+        let installs = state.installs.iter().filter(|install| is_install_of(install, name));
         let sink = |install: &InstallRecord| {
             recorded_sink(self.session.context, &install.sink, &install.sink_path)
         };
-        let mut sinks: Vec<Sink> = here.map(sink).collect::<Result<_>>()?;
+        let mut sinks: Vec<Sink> = installs.map(sink).collect::<Result<_>>()?;
         sinks.retain(|sink| state.installs.iter().any(|install| sink.matches_record(install)));
         Ok(sinks)
     }
 
-    /// A package of skills as a pack, so that it goes the way of every pack.
-    fn to_pack(&self, package: &Package, asked: &BTreeSet<PackageName>) -> Result<ResolvedPack> {
+    /// Converts a package of skills to a pack.
+    fn to_pack(
+        &self,
+        package: &Package,
+        requested: &BTreeSet<PackageName>,
+    ) -> Result<ResolvedPack> {
         let manifest = &package.manifest;
         let name = manifest.name.to_string();
-        let prefix = self.folder_prefix(&manifest.name, asked)?;
+        let prefix = self.folder_prefix(&manifest.name, requested)?;
         let naming = FolderNaming { prefix, sep: "__".into(), flatten: true };
         let mut skills: Vec<SelectedSkill> = Vec::new();
         let mut contents = Vec::new();
@@ -106,7 +122,7 @@ impl ProjectChange<'_> {
                     .because(why)
                     .hint("give another `--prefix`")
             })?;
-            if let Some(twin) = skills
+            if let Some(other) = skills
                 .iter()
                 .find(|skill| fold_name(skill.folder.as_str()) == fold_name(folder.as_str()))
             {
@@ -114,7 +130,7 @@ impl ProjectChange<'_> {
                     FailureKind::Data,
                     format!(
                         "`{}` and `{id}` of `{name}` would both be installed as `{folder}`",
-                        twin.id
+                        other.id
                     ),
                 )
                 .hint("whoever made it must rename one of the two"));
@@ -150,24 +166,29 @@ impl ProjectChange<'_> {
         })
     }
 
-    /// What stands before the names of its folders: what is said of it now, or what was said when it came.
-    fn folder_prefix(&self, name: &PackageName, asked: &BTreeSet<PackageName>) -> Result<String> {
-        if let (Some(prefix), true) = (&self.request.prefix, asked.contains(name)) {
-            return Ok(prefix.clone());
+    /// Returns the prefix of skill folders: that of this command, or else that of the installation.
+    fn folder_prefix(
+        &self,
+        name: &PackageName,
+        requested: &BTreeSet<PackageName>,
+    ) -> Result<String> {
+        if let (Some(prefix), true) = (self.options.prefix, requested.contains(name)) {
+            return Ok(prefix.to_owned());
         }
         let state = read_state(self.session.context)?;
-        let mut known = state
-            .installs
-            .into_iter()
-            .filter(|one| one.pack == name.as_str() && one.pack_file == pack_file_key(name));
-        Ok(known.next().map(|install| install.prefix).unwrap_or_default())
+        let install = state.installs.into_iter().find(|install| is_install_of(install, name));
+        Ok(install.map(|install| install.prefix).unwrap_or_default())
     }
 
-    /// The skills of a package. What belongs to none is told.
+    /// Returns the skills of a package, and warns about files that belong to none.
     fn skill_contents(&self, package: &Package) -> Vec<(String, LoadedTree)> {
-        let BundledSkills { skills, unassigned_files: left } = package.skills();
-        if left > 0 {
-            let what = if left == 1 { "a file".into() } else { format!("{left} files") };
+        let BundledSkills { skills, unassigned_files } = package.skills();
+        if unassigned_files > 0 {
+            let what = if unassigned_files == 1 {
+                "a file".into()
+            } else {
+                format!("{unassigned_files} files")
+            };
             self.session.context.emit(Event::Warning(format!(
                 "{what} of `{}` belongs to no skill and is left out",
                 package.manifest.name
@@ -177,7 +198,7 @@ impl ProjectChange<'_> {
     }
 }
 
-/// A sink that is on record.
+/// Returns the sink of an installation record.
 fn recorded_sink(context: &Context<'_>, name: &str, path: &str) -> Result<Sink> {
     let path = Path::new(path);
     Ok(Sink {
@@ -189,7 +210,11 @@ fn recorded_sink(context: &Context<'_>, name: &str, path: &str) -> Result<Sink> 
     })
 }
 
-/// What stands in the records in the place of a pack's file.
+fn is_install_of(install: &InstallRecord, name: &PackageName) -> bool {
+    install.pack == name.as_str() && install.pack_file == pack_file_key(name)
+}
+
+/// Returns what installation records of a package have in place of the path of a pack file.
 fn pack_file_key(name: &PackageName) -> String {
     format!("ctxpkg:{name}")
 }

@@ -1,4 +1,4 @@
-//! The tokens for registries, in a file that only its owner may read.
+//! Tokens for registries: `credentials.json` in the home, readable by its owner only.
 
 use std::collections::BTreeMap;
 
@@ -8,30 +8,30 @@ use sp_tree::read_optional;
 
 use crate::context::Context;
 use crate::error::{Error, FailureKind, Result};
-use crate::pkg::manage::write_output_file;
-use crate::pkg::secret::check_private_file;
-use crate::pkg::send::normalize_server_url;
+use crate::output_file::write_output_file;
+use crate::secret::check_private_file;
+use crate::server_url::normalize_server_url;
 use crate::session::Session;
 
 const CREDENTIALS_FILE: &str = "credentials.json";
 const MAX_CREDENTIALS_BYTES: u64 = 1024 * 1024;
-/// The variable that holds a token, for machines where nobody logs in.
+/// The environment variable with a token, for CI.
 const TOKEN_ENV: &str = "SP_REGISTRY_TOKEN";
 
-/// The tokens by address, and the address that was logged in to last.
-pub(super) struct RegistryCredentials {
+/// Tokens by registry URL, and the registry of the last login.
+pub(crate) struct RegistryCredentials {
     tokens: BTreeMap<String, String>,
     last_address: Option<String>,
-    /// A token from the environment; it is never stored.
+    /// The token from the environment, which is never stored.
     env_token: Option<String>,
 }
 
 impl RegistryCredentials {
-    pub(super) fn read(context: &Context<'_>) -> Result<Self> {
+    pub(crate) fn read(context: &Context<'_>) -> Result<Self> {
         let path = context.home.join(CREDENTIALS_FILE);
-        let given = context.env.get(TOKEN_ENV).filter(|token| !token.is_empty()).cloned();
+        let env_token = context.env.get(TOKEN_ENV).filter(|token| !token.is_empty()).cloned();
         let Some(bytes) = read_optional(&path, MAX_CREDENTIALS_BYTES)? else {
-            return Ok(Self { tokens: BTreeMap::new(), last_address: None, env_token: given });
+            return Ok(Self { tokens: BTreeMap::new(), last_address: None, env_token });
         };
         check_private_file(context, &path)?;
         let value: Value = serde_json::from_slice(&bytes).map_err(|why| {
@@ -48,13 +48,13 @@ impl RegistryCredentials {
         Ok(Self {
             tokens: tokens.collect(),
             last_address: value["last"].as_str().map(str::to_owned),
-            env_token: given,
+            env_token,
         })
     }
 
-    pub(super) fn save(&self, context: &Context<'_>) -> Result<()> {
+    pub(crate) fn save(&self, context: &Context<'_>) -> Result<()> {
         let text = format!("{:#}\n", json!({"last": self.last_address, "registries": self.tokens}));
-        let delivery = OutputFile {
+        let file = OutputFile {
             bytes: text.as_bytes(),
             access: FileAccess::Private,
             if_exists: ExistingFilePolicy::Replace,
@@ -63,44 +63,45 @@ impl RegistryCredentials {
         write_output_file(
             context,
             &context.home.join(CREDENTIALS_FILE),
-            delivery,
+            file,
             "run the command again",
         )
     }
 
-    pub(super) fn insert(&mut self, address: &str, token: &str) {
+    pub(crate) fn insert(&mut self, address: &str, token: &str) {
         self.tokens.insert(address.into(), token.into());
         self.last_address = Some(address.into());
     }
 
-    /// Whether there was a token.
-    pub(super) fn remove(&mut self, address: &str) -> bool {
+    /// Removes a token. Returns false if there was none.
+    pub(crate) fn remove(&mut self, address: &str) -> bool {
         if self.last_address.as_deref() == Some(address) {
             self.last_address = None;
         }
         self.tokens.remove(address).is_some()
     }
 
-    /// The token for a registry. The one from the environment is for the registry that is meant, and no other.
-    pub(super) fn token(&self, address: &str, is_meant: bool) -> Option<String> {
-        let given = self.env_token.clone().filter(|_| is_meant);
-        given.or_else(|| self.tokens.get(address).cloned())
+    /// Returns the token for a registry. The token from the environment is used only if `is_meant`:
+    /// the user named this registry, or it is the only one that can be meant.
+    pub(crate) fn token(&self, address: &str, is_meant: bool) -> Option<String> {
+        let env_token = self.env_token.clone().filter(|_| is_meant);
+        env_token.or_else(|| self.tokens.get(address).cloned())
     }
 
-    /// The address that was logged in to last.
-    pub(super) fn last_address(&self) -> Option<String> {
+    /// Returns the registry of the last login.
+    pub(crate) fn last_address(&self) -> Option<String> {
         self.last_address.clone()
     }
 
-    /// Every address that was logged in to.
-    pub(super) fn addresses(&self) -> Vec<String> {
+    /// Returns every registry that has a stored token.
+    pub(crate) fn addresses(&self) -> Vec<String> {
         self.tokens.keys().cloned().collect()
     }
 }
 
-/// The address that is meant: the one that was named, the only one of the config, or the one that was logged in
-/// to last.
-pub(super) fn select_registry(
+/// Returns the URL of the registry to use: the named one, the only one in the config, or that of
+/// the last login.
+pub(crate) fn select_registry(
     session: &Session<'_>,
     named: Option<&str>,
     credentials: &RegistryCredentials,
@@ -112,7 +113,8 @@ pub(super) fn select_registry(
         (None, [], None) => Err(Error::new(FailureKind::Usage, "there is no registry to speak to")
             .hint("`sp login <address>` remembers one, or name it with `--registry <address>`")),
         (None, several, None) => {
-            let addresses: Vec<&str> = several.iter().map(|one| one.url.as_str()).collect();
+            let addresses: Vec<&str> =
+                several.iter().map(|registry| registry.url.as_str()).collect();
             Err(Error::new(FailureKind::Usage, "there are several registries")
                 .hint(format!("name one with `--registry`: {}", addresses.join(", "))))
         }

@@ -1,4 +1,4 @@
-//! Speaks to a registry: within a size and a time, again where the network failed, never elsewhere.
+//! Sends requests to one registry, with a timeout, a maximum response size and retries.
 
 use std::io::{self, Read};
 use std::time::{Duration, Instant};
@@ -17,15 +17,15 @@ use crate::http::{BodyError, ResponseBody, call_cancellable, single_server_clien
 const TIMEOUT: Duration = Duration::from_secs(60);
 /// The longest response, other than a package, that is read.
 const MAX_RESPONSE_BYTES: u64 = 16 * 1024 * 1024;
-/// How long it is waited before it is tried again.
+/// The delays before the first, second and third retry.
 const RETRY_DELAYS: [Duration; 3] =
     [Duration::from_millis(200), Duration::from_secs(1), Duration::from_secs(3)];
 
-/// So often a download that breaks off is gone on with.
+/// The maximum number of attempts for one download, even if each makes progress.
 const MAX_DOWNLOAD_ATTEMPTS: usize = 100;
 const CHUNK_BYTES: usize = 64 * 1024;
 
-/// What is asked for.
+/// A request to a registry. The path is relative to the API prefix.
 pub(crate) struct RegistryRequest<'a> {
     method: ureq::http::Method,
     path: &'a str,
@@ -54,18 +54,17 @@ impl<'a> RegistryRequest<'a> {
         Self::new(ureq::http::Method::DELETE, path)
     }
 
-    /// The same with a body.
     pub(crate) fn with_body(self, body: &'a [u8]) -> Self {
         Self { body, ..self }
     }
 
-    /// The same with a body of another type than JSON.
+    /// Sets the type of the body, which is JSON by default.
     pub(crate) fn with_content_type(self, content_type: &'static str) -> Self {
         Self { content_type, ..self }
     }
 }
 
-/// A body on its way: it tells how far it is.
+/// A request body that reports upload progress and stops when the command is cancelled.
 struct UploadBody<'a> {
     context: &'a Context<'a>,
     address: &'a str,
@@ -85,26 +84,13 @@ impl Read for UploadBody<'_> {
     }
 }
 
-type SendAttempt = std::result::Result<ureq::http::Response<ureq::Body>, Error>;
+/// One attempt at a request. The outer error is worth a retry, the inner result is final.
+type Attempt<T> = std::result::Result<Result<T>, Error>;
 
-/// What a registry says, and how.
-struct ResponseWithStatus {
-    status: u16,
-    response: RegistryResponse,
-}
-
-impl ResponseWithStatus {
-    fn is_success(&self) -> bool {
-        (200..300).contains(&self.status)
-    }
-}
-
-/// What stands beside the bytes of a version.
+/// The metadata of a download, from its response headers.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct DownloadHeaders {
-    /// What they hash to.
+pub(crate) struct DownloadHeaders {
     pub sha256: Option<String>,
-    /// Whether they were yanked.
     pub yanked: Option<bool>,
 }
 
@@ -118,17 +104,22 @@ impl DownloadHeaders {
     }
 }
 
-/// What a registry says.
+/// A response that was read completely.
 pub(crate) struct RegistryResponse {
+    status: u16,
     text: String,
+    /// The URL of the registry, for errors.
     address: String,
-    is_created: bool,
 }
 
 impl RegistryResponse {
-    /// Whether what was sent was not there before.
+    fn is_success(&self) -> bool {
+        (200..300).contains(&self.status)
+    }
+
+    /// Returns whether the request created something new.
     pub(crate) fn is_created(&self) -> bool {
-        self.is_created
+        self.status == 201
     }
 
     pub(crate) fn json<T: DeserializeOwned>(&self) -> Result<T> {
@@ -143,7 +134,7 @@ impl RegistryResponse {
     }
 }
 
-/// A registry that is spoken to.
+/// A client for one registry.
 pub(crate) struct RegistryClient<'a> {
     context: &'a Context<'a>,
     agent: ureq::Agent,
@@ -168,41 +159,42 @@ impl<'a> RegistryClient<'a> {
         Ok(Self { context, agent, address: address.into(), token: token.map(str::to_owned) })
     }
 
-    /// Where the registry is.
+    /// Returns the URL of the registry.
     pub(crate) fn address(&self) -> &str {
         &self.address
     }
 
-    /// Asks, and again if the network failed or the registry could not answer just then.
-    pub(crate) fn execute(&self, asked: &RegistryRequest<'_>) -> Result<RegistryResponse> {
-        let answer = self.execute_with_retries(asked)?;
-        if answer.is_success() {
-            Ok(answer.response)
+    /// Sends a request and retries network failures. A status other than 2xx is an error.
+    pub(crate) fn execute(&self, request: &RegistryRequest<'_>) -> Result<RegistryResponse> {
+        let response = self.execute_with_retries(request)?;
+        if response.is_success() {
+            Ok(response)
         } else {
-            Err(self.rejected_error(answer.status, &answer.response.text))
+            Err(self.rejected_error(response.status, &response.text))
         }
     }
 
-    /// Asks for something that may not be there.
-    pub(super) fn execute_optional(
+    /// Like [`execute`](Self::execute), but returns `None` for 404.
+    pub(crate) fn execute_optional(
         &self,
-        asked: &RegistryRequest<'_>,
+        request: &RegistryRequest<'_>,
     ) -> Result<Option<RegistryResponse>> {
-        let answer = self.execute_with_retries(asked)?;
-        match answer.status {
+        let response = self.execute_with_retries(request)?;
+        match response.status {
             404 => Ok(None),
-            _ if answer.is_success() => Ok(Some(answer.response)),
-            status => Err(self.rejected_error(status, &answer.response.text)),
+            _ if response.is_success() => Ok(Some(response)),
+            status => Err(self.rejected_error(status, &response.text)),
         }
     }
 
-    /// The bytes of a version, from where an earlier try ended. It goes on as long as something comes.
-    pub(super) fn download(
+    /// Downloads the missing bytes of `partial`. An interrupted download is resumed as long as each
+    /// attempt makes progress.
+    pub(crate) fn download(
         &self,
         path: &str,
         partial: &mut PartialDownload<'_>,
     ) -> Result<DownloadHeaders> {
-        let mut pauses = RETRY_DELAYS.iter();
+        let mut delays = RETRY_DELAYS.iter();
         for _ in 0..MAX_DOWNLOAD_ATTEMPTS {
             let before = partial.len();
             let error = match self.try_download(path, partial) {
@@ -210,10 +202,10 @@ impl<'a> RegistryClient<'a> {
                 Err(error) => error,
             };
             if partial.len() > before {
-                pauses = RETRY_DELAYS.iter();
+                delays = RETRY_DELAYS.iter();
             }
-            let Some(pause) = pauses.next() else { return Err(error) };
-            self.wait_before_retry(&error, *pause)?;
+            let Some(delay) = delays.next() else { return Err(error) };
+            self.wait_before_retry(&error, *delay)?;
         }
         Err(self.unreachable_error("it breaks off again and again"))
     }
@@ -222,10 +214,10 @@ impl<'a> RegistryClient<'a> {
         &self,
         path: &str,
         partial: &mut PartialDownload<'_>,
-    ) -> std::result::Result<Result<DownloadHeaders>, Error> {
+    ) -> Attempt<DownloadHeaders> {
         let mut request = self.build_request(&RegistryRequest::get(path));
-        if let Some((range, only_if)) = partial.range_headers() {
-            request = request.header("range", range).header("if-range", only_if);
+        if let Some(headers) = partial.range_headers() {
+            request = request.header("range", headers.range).header("if-range", headers.if_range);
         }
         let response = match self.send_once(request, b"") {
             Ok(response) => response?,
@@ -246,13 +238,13 @@ impl<'a> RegistryClient<'a> {
                 return Ok(Err(self.rejected_error(status, &text)));
             }
         }
-        let marks = DownloadHeaders::from_headers(response.headers());
-        // One byte more than is missing, so that the size is judged where it is known.
+        let headers = DownloadHeaders::from_headers(response.headers());
+        // One byte more than is missing, so that `append` notices a body that is too long.
         let mut body = ResponseBody::new(response, partial.remaining().saturating_add(1));
         let mut buffer = vec![0; CHUNK_BYTES];
         loop {
             match body.read(&mut buffer) {
-                Ok(0) if partial.is_complete() => return Ok(Ok(marks)),
+                Ok(0) if partial.is_complete() => return Ok(Ok(headers)),
                 Ok(0) => return Err(self.unreachable_error("it ended too early")),
                 Ok(read) => {
                     if let Err(error) = partial.append(&buffer[..read]) {
@@ -264,21 +256,21 @@ impl<'a> RegistryClient<'a> {
         }
     }
 
-    fn execute_with_retries(&self, asked: &RegistryRequest<'_>) -> Result<ResponseWithStatus> {
-        let mut pauses = RETRY_DELAYS.iter();
+    fn execute_with_retries(&self, request: &RegistryRequest<'_>) -> Result<RegistryResponse> {
+        let mut delays = RETRY_DELAYS.iter();
         loop {
-            let (error, pause) = match (self.try_once(asked), pauses.next()) {
-                (Ok(answer), _) => return answer,
+            let (error, delay) = match (self.try_once(request), delays.next()) {
+                (Ok(result), _) => return result,
                 (Err(error), None) => return Err(error),
-                (Err(error), Some(pause)) => (error, pause),
+                (Err(error), Some(delay)) => (error, delay),
             };
-            self.wait_before_retry(&error, *pause)?;
+            self.wait_before_retry(&error, *delay)?;
         }
     }
 
-    fn wait_before_retry(&self, error: &Error, pause: Duration) -> Result<()> {
+    fn wait_before_retry(&self, error: &Error, delay: Duration) -> Result<()> {
         self.context.emit(Event::Detail(format!("{error}; it is tried again")));
-        let until = Instant::now() + pause;
+        let until = Instant::now() + delay;
         while Instant::now() < until {
             self.context.check_cancelled()?;
             std::thread::sleep(POLL_INTERVAL);
@@ -286,73 +278,71 @@ impl<'a> RegistryClient<'a> {
         Ok(())
     }
 
-    /// The answer, or why it may be worth to try again.
-    fn try_once(
-        &self,
-        asked: &RegistryRequest<'_>,
-    ) -> std::result::Result<Result<ResponseWithStatus>, Error> {
-        let response = match self.send_once(self.build_request(asked), asked.body) {
+    fn try_once(&self, request: &RegistryRequest<'_>) -> Attempt<RegistryResponse> {
+        let response = match self.send_once(self.build_request(request), request.body) {
             Ok(response) => response?,
             Err(error) => return Ok(Err(error)),
         };
         let status = response.status();
         let text = match ResponseBody::new(response, MAX_RESPONSE_BYTES).read_text() {
             Ok(text) => text,
-            // The next try would get the same.
+            // A retry would get the same response.
             Err(why @ BodyError::TooLarge { .. }) => {
-                return Ok(Err(self.too_large_error(asked, why)));
+                return Ok(Err(self.too_large_error(request, why)));
             }
             Err(why) => return Err(self.unreachable_error(&why.to_string())),
         };
         match status.as_u16() {
             502..=504 => Err(self.unreachable_error(&format!("it answered {status}"))),
-            status => {
-                let told = RegistryResponse {
-                    text,
-                    address: self.address.clone(),
-                    is_created: status == 201,
-                };
-                Ok(Ok(ResponseWithStatus { status, response: told }))
-            }
+            status => Ok(Ok(RegistryResponse { status, text, address: self.address.clone() })),
         }
     }
 
-    fn build_request(&self, asked: &RegistryRequest<'_>) -> ureq::http::request::Builder {
-        let url = format!("{}{API_PREFIX}/{}", self.address, asked.path);
-        let request = ureq::http::Request::builder().method(asked.method.clone()).uri(&url);
-        let request = request.header("content-type", asked.content_type);
+    fn build_request(&self, request: &RegistryRequest<'_>) -> ureq::http::request::Builder {
+        let url = format!("{}{API_PREFIX}/{}", self.address, request.path);
+        let builder = ureq::http::Request::builder().method(request.method.clone()).uri(&url);
+        let builder = builder.header("content-type", request.content_type);
         match &self.token {
-            Some(token) => request.header("authorization", format!("Bearer {token}")),
-            None => request,
+            Some(token) => builder.header("authorization", format!("Bearer {token}")),
+            None => builder,
         }
     }
 
-    /// What cannot even be written is no better the next time; what did not get through may be.
-    fn send_once(&self, request: ureq::http::request::Builder, body: &[u8]) -> Result<SendAttempt> {
+    /// Sends a request once. The outer error is final: the command was cancelled, or the request is
+    /// malformed. The inner error is worth a retry.
+    fn send_once(
+        &self,
+        request: ureq::http::request::Builder,
+        body: &[u8],
+    ) -> Result<std::result::Result<ureq::http::Response<ureq::Body>, Error>> {
         self.context.check_cancelled()?;
-        let run = |request: ureq::http::request::Builder| {
-            // The length is known, so that the registry can refuse before it has read all.
-            let request = request.header("content-length", body.len());
-            let mut sent =
-                UploadBody { context: self.context, address: &self.address, body, sent: 0 };
-            self.agent.run(request.body(SendBody::from_reader(&mut sent))?)
+        let result = if body.is_empty() {
+            let agent = self.agent.clone();
+            call_cancellable(self.context, move || agent.run(request.body(())?))?
+        } else {
+            self.upload(request, body)
         };
-        let answer = match body.is_empty() {
-            true => {
-                let agent = self.agent.clone();
-                call_cancellable(self.context, move || agent.run(request.body(())?))?
-            }
-            false => run(request),
-        };
-        match answer {
+        match result {
             Ok(response) => Ok(Ok(response)),
             Err(ureq::Error::Http(why)) => Err(self.unreachable_error(&why.to_string())),
             Err(why) => Ok(Err(self.unreachable_error(&why.to_string()))),
         }
     }
 
-    fn too_large_error(&self, asked: &RegistryRequest<'_>, why: BodyError) -> Error {
-        let path = asked.path.split('?').next().unwrap_or_default();
+    fn upload(
+        &self,
+        request: ureq::http::request::Builder,
+        body: &[u8],
+    ) -> std::result::Result<ureq::http::Response<ureq::Body>, ureq::Error> {
+        // With the length known, the registry can reject a large body before reading it.
+        let request = request.header("content-length", body.len());
+        let mut upload =
+            UploadBody { context: self.context, address: &self.address, body, sent: 0 };
+        self.agent.run(request.body(SendBody::from_reader(&mut upload))?)
+    }
+
+    fn too_large_error(&self, request: &RegistryRequest<'_>, why: BodyError) -> Error {
+        let path = request.path.split('?').next().unwrap_or_default();
         Error::new(
             FailureKind::Data,
             format!("cannot read the response of `{}{API_PREFIX}/{path}`", self.address),
@@ -368,19 +358,20 @@ impl<'a> RegistryClient<'a> {
     }
 
     fn rejected_error(&self, code: u16, text: &str) -> Error {
-        let told: Option<RegistryErrorResponse> = serde_json::from_str(text).ok();
+        let response: Option<RegistryErrorResponse> = serde_json::from_str(text).ok();
         let kind = match code {
             401 | 403 => FailureKind::Trust,
             400 | 413 => FailureKind::Data,
             404 | 409 => FailureKind::Request,
             _ => FailureKind::Environment,
         };
-        let why = told
+        let why = response
             .as_ref()
-            .map_or_else(|| format!("it answered {code}"), |told| told.message.clone());
+            .map_or_else(|| format!("it answered {code}"), |response| response.message.clone());
         let error = Error::new(kind, format!("`{}` refused it", self.address))
             .because(printable(&why).into_owned());
-        let help = told.and_then(|told| told.help).map(|help| printable(&help).into_owned());
+        let help =
+            response.and_then(|response| response.help).map(|help| printable(&help).into_owned());
         match (code, help) {
             (401, _) => {
                 error.hint(format!("`sp login {}` with a token that may do this", self.address))

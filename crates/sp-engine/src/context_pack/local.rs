@@ -1,0 +1,97 @@
+//! Reads context packs from a directory or a zip on this machine.
+
+use std::path::Path;
+
+use sp_formats::context_pack::{
+    ContextPackEntries, ContextPackEntry, ContextPackZipError, unzip_entries,
+};
+use sp_formats::printable::printable;
+use sp_tree::{Archive, Dir, DirEntry, EntryKind, FileError, Follow, Name, PathError};
+
+use super::read_budget::ContextPackReadBudget;
+use crate::error::{Error, FailureKind, Result};
+use crate::session::Session;
+
+/// The file extension of a zipped pack.
+pub(super) const ZIP_EXTENSION: &str = "zip";
+
+/// Reads everything below a directory.
+pub(super) fn read_dir(session: &Session<'_>, dir: &Path) -> Result<ContextPackEntries> {
+    let name = session.context.display_relative_path(dir);
+    let budget = ContextPackReadBudget::new(name, &session.limits);
+    let mut walk = ContextPackWalk { budget, entries: ContextPackEntries::new() };
+    walk.read_dir(&Dir::open(dir)?, "", 0)?;
+    Ok(walk.entries)
+}
+
+struct ContextPackWalk<'a> {
+    budget: ContextPackReadBudget<'a>,
+    entries: ContextPackEntries,
+}
+
+impl ContextPackWalk<'_> {
+    fn read_dir(&mut self, dir: &Dir, prefix: &str, depth: u64) -> Result<()> {
+        self.budget.check_depth(depth)?;
+        for entry in dir.entries()? {
+            let Some(name) = entry.name().to_str() else {
+                let shown = format!("{prefix}{}", entry.name().to_string_lossy());
+                let message = format!(
+                    "`{}` in `{}` has a name that is not UTF-8",
+                    printable(&shown),
+                    self.budget.name
+                );
+                return Err(Error::new(FailureKind::Data, message)
+                    .hint("rename it: the names of a pack are UTF-8"));
+            };
+            let path = format!("{prefix}{name}");
+            // A pack may be in a repository, or contain one; `.git` is not part of it.
+            if name == ".git" {
+                continue;
+            }
+            if let Err(why @ PathError::GitDir(_)) = Name::new(name) {
+                let message =
+                    format!("`{}` in `{}` cannot be used", printable(&path), self.budget.name);
+                return Err(Error::new(FailureKind::Data, message)
+                    .because(why)
+                    .hint("remove it, or rename it"));
+            }
+            if entry.kind == EntryKind::Dir {
+                self.read_dir(
+                    &dir.open_dir(&entry, Follow::Never)?,
+                    &format!("{path}/"),
+                    depth + 1,
+                )?;
+                continue;
+            }
+            self.budget.take_file(depth)?;
+            let content = match entry.kind {
+                EntryKind::File => ContextPackEntry::File(self.read_file(dir, &entry, &path)?),
+                _ => ContextPackEntry::NotAFile,
+            };
+            self.entries.insert(path, content);
+        }
+        Ok(())
+    }
+
+    fn read_file(&mut self, dir: &Dir, entry: &DirEntry, path: &str) -> Result<Vec<u8>> {
+        let failed = |error| FileError::new("read", Path::new(path), error).into();
+        self.budget.read(dir.open_file(entry, Follow::Never)?, path, failed)
+    }
+}
+
+/// Reads the one directory that a zip contains. `label` names the zip in errors.
+pub(super) fn read_zip(
+    session: &Session<'_>,
+    path: &Path,
+    label: &str,
+) -> Result<ContextPackEntries> {
+    let archive = Archive::open(path, &session.limits)?;
+    unzip_entries(&archive).map_err(|why| match why {
+        ContextPackZipError::Archive(why) => why.into(),
+        ContextPackZipError::NoFolder => {
+            Error::new(FailureKind::Data, format!("`{label}` is no context pack"))
+                .because(why)
+                .hint("`sp context zip <folder>` makes one")
+        }
+    })
+}

@@ -1,0 +1,81 @@
+//! The limits on what is read of a context pack, from a directory or from the web.
+
+use std::io::{self, Read};
+
+use sp_formats::printable::printable;
+use sp_tree::Limits;
+
+use crate::error::{Error, FailureKind, Result};
+
+/// Counts the files and bytes of a pack while it is read.
+pub(super) struct ContextPackReadBudget<'a> {
+    /// The pack, for errors.
+    pub(super) name: String,
+    limits: &'a Limits,
+    files: u64,
+    bytes: u64,
+}
+
+impl<'a> ContextPackReadBudget<'a> {
+    pub(super) fn new(name: String, limits: &'a Limits) -> Self {
+        Self { name, limits, files: 0, bytes: 0 }
+    }
+
+    /// Counts a file at the given depth.
+    pub(super) fn take_file(&mut self, depth: u64) -> Result<()> {
+        self.check_depth(depth)?;
+        self.files += 1;
+        if self.files > self.limits.skill_entries {
+            return Err(self.limit_error("more files", self.limits.skill_entries, "skill-entries"));
+        }
+        Ok(())
+    }
+
+    pub(super) fn check_depth(&self, depth: u64) -> Result<()> {
+        if depth > self.limits.depth {
+            return Err(self.limit_error("deeper folders", self.limits.depth, "depth"));
+        }
+        Ok(())
+    }
+
+    /// Returns how many bytes of the next file to read: one more than allowed, so that a file that
+    /// is too large is recognized.
+    pub(super) fn read_limit(&self) -> u64 {
+        let limits = self.limits;
+        limits.skill_bytes.saturating_sub(self.bytes).min(limits.file_bytes).saturating_add(1)
+    }
+
+    /// Reads and counts the bytes of a file.
+    pub(super) fn read(
+        &mut self,
+        reader: impl Read,
+        path: &str,
+        failed: impl FnOnce(io::Error) -> Error,
+    ) -> Result<Vec<u8>> {
+        let (limits, mut bytes) = (self.limits, Vec::new());
+        reader.take(self.read_limit()).read_to_end(&mut bytes).map_err(failed)?;
+        self.bytes += bytes.len() as u64;
+        if bytes.len() as u64 > limits.file_bytes {
+            let message = format!(
+                "`{}` in `{}` has more bytes than {}",
+                printable(path),
+                self.name,
+                limits.file_bytes
+            );
+            return Err(Error::new(FailureKind::Data, message)
+                .hint("raise it with `--limit file-bytes=<number>`, if you trust it"));
+        }
+        if self.bytes > limits.skill_bytes {
+            return Err(self.limit_error("more bytes", limits.skill_bytes, "skill-bytes"));
+        }
+        Ok(bytes)
+    }
+
+    fn limit_error(&self, what: &str, limit: u64, name: &str) -> Error {
+        Error::new(
+            FailureKind::Data,
+            format!("the context pack `{}` has {what} than {limit}", self.name),
+        )
+        .hint(format!("raise it with `--limit {name}=<number>`, if you trust it"))
+    }
+}

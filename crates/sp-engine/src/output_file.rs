@@ -1,0 +1,55 @@
+//! Files that a command writes where the user asked for them: `--output`, a zip, a drawing.
+//!
+//! A file is written whole or not at all, and replaces an existing file only with
+//! [`Overwrite::Allow`]. Files that `sp` manages itself are not written here; they belong to a
+//! plan.
+
+use std::path::Path;
+
+use sp_tree::Name;
+use sp_tree::atomic::{self, ExistingFilePolicy, OutputFile};
+
+use crate::context::Context;
+use crate::error::{Error, FailureKind, Result};
+
+/// Whether an existing output file may be replaced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Overwrite {
+    /// The command fails and leaves the file as it is.
+    Refuse,
+    /// The file is replaced.
+    Allow,
+}
+
+impl From<Overwrite> for ExistingFilePolicy {
+    fn from(overwrite: Overwrite) -> Self {
+        match overwrite {
+            Overwrite::Refuse => Self::Refuse,
+            Overwrite::Allow => Self::Replace,
+        }
+    }
+}
+
+/// The hint for an existing file, for commands that have both flags.
+pub(crate) const OUTPUT_OR_FORCE_HINT: &str =
+    "choose another file with `--output`, or add `--force` to replace this one";
+
+/// Writes a file atomically. If it exists and must not be replaced, the error carries `hint`, which
+/// names the flags that the command has.
+pub(crate) fn write_output_file(
+    context: &Context<'_>,
+    path: &Path,
+    file: OutputFile<'_>,
+    hint: &str,
+) -> Result<()> {
+    let temp = Name::new(&format!(".{}.sp-new", context.run_id))
+        .map_err(|e| Error::new(FailureKind::Usage, e.to_string()))?;
+    atomic::write_output(path, &temp, file).map_err(|error| match error.kind() {
+        std::io::ErrorKind::AlreadyExists => Error::new(
+            FailureKind::Request,
+            format!("`{}` is there already", context.display_path(path)),
+        )
+        .hint(hint),
+        _ => error.into(),
+    })
+}

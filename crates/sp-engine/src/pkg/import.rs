@@ -1,0 +1,39 @@
+//! `sp pkg import`: adds package files to the store.
+
+use std::path::PathBuf;
+
+use sp_formats::output::StoredPackageList;
+
+use super::load_package::load_file;
+use super::package_store::{LoadedPackage, PackageStore};
+use super::trust::TrustOverrides;
+use crate::context::Context;
+use crate::error::Result;
+use crate::home::LockedHome;
+use crate::session::Session;
+
+/// The arguments of `sp pkg import`.
+#[derive(Debug, Clone)]
+pub struct ImportRequest {
+    pub files: Vec<PathBuf>,
+    pub trust: TrustOverrides,
+}
+
+/// Adds packages to the store, all or none.
+pub fn import(context: &Context<'_>, request: &ImportRequest) -> Result<StoredPackageList> {
+    let session = Session::begin(context)?;
+    let packages: Vec<LoadedPackage> = request
+        .files
+        .iter()
+        .map(|file| {
+            let path = context.expand(&file.to_string_lossy());
+            let package = load_file(&session, &path)?;
+            Ok(LoadedPackage { package, source: context.display_path(&path) })
+        })
+        .collect::<Result<_>>()?;
+    let home = LockedHome::open(context, &session.limits)?;
+    let mut store = PackageStore::open(&session)?;
+    let added = store.add(&packages, request.trust)?;
+    store.save(&home)?;
+    Ok(added)
+}

@@ -1,0 +1,163 @@
+//! Reads and verifies packages, from files and from the store.
+//!
+//! Every package that a command uses passes through here. Findings about a file are emitted as
+//! events when it is read; those about a stored package were emitted when it was added.
+
+use std::path::Path;
+
+use rayon::prelude::*;
+use sp_formats::package::store::{PackageStoreIndex, StoredPackage};
+use sp_formats::package::{Package, PackageReadResult, read};
+use sp_tree::{Limits, read_limited};
+
+use super::package_spec::PackageSpec;
+use super::package_store::{LoadedPackage, find_best_stored, read_blob};
+use crate::context::Event;
+use crate::error::{Error, FailureKind, Result};
+use crate::session::Session;
+
+/// Loads the package that a spec names.
+pub(super) fn load_package(
+    session: &Session<'_>,
+    index: &PackageStoreIndex,
+    spec: &PackageSpec,
+) -> Result<LoadedPackage> {
+    Ok(match spec {
+        PackageSpec::File(path) => LoadedPackage {
+            package: load_file(session, path)?,
+            source: session.context.display_path(path),
+        },
+        PackageSpec::Named(name, range) => {
+            let stored = find_best_stored(index, name, range.as_ref())?;
+            LoadedPackage { package: load_stored(session, stored)?, source: "store".into() }
+        }
+    })
+}
+
+/// The bytes of a package, not verified yet.
+struct UnverifiedPackage {
+    label: String,
+    bytes: Vec<u8>,
+    limits: Limits,
+}
+
+impl UnverifiedPackage {
+    fn read(session: &Session<'_>, index: &PackageStoreIndex, spec: &PackageSpec) -> Result<Self> {
+        Ok(match spec {
+            PackageSpec::File(path) => Self {
+                label: session.context.display_relative_path(path),
+                bytes: read_file(session, path)?,
+                limits: session.limits.clone(),
+            },
+            PackageSpec::Named(name, range) => {
+                let stored = find_best_stored(index, name, range.as_ref())?;
+                Self {
+                    label: stored_label(stored),
+                    bytes: read_blob(session.context, &stored.digest)?,
+                    limits: stored_limits(session),
+                }
+            }
+        })
+    }
+
+    fn verify(self) -> (PackageReadResult, String) {
+        (read(&self.label, self.bytes, &self.limits), self.label)
+    }
+}
+
+/// Loads several packages and verifies them in parallel. Findings are emitted in the order of
+/// `specs`.
+pub(super) fn load_all(
+    session: &Session<'_>,
+    index: &PackageStoreIndex,
+    specs: &[PackageSpec],
+) -> Result<Vec<Package>> {
+    let unverified: Vec<UnverifiedPackage> = specs
+        .iter()
+        .map(|spec| UnverifiedPackage::read(session, index, spec))
+        .collect::<Result<_>>()?;
+    let verified: Vec<(PackageReadResult, String)> =
+        unverified.into_par_iter().map(UnverifiedPackage::verify).collect();
+    let mut packages = Vec::with_capacity(specs.len());
+    for ((result, label), spec) in verified.into_iter().zip(specs) {
+        packages.push(match spec {
+            PackageSpec::File(_) => require_package(session, result, &label)?,
+            PackageSpec::Named(..) => require_stored_package(result, &label)?,
+        });
+    }
+    Ok(packages)
+}
+
+/// Reads the bytes of a package file.
+pub(super) fn read_file(session: &Session<'_>, path: &Path) -> Result<Vec<u8>> {
+    let limit = session.limits.package_bytes;
+    read_limited(path, limit).map_err(|error| match error.kind() {
+        std::io::ErrorKind::FileTooLarge => {
+            let message = format!(
+                "`{}` is larger than the limit of {limit} bytes",
+                session.context.display_path(path)
+            );
+            Error::new(FailureKind::Data, message)
+                .because(error.source)
+                .hint("raise it with `--max-size <bytes>` if you trust it")
+        }
+        std::io::ErrorKind::NotFound => Error::new(
+            FailureKind::Request,
+            format!("there is no file `{}`", session.context.display_path(path)),
+        )
+        .hint("name a file that exists, or a package of the store by its name alone"),
+        _ => error.into(),
+    })
+}
+
+/// Reads and verifies a package file.
+pub(super) fn load_file(session: &Session<'_>, path: &Path) -> Result<Package> {
+    let label = session.context.display_relative_path(path);
+    let result = read(&label, read_file(session, path)?, &session.limits);
+    require_package(session, result, &label)
+}
+
+/// Reads and verifies a package of the store.
+pub(crate) fn load_stored(session: &Session<'_>, stored: &StoredPackage) -> Result<Package> {
+    let bytes = read_blob(session.context, &stored.digest)?;
+    let label = stored_label(stored);
+    require_stored_package(read(&label, bytes, &stored_limits(session)), &label)
+}
+
+fn stored_label(stored: &StoredPackage) -> String {
+    format!("{} {} of the store", stored.name, stored.version)
+}
+
+/// The size of a stored package was checked when it was added, perhaps with a higher limit.
+fn stored_limits(session: &Session<'_>) -> Limits {
+    Limits { package_bytes: u64::MAX, ..session.limits.clone() }
+}
+
+/// Returns the package if it is usable, and emits its findings.
+pub(super) fn require_package(
+    session: &Session<'_>,
+    result: PackageReadResult,
+    label: &str,
+) -> Result<Package> {
+    let kind = if result.is_forged() { FailureKind::Trust } else { FailureKind::Data };
+    match result.package {
+        Some(package) => {
+            if !result.report.findings.is_empty() {
+                session.context.emit(Event::Findings(&result.report));
+            }
+            Ok(package)
+        }
+        None => Err(unusable_error(result.report, label, kind)),
+    }
+}
+
+/// The store has verified packages only, so an unusable one was tampered with.
+fn require_stored_package(result: PackageReadResult, label: &str) -> Result<Package> {
+    result.package.ok_or_else(|| unusable_error(result.report, label, FailureKind::Trust))
+}
+
+fn unusable_error(report: sp_formats::Report, label: &str, kind: FailureKind) -> Error {
+    let what = if kind == FailureKind::Trust { "cannot be trusted" } else { "cannot be used" };
+    let error = Error::in_file(format!("`{label}` {what}"), report);
+    Error { kind, ..error }.hint("nothing was changed. `sp pkg verify` shows each step")
+}

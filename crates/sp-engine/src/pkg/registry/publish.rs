@@ -1,0 +1,79 @@
+//! `sp publish`: uploads a package to a registry.
+
+use sp_formats::output::RegistryPublishReport;
+use sp_formats::package::PackageVersion;
+use sp_formats::registry::{PackageIndex, RegistryPackageName, TrustReport};
+use sp_tree::Digest;
+
+use super::package_path::{index_path, registry_name, version_path};
+use crate::context::{Context, Event};
+use crate::error::{Error, FailureKind, Result};
+use crate::pkg::load_package::load_package;
+use crate::pkg::package_spec::PackageSpec;
+use crate::pkg::package_store::read_store_index;
+use crate::registry::{RegistryClient, RegistryRequest, connect};
+use crate::session::Session;
+
+/// The arguments of `sp publish`.
+#[derive(Debug, Clone)]
+pub struct PublishRequest {
+    /// A file, or a package of the store.
+    pub package: String,
+    /// The URL of the registry. The default is that of the config or of the last login.
+    pub registry: Option<String>,
+}
+
+/// Verifies a package and uploads it. Publishing the same bytes twice succeeds.
+pub fn publish(context: &Context<'_>, request: &PublishRequest) -> Result<RegistryPublishReport> {
+    let session = Session::begin(context)?;
+    let client = connect(&session, request.registry.as_deref())?;
+    let address = client.address().to_owned();
+    let spec = PackageSpec::parse(&session, &request.package)?;
+    let package = load_package(&session, &read_store_index(context)?, &spec)?.package;
+    let name = registry_name(&package.manifest.name)?;
+    let version = &package.manifest.version;
+    let path = version_path(&name, version);
+    let bytes = package.text().as_bytes();
+    let hash = Digest::of(bytes).hex();
+    let report = match client.execute(&RegistryRequest::put(&path, bytes)) {
+        Ok(response) => Some(response.json::<TrustReport>()?),
+        // The response of an earlier attempt may have been lost after the upload succeeded.
+        Err(error) if has_version(&client, &name, version, &hash) => {
+            context.emit(Event::Detail(format!("it was there already: {error}")));
+            None
+        }
+        Err(error) => return Err(error),
+    };
+    if report.as_ref().is_some_and(|report| report.sha256 != hash) {
+        return Err(Error::new(
+            FailureKind::Trust,
+            format!("`{address}` says that it took other bytes"),
+        )
+        .because(format!("they are {hash} here"))
+        .hint("do not trust this registry"));
+    }
+    Ok(RegistryPublishReport {
+        registry: address,
+        name: name.to_string(),
+        version: version.as_str().into(),
+        sha256: hash,
+        published: report.is_some(),
+        signer: package.signer.map(|signer| signer.key.to_string()),
+        warnings: report.map_or(0, |report| report.findings.len()),
+    })
+}
+
+/// Returns whether the registry has this version with this hash.
+fn has_version(
+    client: &RegistryClient<'_>,
+    name: &RegistryPackageName,
+    version: &PackageVersion,
+    hash: &str,
+) -> bool {
+    let index = client
+        .execute(&RegistryRequest::get(&index_path(name)))
+        .and_then(|response| response.json::<PackageIndex>());
+    index.is_ok_and(|index| {
+        index.versions.iter().any(|item| item.version == version.as_str() && item.sha256 == hash)
+    })
+}

@@ -1,0 +1,28 @@
+//! `sp search`: searches a registry for packages.
+
+use sp_formats::output::RegistrySearchReport;
+use sp_formats::registry::RegistrySearchResponse;
+
+use crate::context::Context;
+use crate::error::Result;
+use crate::registry::{RegistryRequest, connect};
+use crate::session::Session;
+
+/// Searches a registry for packages.
+pub fn search(
+    context: &Context<'_>,
+    query: &str,
+    registry: Option<&str>,
+) -> Result<RegistrySearchReport> {
+    let session = Session::begin(context)?;
+    let client = connect(&session, registry)?;
+    let address = client.address().to_owned();
+    let escaped: String = query.bytes().map(percent_encode_byte).collect();
+    let response: RegistrySearchResponse =
+        client.execute(&RegistryRequest::get(&format!("search?q={escaped}")))?.json()?;
+    Ok(RegistrySearchReport { registry: address, query: query.into(), packages: response.packages })
+}
+
+fn percent_encode_byte(byte: u8) -> String {
+    if byte.is_ascii_alphanumeric() { char::from(byte).to_string() } else { format!("%{byte:02X}") }
+}

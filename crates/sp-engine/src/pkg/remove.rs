@@ -1,0 +1,52 @@
+//! `sp pkg remove`: removes packages from the store.
+
+use sp_formats::output::PackageRemoveReport;
+use sp_formats::package::store::StoredPackage;
+
+use super::items::package_item;
+use super::package_spec::PackageSpec;
+use super::package_store::{PackageStore, find_best_stored};
+use crate::apply_mode::ApplyMode;
+use crate::context::Context;
+use crate::error::{Error, FailureKind, Result};
+use crate::home::LockedHome;
+use crate::session::Session;
+
+/// Removes packages from the store. A name without a range removes every version.
+pub fn remove(
+    context: &Context<'_>,
+    names: &[String],
+    mode: ApplyMode,
+) -> Result<PackageRemoveReport> {
+    let session = Session::begin(context)?;
+    let home = LockedHome::open(context, &session.limits)?;
+    let mut store = PackageStore::open(&session)?;
+    let mut removed = Vec::new();
+    for text in names {
+        let PackageSpec::Named(name, range) = PackageSpec::parse(&session, text)? else {
+            return Err(Error::new(
+                FailureKind::Usage,
+                format!("`{text}` is a file, and not a package of the store"),
+            )
+            .hint("name the package: `sp pkg list` shows them"));
+        };
+        let is_selected = |stored: &StoredPackage| {
+            stored.name == name
+                && range.as_ref().is_none_or(|range| {
+                    range.matches(&stored.version) || range.is_exactly(&stored.version)
+                })
+        };
+        let selected: Vec<StoredPackage> =
+            store.index.packages.iter().filter(|stored| is_selected(stored)).cloned().collect();
+        if selected.is_empty() {
+            // Fails if no version matches, with a suggestion.
+            find_best_stored(&store.index, &name, range.as_ref())?;
+        }
+        store.index.packages.retain(|stored| !is_selected(stored));
+        removed.extend(selected.iter().map(package_item));
+    }
+    if mode == ApplyMode::Apply {
+        store.save(&home)?;
+    }
+    Ok(PackageRemoveReport { removed })
+}

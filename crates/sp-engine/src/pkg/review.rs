@@ -1,0 +1,59 @@
+//! `sp pkg inbox`: accepts or rejects packages that were received and wait for review.
+
+use sp_formats::output::StoredPackageList;
+use sp_formats::package::read;
+
+use super::items::waiting_id;
+use super::load_package::require_package;
+use super::package_store::{LoadedPackage, PackageStore, read_blob};
+use super::trust::TrustOverrides;
+use crate::context::Context;
+use crate::error::{Error, FailureKind, Result};
+use crate::home::LockedHome;
+use crate::session::Session;
+
+/// What happens to a waiting package.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReviewDecision {
+    /// Add it to the store.
+    Accept,
+    /// Delete it.
+    Reject,
+}
+
+/// Accepts or rejects the waiting package with this ID.
+pub fn review_waiting_package(
+    context: &Context<'_>,
+    id: &str,
+    decision: ReviewDecision,
+    trust: TrustOverrides,
+) -> Result<StoredPackageList> {
+    let session = Session::begin(context)?;
+    let home = LockedHome::open(context, &session.limits)?;
+    let mut store = PackageStore::open(&session)?;
+    let position = store.index.waiting.iter().position(|waiting| waiting_id(waiting) == id);
+    let position = position.ok_or_else(|| unknown_id_error(&store, id))?;
+    let waiting = store.index.waiting.remove(position);
+    let added = match decision {
+        ReviewDecision::Reject => StoredPackageList { packages: Vec::new() },
+        ReviewDecision::Accept => {
+            let bytes = read_blob(context, &waiting.digest)?;
+            let label = format!("{} {}", waiting.name, waiting.version);
+            let package = require_package(&session, read(&label, bytes, &session.limits), &label)?;
+            let source = format!("sent by {}", waiting.sender);
+            store.add(&[LoadedPackage { package, source }], trust)?
+        }
+    };
+    store.save(&home)?;
+    Ok(added)
+}
+
+fn unknown_id_error(store: &PackageStore<'_>, id: &str) -> Error {
+    let ids: Vec<String> = store.index.waiting.iter().map(waiting_id).collect();
+    let error = Error::new(FailureKind::Request, format!("no package called `{id}` is waiting"));
+    if ids.is_empty() {
+        error.hint("nothing is waiting")
+    } else {
+        error.hint(format!("waiting: {}", ids.join(", ")))
+    }
+}

@@ -1,0 +1,74 @@
+//! `sp key trust`: pins a public key to a namespace, or follows a rotation statement.
+
+use std::path::Path;
+
+use sp_formats::output::KeyList;
+use sp_formats::package::{PackageName, SignatureCoverage, Signer};
+use sp_tree::{PublicKey, read_limited};
+
+use super::keys::{MAX_KEY_BYTES, list_keys};
+use super::package_store::PackageStore;
+use super::rotate_key::{parse_rotation_statement, replace_pins};
+use super::trust::new_pin;
+use crate::context::Context;
+use crate::error::{Error, FailureKind, Result};
+use crate::home::LockedHome;
+use crate::session::Session;
+
+/// Pins a public key to a namespace, and replaces an earlier pin.
+pub fn trust_key(context: &Context<'_>, namespace: &str, key: &str) -> Result<KeyList> {
+    let session = Session::begin(context)?;
+    check_namespace(namespace)?;
+    let key = PublicKey::from_hex(key).map_err(|why| {
+        Error::new(FailureKind::Usage, "this is no public key")
+            .because(why)
+            .hint("`sp key export` prints one")
+    })?;
+    let home = LockedHome::open(context, &session.limits)?;
+    let mut store = PackageStore::open(&session)?;
+    let signer = Signer { key, coverage: SignatureCoverage::Content };
+    store.trust.pins.insert(namespace.into(), new_pin(context, &signer, "you said so"));
+    store.save(&home)?;
+    drop(home);
+    list_keys(context)
+}
+
+fn check_namespace(namespace: &str) -> Result<()> {
+    // A scope is valid if a package in it could be named.
+    let as_name =
+        if namespace.starts_with('@') { format!("{namespace}/x") } else { namespace.to_owned() };
+    PackageName::new(&as_name).map(drop).map_err(|why| {
+        Error::new(FailureKind::Usage, format!("`{namespace}` is no namespace"))
+            .because(why)
+            .hint("name a scope such as `@acme`, or a package that has none")
+    })
+}
+
+/// Replaces the pins of an old key with the new key that its rotation statement names.
+pub fn trust_rotation(context: &Context<'_>, file: &Path) -> Result<KeyList> {
+    let session = Session::begin(context)?;
+    let path = context.absolute(file);
+    let bytes = read_limited(&path, MAX_KEY_BYTES)?;
+    let refuse = || {
+        Error::new(
+            FailureKind::Trust,
+            format!(
+                "`{}` is no statement that an old key and a new one both signed",
+                context.display_path(&path)
+            ),
+        )
+        .hint("nothing was changed: get it again from whoever made it")
+    };
+    let rotation = parse_rotation_statement(&bytes, &session).ok_or_else(refuse)?;
+    let home = LockedHome::open(context, &session.limits)?;
+    let mut store = PackageStore::open(&session)?;
+    if replace_pins(context, &mut store.trust, &rotation) == 0 {
+        let message = format!("no namespace has the key {}", rotation.old);
+        return Err(
+            Error::new(FailureKind::Request, message).hint("`sp key list` shows whom you trust")
+        );
+    }
+    store.save(&home)?;
+    drop(home);
+    list_keys(context)
+}

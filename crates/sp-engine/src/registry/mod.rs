@@ -1,0 +1,31 @@
+//! The client of a registry, the server that `sp serve` runs.
+//!
+//! [`connect`] selects a registry, reads its token from [`RegistryCredentials`] and returns a
+//! [`RegistryClient`], which sends one [`RegistryRequest`] at a time. Bodies have a maximum size,
+//! requests a timeout, and a request that failed in the network is retried. A token is sent to the
+//! registry it was stored for and to no other, and redirects are not followed.
+//!
+//! What the responses mean, and whether they can be trusted, is decided by `pkg` and
+//! `context_pack`.
+
+mod client;
+mod credentials;
+mod partial_download;
+
+pub(crate) use self::client::{DownloadHeaders, RegistryClient, RegistryRequest};
+pub(crate) use self::credentials::{RegistryCredentials, select_registry};
+pub(crate) use self::partial_download::{
+    ExpectedBytes, KeepPartial, PartialDownload, downloads_dir,
+};
+use crate::error::Result;
+use crate::session::Session;
+
+/// Returns a client for the named registry, or for the default one.
+pub(crate) fn connect<'a>(
+    session: &Session<'a>,
+    registry: Option<&str>,
+) -> Result<RegistryClient<'a>> {
+    let credentials = RegistryCredentials::read(session.context)?;
+    let address = select_registry(session, registry, &credentials)?;
+    RegistryClient::new(session.context, &address, credentials.token(&address, true).as_deref())
+}
