@@ -121,12 +121,12 @@ fn generate_pack(
     };
     let pack = local.with_context(Some(call), |context| generate(context, &request))?;
     Ok(GeneratePackOutput {
-        pack_id: made.pack_id,
-        generated_at: made.generated_at,
-        files: made.files.into_iter().map(generated_file).collect(),
-        sources: made.sources,
-        documents: made.documents.total,
-        relevant: made.documents.relevant,
+        pack_id: pack.pack_id,
+        generated_at: pack.generated_at,
+        files: pack.files.into_iter().map(generated_file).collect(),
+        sources: pack.sources,
+        documents: pack.documents.total,
+        relevant: pack.documents.relevant,
     })
 }
 
