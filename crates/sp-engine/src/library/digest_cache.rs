@@ -1,20 +1,20 @@
-//! What was made of bytes, kept by their digest as long as there is room. Bytes never change, so neither does it.
+//! A cache of values computed from bytes, by the digest of the bytes. Entries never become stale.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use sp_tree::{Digest, LoadedTree};
 
-/// So many bytes of unpacked skills are kept.
+/// The maximum size of cached unpacked skills.
 const MAX_UNPACKED_BYTES: u64 = 64 * 1024 * 1024;
 
-/// What can be kept.
+/// A value that can be cached.
 pub trait CacheWeight {
-    /// How many bytes it takes, more or less.
+    /// Returns the approximate size in bytes.
     fn weight(&self) -> u64;
 }
 
-/// What was made lately. What came first goes first.
+/// A cache with a maximum size. The oldest entries are evicted first.
 pub struct DigestCache<T: ?Sized> {
     max_bytes: u64,
     state: Mutex<DigestCacheState<T>>,
@@ -27,7 +27,6 @@ struct DigestCacheState<T: ?Sized> {
 }
 
 impl<T: CacheWeight + ?Sized> DigestCache<T> {
-    /// Room for so many bytes.
     pub fn new(max_bytes: u64) -> Self {
         Self {
             max_bytes,
@@ -39,8 +38,8 @@ impl<T: CacheWeight + ?Sized> DigestCache<T> {
         }
     }
 
-    /// What is made of the bytes with this digest; it is made if it is not here. Whoever wants something else
-    /// meanwhile does not wait for it.
+    /// Returns the value for a digest, computing it with `make` if it is missing. The cache is not
+    /// locked during the computation.
     pub fn get_or_try_insert<E>(
         &self,
         digest: &Digest,
@@ -62,14 +61,14 @@ impl<T: CacheWeight + ?Sized> DigestCache<T> {
 }
 
 impl<T: CacheWeight + ?Sized> DigestCacheState<T> {
-    fn insert(&mut self, digest: Digest, made: &Arc<T>, most: u64) {
-        // Somebody else may have made it at the same time.
+    fn insert(&mut self, digest: Digest, made: &Arc<T>, max_bytes: u64) {
+        // Another thread may have computed it at the same time.
         if self.entries.insert(digest, Arc::clone(made)).is_some() {
             return;
         }
         self.order.push_back(digest);
         self.weight += made.weight();
-        while self.weight > most
+        while self.weight > max_bytes
             && let Some(oldest) =
                 self.order.pop_front().and_then(|digest| self.entries.remove(&digest))
         {
@@ -78,10 +77,10 @@ impl<T: CacheWeight + ?Sized> DigestCacheState<T> {
     }
 }
 
-/// The skills of a package, by the path of each in it.
+/// The skills of a package, each with its path.
 pub type UnpackedSkills = Arc<[(String, LoadedTree)]>;
 
-/// The skills of packages that were wanted lately, unpacked.
+/// A cache of unpacked skills, by the digest of the package.
 pub type UnpackedSkillsCache = DigestCache<[(String, LoadedTree)]>;
 
 impl CacheWeight for [(String, LoadedTree)] {
@@ -108,9 +107,9 @@ mod tests {
         }
     }
 
-    fn get(kept: &DigestCache<str>, text: &str) -> bool {
+    fn get(cache: &DigestCache<str>, text: &str) -> bool {
         let mut was_made = false;
-        let made = kept.get_or_try_insert(&Digest::of(text.as_bytes()), || {
+        let made = cache.get_or_try_insert(&Digest::of(text.as_bytes()), || {
             was_made = true;
             Ok::<_, Infallible>(text.into())
         });
@@ -119,11 +118,11 @@ mod tests {
     }
 
     #[test]
-    fn what_came_first_goes_first_when_there_is_no_room() {
-        let kept = DigestCache::new(10);
-        assert!(get(&kept, "four") && get(&kept, "five5") && !get(&kept, "four"));
-        assert!(get(&kept, "two") && !get(&kept, "five5") && get(&kept, "four"));
-        // What is larger than all of the room is made, and not kept.
-        assert!(get(&kept, "more than ten") && get(&kept, "more than ten") && get(&kept, "two"));
+    fn oldest_entries_are_evicted_first() {
+        let cache = DigestCache::new(10);
+        assert!(get(&cache, "four") && get(&cache, "five5") && !get(&cache, "four"));
+        assert!(get(&cache, "two") && !get(&cache, "five5") && get(&cache, "four"));
+        // A value larger than the cache is not cached.
+        assert!(get(&cache, "more than ten") && get(&cache, "more than ten") && get(&cache, "two"));
     }
 }

@@ -1,5 +1,7 @@
-//! What agents can be given from here: skills of a repository, a bag, sinks and packages of the store, context
-//! packs, and packages. Looking for skills reads no skill; each is read when it is wanted.
+//! What `sp` can serve to agents over MCP: skills, context packs and packages.
+//!
+//! A [`SkillLibrary`] lists the skills of a repository, a workspace, sinks and stored packages. Opening
+//! it reads no skill; each skill is read on demand.
 
 mod digest_cache;
 mod search;
@@ -20,13 +22,12 @@ pub use skills::{LibraryFilter, LibrarySkill, SkillHandle, SkillLibrary};
 
 /// A context pack with the files that it lists.
 pub struct LibraryPack {
-    /// What it says of itself and its files.
     pub pack: ContextPack,
-    /// Its files, with `pack.json`.
+    /// The files by path, including `pack.json`.
     pub files: BTreeMap<String, Vec<u8>>,
 }
 
-/// Reads a context pack that is valid.
+/// Reads a context pack. Fails if it is invalid.
 pub fn read_context_pack(context: &Context<'_>, path: &Path) -> Result<LibraryPack> {
     let session = Session::begin(context)?;
     let (pack, entries) = crate::context_pack::read_valid_pack(&session, path)?;
@@ -34,13 +35,13 @@ pub fn read_context_pack(context: &Context<'_>, path: &Path) -> Result<LibraryPa
     Ok(LibraryPack { pack, files })
 }
 
-/// Where a context pack is if nobody says so: where `sp context build` puts one.
+/// Returns the context pack in the default output directory of `sp context build`, if there is one.
 pub fn default_context_pack(context: &Context<'_>) -> Option<PathBuf> {
-    let usual = context.absolute(Path::new(crate::context_pack::DEFAULT_OUT_DIR));
-    crate::context_pack::is_context_pack(&usual).then_some(usual)
+    let default = context.absolute(Path::new(crate::context_pack::DEFAULT_OUT_DIR));
+    crate::context_pack::is_context_pack(&default).then_some(default)
 }
 
-/// The text of a package of the store, which names it: `@acme/notes@1.2.0`.
+/// Returns the text of a package in the store, given as `@acme/notes@1.2.0`.
 pub fn package_text(context: &Context<'_>, subject: &str) -> Result<String> {
     let session = Session::begin(context)?;
     crate::pkg::load_package_text(&session, subject)

@@ -1,4 +1,4 @@
-//! Looking for words in what is served.
+//! Full-text search in the library.
 
 use sp_analyze::knowledge::{
     IndexedDocument, KnowledgeBlock, KnowledgeBlockKind, KnowledgeDocument, KnowledgeQuery,
@@ -7,40 +7,41 @@ use sp_analyze::knowledge::{
 
 use crate::error::{Error, FailureKind, Result};
 
-/// Something that can be found.
+/// A document to search.
 pub struct SearchDocument<'a> {
-    /// What it is called.
     pub title: &'a str,
-    /// What it is about.
+    /// The description.
     pub about: &'a str,
-    /// What it says.
     pub text: &'a str,
 }
 
-/// Which of them are about a question, the best first, so many at the most.
+/// Returns the indexes of at most `limit` documents that match a query, the best first.
 pub fn search_documents(
-    question: &str,
-    among: &[SearchDocument<'_>],
-    most: usize,
+    query: &str,
+    documents: &[SearchDocument<'_>],
+    limit: usize,
 ) -> Result<Vec<usize>> {
-    let question = KnowledgeQuery::new(&[(question, 1.0)]);
-    if question.is_empty() {
+    let query = KnowledgeQuery::new(&[(query, 1.0)]);
+    if query.is_empty() {
         return Err(Error::new(FailureKind::Usage, "there is no word to look for")
             .hint("say what it should be about"));
     }
-    let candidates: Vec<IndexedDocument> = among.iter().enumerate().map(to_candidate).collect();
-    let places = rank(&candidates, &question).hits;
-    Ok(places.into_iter().take(most).map(|(at, _)| at).collect())
+    let candidates: Vec<IndexedDocument> =
+        documents.iter().enumerate().map(|(number, it)| to_candidate(number, it)).collect();
+    let hits = rank(&candidates, &query).hits;
+    Ok(hits.into_iter().take(limit).map(|(index, _)| index).collect())
 }
 
-fn to_candidate((number, one): (usize, &SearchDocument<'_>)) -> IndexedDocument {
-    let about =
-        KnowledgeBlock { sort: KnowledgeBlockKind::Highlight, sentences: vec![one.about.into()] };
-    let document = KnowledgeDocument {
-        title: one.title.into(),
+fn to_candidate(number: usize, document: &SearchDocument<'_>) -> IndexedDocument {
+    let about = KnowledgeBlock {
+        sort: KnowledgeBlockKind::Highlight,
+        sentences: vec![document.about.into()],
+    };
+    let indexed = KnowledgeDocument {
+        title: document.title.into(),
         sections: vec![KnowledgeSection { title: String::new(), blocks: vec![about] }],
-        code: one.text.into(),
+        code: document.text.into(),
         ..KnowledgeDocument::default()
     };
-    IndexedDocument { identity: format!("{number:08}"), day: 0, words: index_words(&document) }
+    IndexedDocument { identity: format!("{number:08}"), day: 0, words: index_words(&indexed) }
 }

@@ -1,4 +1,5 @@
-//! The skills that can be served, and where each stands: `repo/…`, `bag/…`, `sink/<name>/…`, `package/<name>/…`.
+//! The skills that can be served, and their paths: `repo/…`, `bag/…`, `sink/<name>/…` and
+//! `package/<name>/…`.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -25,47 +26,46 @@ use crate::session::Session;
 use crate::sinks::{agent_for_sink, global_dir};
 use crate::workspace::workspace_dir::{is_workspace, skill_folders};
 
-/// Which skills are meant.
+/// Which skills to include in a library.
 #[derive(Debug, Clone, Default)]
 pub struct LibraryFilter {
-    /// The repository or workspace, if it was given.
+    /// The repository or workspace given with `--root`.
     pub root: Option<PathBuf>,
-    /// Where skills come from; none means everywhere.
+    /// Values of [`Self::ORIGINS`]. Empty means all.
     pub origins: Vec<String>,
 }
 
 impl LibraryFilter {
-    /// What skills can come from.
+    /// The kinds of sources.
     pub const ORIGINS: [&str; 4] = ["repo", "bag", "sink", "package"];
 
     fn includes(&self, origin: &str) -> bool {
-        self.origins.is_empty() || self.origins.iter().any(|one| one == origin)
+        self.origins.is_empty() || self.origins.iter().any(|it| it == origin)
     }
 }
 
-/// Every skill that there is, not read yet.
+/// A list of skills that are read on demand.
 pub struct SkillLibrary {
     limits: Limits,
     groups: Vec<SkillGroup>,
-    /// Folders with a `SKILL.md` that are no skills because another stands below them.
+    /// Folders of the repository that are not skills because there is another `SKILL.md` below them.
     shadowed: Vec<String>,
 }
 
-/// Skills that are kept together.
+/// Skills with a common source.
 struct SkillGroup {
-    /// Where they stand among those that are served.
+    /// The first part of their paths.
     prefix: String,
     content: SkillGroupContent,
 }
 
 enum SkillGroupContent {
-    /// Folders on the disk, from a directory.
+    /// A directory, and the paths of skills in it.
     Folders(PathBuf, Vec<String>),
-    /// In a package.
     Package(UnpackedSkills),
 }
 
-/// A skill of the library.
+/// The position of a skill in its library.
 #[derive(Debug, Clone, Copy)]
 pub struct SkillHandle {
     group: usize,
@@ -74,107 +74,108 @@ pub struct SkillHandle {
 
 /// A skill that was read.
 pub struct LibrarySkill {
-    /// Where it stands among those that are served.
+    /// The path in the library, which ends in the name of the skill.
     pub path: String,
-    /// What the top of its `SKILL.md` says.
     pub front: McpSkillFrontmatter,
-    /// The text of its `SKILL.md`.
+    /// The text of `SKILL.md`.
     pub text: String,
 }
 
 impl SkillLibrary {
-    /// Looks for skills.
+    /// Finds the skills.
     pub fn open(
         context: &Context<'_>,
-        wanted: &LibraryFilter,
+        filter: &LibraryFilter,
         unpacked: &UnpackedSkillsCache,
     ) -> Result<Self> {
         let session = Session::begin(context)?;
-        let (mut shelves, mut covered) = (Vec::new(), Vec::new());
-        let mut authoring = None;
-        if wanted.includes("repo") {
-            authoring = SkillRepository::find(context, wanted.root.as_deref())
+        let (mut groups, mut shadowed) = (Vec::new(), Vec::new());
+        let mut repository = None;
+        if filter.includes("repo") {
+            repository = SkillRepository::find(context, filter.root.as_deref())
                 .ok()
                 .filter(|it| it.skills_dir().is_dir());
         }
-        if let Some(authoring) = &authoring {
-            let found = authoring.skills(&session, None)?;
-            covered = found.shadowed;
-            shelves.push(SkillGroup {
+        if let Some(repository) = &repository {
+            let found = repository.skills(&session, None)?;
+            shadowed = found.shadowed;
+            groups.push(SkillGroup {
                 prefix: "repo".into(),
-                content: SkillGroupContent::Folders(authoring.skills_dir(), found.ids),
+                content: SkillGroupContent::Folders(repository.skills_dir(), found.ids),
             });
         }
-        if wanted.includes("bag") {
-            shelves.extend(workspace_group(context, wanted.root.as_deref())?);
+        if filter.includes("bag") {
+            groups.extend(workspace_group(context, filter.root.as_deref())?);
         }
-        if wanted.includes("sink") {
+        if filter.includes("sink") {
             let served_already = |install: &InstallRecord| {
                 let package =
-                    wanted.includes("package") && install.pack_file.starts_with("ctxpkg:");
+                    filter.includes("package") && install.pack_file.starts_with("ctxpkg:");
                 let file = Path::new(&install.pack_file);
                 package
-                    || authoring.as_ref().is_some_and(|authoring| is_below(file, &authoring.root))
+                    || repository
+                        .as_ref()
+                        .is_some_and(|repository| is_below(file, &repository.root))
             };
-            shelves.extend(sink_groups(&session, &served_already)?);
+            groups.extend(sink_groups(&session, &served_already)?);
         }
         if wanted.includes("package") {
             shelves.extend(package_groups(&session, unpacked)?);
         }
-        Ok(Self { limits: served_limits(&session.limits), groups: shelves, shadowed: covered })
+        Ok(Self { limits: served_limits(&session.limits), groups, shadowed })
     }
 
-    /// What looks like a skill and is none, with the reason.
+    /// Returns messages about directories that look like skills and are not.
     pub fn shadowed_skills(&self) -> impl Iterator<Item = String> {
         self.shadowed.iter().map(|id| format!("repo/{id}: another skill stands below it"))
     }
 
-    /// Every place, in the order in which skills are listed.
+    /// Returns all skills, in the order of listing.
     pub fn handles(&self) -> impl Iterator<Item = SkillHandle> {
-        let skills = self.groups.iter().map(|shelf| match &shelf.content {
+        let skills = self.groups.iter().map(|group| match &group.content {
             SkillGroupContent::Folders(_, ids) => ids.len(),
             SkillGroupContent::Package(skills) => skills.len(),
         });
-        skills.enumerate().flat_map(|(shelf, count)| {
-            (0..count).map(move |skill| SkillHandle { group: shelf, skill })
-        })
+        skills
+            .enumerate()
+            .flat_map(|(group, count)| (0..count).map(move |skill| SkillHandle { group, skill }))
     }
 
-    /// The folder of a skill among all that are served. It tells places apart.
-    pub fn folder_path(&self, place: SkillHandle) -> String {
-        let shelf = &self.groups[place.group];
-        let id = match &shelf.content {
-            SkillGroupContent::Folders(_, ids) => &ids[place.skill],
-            SkillGroupContent::Package(skills) => &skills[place.skill].0,
+    /// Returns the unique path of a skill's folder.
+    pub fn folder_path(&self, handle: SkillHandle) -> String {
+        let group = &self.groups[handle.group];
+        let id = match &group.content {
+            SkillGroupContent::Folders(_, ids) => &ids[handle.skill],
+            SkillGroupContent::Package(skills) => &skills[handle.skill].0,
         };
-        format!("{}/{id}", shelf.prefix)
+        format!("{}/{id}", group.prefix)
     }
 
-    /// Reads the `SKILL.md` of a skill that can be served.
-    pub fn skill(&self, place: SkillHandle) -> Result<LibrarySkill, McpSkillError> {
-        if let SkillGroupContent::Folders(..) = &self.groups[place.group].content {
+    /// Reads the `SKILL.md` of a skill. Fails if the skill cannot be served.
+    pub fn skill(&self, handle: SkillHandle) -> Result<LibrarySkill, McpSkillError> {
+        if let SkillGroupContent::Folders(..) = &self.groups[handle.group].content {
             let (files, bytes) =
-                count_untrusted(&self.open_dir(place)?, &self.limits).map_err(unreadable)?;
+                count_untrusted(&self.open_dir(handle)?, &self.limits).map_err(unreadable)?;
             check_size(files, bytes)?;
         }
         let missing = || McpSkillError::Unreadable(format!("it has no `{SKILL_FILE}` any more"));
-        let bytes = self.read(place, SKILL_FILE)?.ok_or_else(missing)?;
+        let bytes = self.read(handle, SKILL_FILE)?.ok_or_else(missing)?;
         let front = read_frontmatter(&bytes, &self.limits)?;
-        let path = skill_path(&self.folder_path(place), &front.name);
+        let path = skill_path(&self.folder_path(handle), &front.name);
         let text = String::from_utf8(bytes)
             .map_err(|_| McpSkillError::Frontmatter("is not UTF-8 text".into()))?;
         Ok(LibrarySkill { path, front, text })
     }
 
-    /// A skill with all of its files, each with its digest.
-    pub fn entry(&self, place: SkillHandle) -> Result<McpSkillEntry, McpSkillError> {
-        let shelf = &self.groups[place.group];
-        if let SkillGroupContent::Package(skills) = &shelf.content {
-            return package_entry(&self.folder_path(place), &skills[place.skill].1, &self.limits);
+    /// Returns a skill with the digests of its files.
+    pub fn entry(&self, handle: SkillHandle) -> Result<McpSkillEntry, McpSkillError> {
+        let group = &self.groups[handle.group];
+        if let SkillGroupContent::Package(skills) = &group.content {
+            return package_entry(&self.folder_path(handle), &skills[handle.skill].1, &self.limits);
         }
-        let dir = self.open_dir(place)?;
+        let dir = self.open_dir(handle)?;
         let mut skill = None;
-        let measured = visit_untrusted(&dir, &self.limits, &mut |path, bytes| {
+        let hashed = visit_untrusted(&dir, &self.limits, &mut |path, bytes| {
             if path.as_str() == SKILL_FILE {
                 skill = Some(read_frontmatter(bytes, &self.limits));
             }
@@ -183,58 +184,58 @@ impl SkillLibrary {
         let front = skill.ok_or_else(|| {
             McpSkillError::Unreadable(format!("it has no `{SKILL_FILE}` any more"))
         })??;
-        let path = skill_path(&self.folder_path(place), &front.name);
-        let files = measured.tree.entries.iter().filter_map(|one| match one.kind {
-            TreeKind::File { digest, size, .. } => Some((&one.path, digest, size)),
+        let path = skill_path(&self.folder_path(handle), &front.name);
+        let files = hashed.tree.entries.iter().filter_map(|entry| match entry.kind {
+            TreeKind::File { digest, size, .. } => Some((&entry.path, digest, size)),
             TreeKind::Dir => None,
         });
         skill_entry(&path, front, files)
     }
 
     /// Reads the `SKILL.md` of several skills.
-    pub fn skills(&self, places: &[SkillHandle]) -> Vec<Result<LibrarySkill, McpSkillError>> {
-        places.par_iter().with_min_len(16).map(|place| self.skill(*place)).collect()
+    pub fn skills(&self, handles: &[SkillHandle]) -> Vec<Result<LibrarySkill, McpSkillError>> {
+        handles.par_iter().with_min_len(16).map(|handle| self.skill(*handle)).collect()
     }
 
-    /// Several skills with all of their files.
-    pub fn entries(&self, places: &[SkillHandle]) -> Vec<Result<McpSkillEntry, McpSkillError>> {
-        places.par_iter().with_min_len(8).map(|place| self.entry(*place)).collect()
+    /// Returns several skills with the digests of their files.
+    pub fn entries(&self, handles: &[SkillHandle]) -> Vec<Result<McpSkillEntry, McpSkillError>> {
+        handles.par_iter().with_min_len(8).map(|handle| self.entry(*handle)).collect()
     }
 
-    /// A file of a skill, by its path in it; none if there is no such file.
-    pub fn read(&self, place: SkillHandle, file: &str) -> Result<Option<Vec<u8>>, McpSkillError> {
-        match &self.groups[place.group].content {
+    /// Reads a file of a skill. Returns `None` if it does not exist.
+    pub fn read(&self, handle: SkillHandle, file: &str) -> Result<Option<Vec<u8>>, McpSkillError> {
+        match &self.groups[handle.group].content {
             SkillGroupContent::Package(skills) => {
-                Ok(skills[place.skill].1.get(file).map(<[u8]>::to_vec))
+                Ok(skills[handle.skill].1.get(file).map(<[u8]>::to_vec))
             }
             SkillGroupContent::Folders(..) => {
                 let Ok(path) = RelPath::new(file) else { return Ok(None) };
-                read_beneath(&self.open_dir(place)?, &path, self.limits.file_bytes)
+                read_beneath(&self.open_dir(handle)?, &path, self.limits.file_bytes)
                     .map_err(unreadable)
             }
         }
     }
 
-    /// The skill that a path leads into, and the rest of the path. Only skills on the way are read.
+    /// Splits a path into the skill that contains it and the path in the skill. Reads only candidates.
     pub fn find(&self, path: &RelPath) -> Option<(SkillHandle, String)> {
         let path = path.as_str();
-        self.handles().find_map(|place| {
-            let folder = self.folder_path(place);
+        self.handles().find_map(|handle| {
+            let folder = self.folder_path(handle);
             path.strip_prefix(&folder).filter(|rest| rest.is_empty() || rest.starts_with('/'))?;
-            let skill = self.skill(place).ok()?;
+            let skill = self.skill(handle).ok()?;
             let rest = path.strip_prefix(&skill.path)?;
             let file = if rest.is_empty() { rest } else { rest.strip_prefix('/')? };
-            Some((place, file.to_owned()))
+            Some((handle, file.to_owned()))
         })
     }
 
-    fn open_dir(&self, place: SkillHandle) -> Result<Dir, McpSkillError> {
-        let SkillGroupContent::Folders(base, ids) = &self.groups[place.group].content else {
+    fn open_dir(&self, handle: SkillHandle) -> Result<Dir, McpSkillError> {
+        let SkillGroupContent::Folders(base, ids) = &self.groups[handle.group].content else {
             return Err(McpSkillError::Unreadable("it is in a package".into()));
         };
-        // A link on the way could lead to anything that the user may read.
+        // Following a link could expose any file that the user can read.
         let mut dir = Dir::open(base).map_err(unreadable)?;
-        for segment in ids[place.skill].split('/') {
+        for segment in ids[handle.skill].split('/') {
             let name = Name::new(segment).map_err(unreadable)?;
             dir = dir.open_dir(&name, Follow::Never).map_err(unreadable)?;
         }
@@ -253,7 +254,7 @@ fn package_entry(
     skill_entry(&path, front, content.file_digests())
 }
 
-/// No host takes more than this, so nothing more is read.
+/// Lowers the limits to what MCP hosts accept.
 fn served_limits(limits: &Limits) -> Limits {
     Limits {
         skill_entries: limits.skill_entries.min(MAX_SKILL_FILES as u64 * 2),
@@ -272,7 +273,7 @@ fn is_below(path: &Path, root: &Path) -> bool {
         .is_ok_and(|path| root.canonicalize().is_ok_and(|root| path.starts_with(root)))
 }
 
-/// The skills of a workspace, if there is one.
+/// Returns the skills of the workspace, if there is one.
 fn workspace_group(context: &Context<'_>, root: Option<&Path>) -> Result<Option<SkillGroup>> {
     let root = match root {
         Some(root) => Some(context.absolute(root)).filter(|root| is_workspace(root)),
@@ -316,7 +317,7 @@ fn sink_groups(
 ) -> Result<Vec<SkillGroup>> {
     let context = session.context;
     let mut seen = HashSet::new();
-    let mut shelves: Vec<SkillGroup> = Vec::new();
+    let mut groups: Vec<SkillGroup> = Vec::new();
     for install in
         read_state(context)?.installs.into_iter().filter(|install| !served_already(install))
     {
@@ -331,21 +332,23 @@ fn sink_groups(
             .map(|skill| skill.folder.clone())
             .collect();
         folders.sort();
-        let kept = SkillGroupContent::Folders(install.sink_path.into(), folders);
-        shelves.push(SkillGroup { prefix, content: kept });
+        let content = SkillGroupContent::Folders(install.sink_path.into(), folders);
+        groups.push(SkillGroup { prefix, content });
     }
-    shelves.sort_by(|a, b| a.prefix.cmp(&b.prefix));
-    Ok(shelves)
+    groups.sort_by(|a, b| a.prefix.cmp(&b.prefix));
+    Ok(groups)
 }
 
-/// Where the skills of a sink stand; none if it is that of another project.
+/// Returns the path prefix of a sink, or `None` if it belongs to another project.
 fn sink_prefix(session: &Session<'_>, install: &InstallRecord) -> Option<String> {
     let (context, name) = (session.context, install.sink.as_str());
     let path = Path::new(&install.sink_path);
-    let is = |other: &Path| other == path || other.canonicalize().is_ok_and(|real| real == path);
+    let is_same =
+        |other: &Path| other == path || other.canonicalize().is_ok_and(|real| real == path);
     let global = global_dir(context, &session.config, name, agent_for_sink(name)).ok();
-    match global.is_some_and(|global| is(&global)) {
-        true => Some(format!("sink/{name}")),
-        false => is_below(path, &context.current_dir).then(|| format!("sink/{name}/here")),
+    if global.is_some_and(|global| is_same(&global)) {
+        Some(format!("sink/{name}"))
+    } else {
+        is_below(path, &context.current_dir).then(|| format!("sink/{name}/here"))
     }
 }

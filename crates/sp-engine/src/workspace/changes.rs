@@ -1,4 +1,4 @@
-//! Changing a workspace: skills, catalog, lock and entrypoint, all in one transaction.
+//! Changing a workspace: skills, catalog, lockfile and files at its root, in one transaction.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -19,32 +19,37 @@ use super::workspace_dir::Workspace;
 use crate::error::{Error, FailureKind, Result};
 use crate::files::read_for_update;
 use crate::home::LockedHome;
+use crate::install::change::trashed_folder;
 use crate::session::Session;
 
-/// What is to change.
+/// The changes to a workspace.
 #[derive(Default)]
 pub(crate) struct WorkspaceChanges {
-    /// Skills that come or are replaced.
+    /// Skills to add or replace, by name.
     pub put: Vec<(String, LoadedTree)>,
-    /// Skills that go.
+    /// The names of skills to remove.
     pub remove: Vec<String>,
-    /// Files at the root of the workspace, by name.
+    /// Files to write at the root of the workspace, by name.
     pub files: Vec<(String, Vec<u8>)>,
-    /// The lock as it is to be.
+    /// The new lockfile.
     pub lock: WorkspaceLock,
 }
 
-/// What came of it.
+/// The result of [`WorkspaceChanges::apply`].
 pub(crate) struct WorkspaceChangeOutcome {
-    /// Edited folders that were kept.
+    /// Edited folders that were moved to the trash.
     pub kept: Vec<TrashedFolder>,
-    /// Whether the catalog is other than it was.
     pub catalog_changed: bool,
 }
 
-/// One thing that the transaction puts or removes.
+/// The root of the transaction that is the workspace.
+const WORKSPACE_ROOT: usize = 0;
+/// The root of the transaction that is `.skills/`.
+const SKILLS_ROOT: usize = 1;
+
+/// One entry that the transaction writes or removes.
 struct WorkspaceChangeStep<'a> {
-    /// 0 is the workspace, 1 its `.skills/`.
+    /// [`WORKSPACE_ROOT`] or [`SKILLS_ROOT`].
     root: usize,
     name: String,
     before: PriorState,
@@ -58,16 +63,16 @@ enum StepContent<'a> {
 }
 
 impl WorkspaceChanges {
-    /// The catalog as it will be.
+    /// Returns the catalog after the changes.
     fn render_catalog(&self, session: &Session<'_>, workspace: &Workspace) -> String {
-        let stays = |name: &str| {
-            !self.remove.iter().any(|gone| gone == name)
+        let is_unchanged = |name: &str| {
+            !self.remove.iter().any(|removed| removed == name)
                 && !self.put.iter().any(|(new, _)| new == name)
         };
         let mut lines: Vec<(SkillName, String)> = workspace
             .skills
             .iter()
-            .filter(|skill| stays(skill.name.as_str()))
+            .filter(|skill| is_unchanged(skill.name.as_str()))
             .map(WorkspaceSkill::catalog_line)
             .collect();
         for (name, content) in &self.put {
@@ -81,7 +86,7 @@ impl WorkspaceChanges {
         write_catalog(&lines)
     }
 
-    /// Does it. The home is locked, and the workspace was read since.
+    /// Applies the changes. The workspace must have been read after the home directory was locked.
     pub(crate) fn apply(
         &self,
         session: &Session<'_>,
@@ -90,23 +95,24 @@ impl WorkspaceChanges {
     ) -> Result<WorkspaceChangeOutcome> {
         let catalog = self.render_catalog(session, workspace).into_bytes();
         let mut steps = self.folder_steps(workspace);
-        let before = steps.len();
+        let changes_skills = !steps.is_empty();
         for (name, bytes) in &self.files {
-            steps.extend(file_step(session, 0, &workspace.root, name, bytes.clone())?);
+            steps.extend(file_step(session, WORKSPACE_ROOT, &workspace.root, name, bytes.clone())?);
         }
         let skills = workspace.skills_dir();
-        let new_catalog = file_step(session, 1, &skills, CATALOG_FILE, catalog)?;
-        let changed = new_catalog.is_some();
-        steps.extend(new_catalog);
-        if self.lock != workspace.lock || before > 0 {
-            steps.extend(file_step(session, 1, &skills, LOCK_FILE, self.lock.to_json())?);
+        let catalog_step = file_step(session, SKILLS_ROOT, &skills, CATALOG_FILE, catalog)?;
+        let catalog_changed = catalog_step.is_some();
+        steps.extend(catalog_step);
+        if self.lock != workspace.lock || changes_skills {
+            let lock = self.lock.to_json();
+            steps.extend(file_step(session, SKILLS_ROOT, &skills, LOCK_FILE, lock)?);
         }
         let kept = if steps.is_empty() {
             Vec::new()
         } else {
             run_transaction(session, home, workspace, &steps)?
         };
-        Ok(WorkspaceChangeOutcome { kept, catalog_changed: changed })
+        Ok(WorkspaceChangeOutcome { kept, catalog_changed })
     }
 
     fn folder_steps(&self, workspace: &Workspace) -> Vec<WorkspaceChangeStep<'_>> {
@@ -115,22 +121,22 @@ impl WorkspaceChanges {
             Err(_) => PriorState::Absent,
         };
         let put = self.put.iter().map(|(name, content)| WorkspaceChangeStep {
-            root: 1,
+            root: SKILLS_ROOT,
             name: name.clone(),
             before: before(name),
             content: StepContent::Folder(content),
         });
-        let gone = self.remove.iter().map(|name| WorkspaceChangeStep {
-            root: 1,
+        let removed = self.remove.iter().map(|name| WorkspaceChangeStep {
+            root: SKILLS_ROOT,
             name: name.clone(),
             before: before(name),
             content: StepContent::Removed,
         });
-        put.chain(gone).collect()
+        put.chain(removed).collect()
     }
 }
 
-/// The step that gives a file these bytes; none if it has them.
+/// Returns the step that writes a file, or `None` if the file already has this content.
 fn file_step<'a>(
     session: &Session<'_>,
     root: usize,
@@ -156,7 +162,7 @@ fn run_transaction(
     workspace: &Workspace,
     steps: &[WorkspaceChangeStep<'_>],
 ) -> Result<Vec<TrashedFolder>> {
-    let named = |name: &str| {
+    let to_name = |name: &str| {
         Name::new(name).map_err(|e| Error::new(FailureKind::Data, format!("`{name}`: {e}")))
     };
     let state = home.state()?;
@@ -167,7 +173,7 @@ fn run_transaction(
         .map(|step| {
             Ok(TransactionChange {
                 root: step.root,
-                name: named(&step.name)?,
+                name: to_name(&step.name)?,
                 action: if matches!(step.content, StepContent::Removed) {
                     TransactionAction::Remove
                 } else {
@@ -177,23 +183,25 @@ fn run_transaction(
             })
         })
         .collect();
-    let intent = TransactionPlan {
-        id: named(&session.context.run_id)?,
+    let transaction_plan = TransactionPlan {
+        id: to_name(&session.context.run_id)?,
         generation,
         roots: vec![pin_dir(&root)?, pin_dir(&root.join(SKILLS_DIR))?],
         changes: changes?,
         remove_if_empty: Vec::new(),
     };
-    let mut transaction = Transaction::begin(&home.dir, &session.limits, intent)?;
+    let mut transaction = Transaction::begin(&home.dir, &session.limits, transaction_plan)?;
     if let Err(error) = stage_steps(&transaction, steps) {
         transaction.abort()?;
         return Err(error);
     }
     transaction.swap()?;
-    let next = state.with_installs(generation, state.installs.clone());
-    let kept = transaction
-        .commit(|| home.store_state(&next), || home.state().ok().map(|state| state.generation))?;
-    Ok(kept.into_iter().map(crate::install::change::trashed_folder).collect())
+    let next_state = state.with_installs(generation, state.installs.clone());
+    let trashed = transaction.commit(
+        || home.store_state(&next_state),
+        || home.state().ok().map(|state| state.generation),
+    )?;
+    Ok(trashed.into_iter().map(trashed_folder).collect())
 }
 
 fn stage_steps(transaction: &Transaction<'_>, steps: &[WorkspaceChangeStep<'_>]) -> Result<()> {
@@ -205,7 +213,7 @@ fn stage_steps(transaction: &Transaction<'_>, steps: &[WorkspaceChangeStep<'_>])
                 writer.finish()?;
             }
             StepContent::File(bytes) => {
-                transaction.stage_file(index, bytes, FileAccess::Ordinary)?
+                transaction.stage_file(index, bytes, FileAccess::Ordinary)?;
             }
             StepContent::Removed => {}
         }
@@ -217,7 +225,7 @@ fn pin_dir(path: &Path) -> Result<Arc<PinnedDir>> {
     Ok(Arc::new(PinnedDir::open(path)?))
 }
 
-/// The journal names places by their real paths.
+/// Resolves the links of a path: the journal of a transaction has real paths.
 fn canonical_path(path: &Path) -> Result<PathBuf> {
     path.canonicalize().map_err(|e| sp_tree::FileError::new("find", path, e).into())
 }

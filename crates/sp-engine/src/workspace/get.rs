@@ -1,4 +1,4 @@
-//! `sp bag get`: resolve, fetch, judge, and only then change.
+//! `sp bag get`: resolve, fetch, validate, and only then change the workspace.
 
 use std::path::PathBuf;
 
@@ -20,48 +20,41 @@ use crate::home::LockedHome;
 use crate::install::plan::ReplacePolicy;
 use crate::session::Session;
 
-/// What is to be installed into a workspace.
+/// Which skills to install into a workspace.
 #[derive(Debug, Clone)]
 pub struct GetSkillsRequest {
-    /// The skills; what `CONTEXT.md` declares comes before them.
+    /// Skill names, in addition to the dependencies that contexts declare.
     pub names: Vec<String>,
-    /// Where they come from, where the lock does not know.
+    /// The source. By default, the one in the lockfile.
     pub source: Option<String>,
-    /// The parameters in the queries of sources that are no secrets, and are printed and locked.
+    /// The names of query parameters that are not secret, and are printed and recorded.
     pub keep_query: Vec<String>,
     /// The tag, branch or commit.
     pub version: Option<String>,
-    /// Whether skills that are here are fetched anew.
     pub upgrade: UpgradePolicy,
-    /// Whether skills that were edited may be replaced.
+    /// Whether edited skills may be replaced.
     pub replace: ReplacePolicy,
-    /// Whether the extra steps of the sources were done.
     pub extra_steps: ExtraSteps,
-    /// The workspace, where it is not the nearest upward.
+    /// The workspace given with `--root`. By default, the nearest one upward.
     pub root: Option<PathBuf>,
-    /// Whether it is done.
     pub mode: ApplyMode,
 }
 
-/// Whether skills that are here are fetched anew.
+/// Whether skills that are already installed are fetched again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UpgradePolicy {
-    /// They stay as they are.
     Keep,
-    /// They are.
     Upgrade,
 }
 
-/// Whether the extra steps of sources were done.
+/// Whether the user confirmed the extra steps that a source asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExtraSteps {
-    /// Nobody said so.
     Unconfirmed,
-    /// The user says so.
     Done,
 }
 
-/// A skill that comes from a source.
+/// A skill loaded from a source.
 struct IncomingSkill {
     name: String,
     content: LoadedTree,
@@ -91,30 +84,30 @@ pub fn get(context: &Context<'_>, request: &GetSkillsRequest) -> Result<Workspac
     get_into(&session, &workspace, request, WorkspaceExtras::default())
 }
 
-/// What comes into a workspace besides what was asked for.
+/// What to write to a workspace in addition to the requested skills.
 #[derive(Default)]
 pub(super) struct WorkspaceExtras {
-    /// Files at its root, by name.
+    /// Files at the root of the workspace, by name.
     pub files: Vec<(String, Vec<u8>)>,
-    /// Skills that are made here.
+    /// Skills that do not come from a source.
     pub skills: Vec<(String, LoadedTree, LockedSkill)>,
 }
 
-/// Installs skills into a workspace, together with what else is given.
+/// Installs skills and extras into a workspace.
 pub(super) fn get_into(
     session: &Session<'_>,
     workspace: &Workspace,
     request: &GetSkillsRequest,
-    besides: WorkspaceExtras,
+    extras: WorkspaceExtras,
 ) -> Result<WorkspaceChangeReport> {
     let fetched = fetch_skills(session, workspace, request)?;
-    // Everything is here and judged; from now on nobody else may change anything.
+    // Fetching can take long, so the lock is taken only now, and the workspace is read again.
     let home = LockedHome::open_unless_dry_run(session.context, &session.limits, request.mode)?;
     let workspace = Workspace::read(session, workspace.root.clone())?;
     for (_, report) in &workspace.invalid_skills {
         session.context.emit(Event::Findings(report));
     }
-    let (mut report, changes) = plan_changes(session, &workspace, request, fetched, besides)?;
+    let (mut report, changes) = plan_changes(session, &workspace, request, fetched, extras)?;
     if let Some(home) = &home {
         let changed = changes.apply(session, home, &workspace)?;
         report.kept = changed.kept;
@@ -124,93 +117,95 @@ pub(super) fn get_into(
     Ok(report)
 }
 
-/// What resolution decided, and what of it comes from sources.
+/// The resolved skills, with those from sources loaded.
 struct FetchedSkills {
     incoming: Vec<IncomingSkill>,
-    /// Skills that stay as they are, with those who need them.
+    /// Skills that stay as they are, with their requesters.
     unchanged: Vec<(String, Vec<String>)>,
 }
 
-/// Decides where everything comes from, and brings it here.
+/// Resolves the request, and fetches the skills.
 fn fetch_skills(
     session: &Session<'_>,
     workspace: &Workspace,
     request: &GetSkillsRequest,
 ) -> Result<FetchedSkills> {
-    let wishes = requirements(session.context, workspace, request)?;
-    let overrides = overrides(session.context, workspace, request, &wishes);
-    let renewed = match (request.upgrade, request.names.is_empty()) {
+    let requirements = requirements(session.context, workspace, request)?;
+    let overrides = overrides(session.context, workspace, request, &requirements);
+    let upgraded = match (request.upgrade, request.names.is_empty()) {
         (UpgradePolicy::Keep, _) => Vec::new(),
         (UpgradePolicy::Upgrade, false) => request.names.clone(),
-        // Without a name it is what the contexts declare.
-        (UpgradePolicy::Upgrade, true) => wishes.iter().map(|wish| wish.name.clone()).collect(),
+        // Without names, upgrade what the contexts declare.
+        (UpgradePolicy::Upgrade, true) => {
+            requirements.iter().map(|requirement| requirement.name.clone()).collect()
+        }
     };
-    let mut offers = WorkspaceProvider::new(session, workspace, renewed);
-    let decided = resolve_skills(&wishes, &overrides, &mut offers)?;
-    for (name, one) in decided.iter().filter(|(_, one)| one.source == ResolvedSource::Missing) {
-        let by = one.requested_by.join(" and ");
+    let mut provider = WorkspaceProvider::new(session, workspace, upgraded);
+    let resolved = resolve_skills(&requirements, &overrides, &mut provider)?;
+    for (name, skill) in resolved.iter().filter(|(_, it)| it.source == ResolvedSource::Missing) {
+        let by = skill.requested_by.join(" and ");
         session
             .context
             .emit(Event::Warning(format!("`{name}`, which {by} can do without, is not here")));
     }
-    let incoming = load_incoming(session, &mut offers, &decided, request)?;
-    let staying = decided
+    let incoming = load_incoming(session, &mut provider, &resolved, request)?;
+    let unchanged = resolved
         .into_iter()
-        .filter(|(_, one)| one.source == ResolvedSource::Local)
-        .map(|(name, one)| (name, one.requested_by));
-    Ok(FetchedSkills { incoming, unchanged: staying.collect() })
+        .filter(|(_, skill)| skill.source == ResolvedSource::Local)
+        .map(|(name, skill)| (name, skill.requested_by));
+    Ok(FetchedSkills { incoming, unchanged: unchanged.collect() })
 }
 
-/// What is to change, and the same as it is told.
+/// Plans the changes. Returns them as a report and as a value to apply.
 fn plan_changes(
     session: &Session<'_>,
     workspace: &Workspace,
     request: &GetSkillsRequest,
     fetched: FetchedSkills,
-    besides: WorkspaceExtras,
+    extras: WorkspaceExtras,
 ) -> Result<(WorkspaceChangeReport, WorkspaceChanges)> {
     let mut report =
         WorkspaceChangeReport { root: workspace.root.clone(), ..WorkspaceChangeReport::default() };
     let mut changes = WorkspaceChanges {
         lock: workspace.lock.clone(),
-        files: besides.files,
+        files: extras.files,
         ..WorkspaceChanges::default()
     };
-    let mut tell = |name: &str, action, by: Vec<String>, source| {
+    let mut add_item = |name: &str, action, by: Vec<String>, source| {
         report.skills.push(WorkspaceSkillChange { name: name.into(), action, by, source });
     };
-    for (name, content, record) in besides.skills {
-        tell(&name, FolderAction::Add, Vec::new(), None);
+    for (name, content, record) in extras.skills {
+        add_item(&name, FolderAction::Add, Vec::new(), None);
         changes.lock.skills.insert(name.clone(), record);
         changes.put.push((name, content));
     }
     let mut edited = Vec::new();
-    for one in fetched.incoming {
-        let action = folder_action(session, workspace, &one, request.replace, &mut edited)?;
-        tell(&one.name, action, one.requested_by, Some(one.record.source.clone()));
-        changes.lock.skills.insert(one.name.clone(), one.record);
+    for skill in fetched.incoming {
+        let action = folder_action(session, workspace, &skill, request.replace, &mut edited)?;
+        add_item(&skill.name, action, skill.requested_by, Some(skill.record.source.clone()));
+        changes.lock.skills.insert(skill.name.clone(), skill.record);
         if action != FolderAction::Keep {
-            changes.put.push((one.name, one.content));
+            changes.put.push((skill.name, skill.content));
         }
     }
     refuse_edited(&edited)?;
     for (name, by) in fetched.unchanged {
-        tell(&name, FolderAction::Keep, by, None);
+        add_item(&name, FolderAction::Keep, by, None);
     }
     report.skills.sort_by(|a, b| a.name.cmp(&b.name));
     Ok((report, changes))
 }
 
-/// What is wished: by `CONTEXT.md` first, then by the command.
+/// Returns the requirements of the contexts, then those of the request.
 fn requirements(
     context: &Context<'_>,
     workspace: &Workspace,
     request: &GetSkillsRequest,
 ) -> Result<Vec<SkillRequirement<LocatedSource>>> {
-    let mut wishes = Vec::new();
+    let mut requirements = Vec::new();
     for file in workspace.contexts.iter().rev() {
         for dependency in &file.dependencies {
-            wishes.push(requirement(
+            requirements.push(requirement(
                 context,
                 dependency,
                 Some(&workspace.root),
@@ -229,17 +224,19 @@ fn requirements(
                 .hint("a skill's name has hyphens, no underscores")
         })?;
         let record = workspace.lock.skills.get(name);
-        let known = || record.and_then(|record| locked_source(name, record, request.upgrade));
-        // What is typed starts where it is typed; what the lock knows starts at the workspace.
-        let typed =
+        let locked = || record.and_then(|record| locked_source(name, record, request.upgrade));
+        // A path on the command line is relative to the current directory, and one in the lockfile to
+        // the workspace.
+        let given =
             source.clone().map(|source| LocatedSource::new(context, source, &context.current_dir));
-        let source = typed
-            .or_else(|| known().map(|source| LocatedSource::new(context, source, &workspace.root)));
+        let source = given.or_else(|| {
+            locked().map(|source| LocatedSource::new(context, source, &workspace.root))
+        });
         let version = request
             .version
             .clone()
             .or_else(|| record.and_then(|record| locked_version(record).cloned()));
-        wishes.push(SkillRequirement {
+        requirements.push(SkillRequirement {
             name: name.clone(),
             source,
             version: version.filter(|_| request.source.is_none() || request.version.is_some()),
@@ -247,11 +244,14 @@ fn requirements(
             requested_by: "you".into(),
         });
     }
-    keep_query(&mut wishes, request);
-    Ok(wishes)
+    keep_query(&mut requirements, request);
+    Ok(requirements)
 }
 
-/// Where the lock says that a skill comes from. What is not recorded of it is in the cache, but nothing newer is.
+/// Returns the source of a skill in the lockfile.
+///
+/// If it is recorded without its query, the cache has the locked archive. An upgrade cannot use that,
+/// so it drops the digest.
 fn locked_source(name: &str, record: &LockedSkill, upgrade: UpgradePolicy) -> Option<SourceRef> {
     let mut source = record.source_ref(name)?;
     if let (SourceRef::Web(web), UpgradePolicy::Upgrade) = (&mut source, upgrade)
@@ -262,31 +262,34 @@ fn locked_source(name: &str, record: &LockedSkill, upgrade: UpgradePolicy) -> Op
     Some(source)
 }
 
-/// The version that the lock asks for; the commit itself, where the server cannot be asked.
+/// Returns the version of a skill in the lockfile, or the commit if the URL is recorded without its
+/// query, so that the server cannot be asked.
 fn locked_version(record: &LockedSkill) -> Option<&String> {
     let commit = record.commit.as_ref().filter(|_| record.query.is_some());
     commit.or(record.version.as_ref())
 }
 
-/// Notes which parameters are no secrets.
-fn keep_query(wishes: &mut [SkillRequirement<LocatedSource>], request: &GetSkillsRequest) {
-    let kept = QueryAllowlist::new(&request.keep_query);
-    for wish in wishes {
-        wish.source = wish.source.take().map(|source| source.with_kept_query(&kept));
+/// Marks the query parameters that are not secret.
+fn keep_query(requirements: &mut [SkillRequirement<LocatedSource>], request: &GetSkillsRequest) {
+    let allowlist = QueryAllowlist::new(&request.keep_query);
+    for requirement in requirements {
+        let source = requirement.source.take();
+        requirement.source = source.map(|source| source.with_kept_query(&allowlist));
     }
 }
 
-/// What counts before what skills declare: the command, then the user's context, then the project's.
+/// Returns the requirements that override what skills declare, by priority: the request, then
+/// `USER_CONTEXT.md`, then `CONTEXT.md`.
 fn overrides(
     context: &Context<'_>,
     workspace: &Workspace,
     request: &GetSkillsRequest,
-    wishes: &[SkillRequirement<LocatedSource>],
+    requirements: &[SkillRequirement<LocatedSource>],
 ) -> Vec<SkillRequirement<LocatedSource>> {
-    let said = request.source.is_some() || request.version.is_some();
-    let mut overrides: Vec<SkillRequirement<LocatedSource>> = wishes
+    let is_explicit = request.source.is_some() || request.version.is_some();
+    let mut overrides: Vec<SkillRequirement<LocatedSource>> = requirements
         .iter()
-        .filter(|wish| said && wish.requested_by == "you" && wish.source.is_some())
+        .filter(|it| is_explicit && it.requested_by == "you" && it.source.is_some())
         .cloned()
         .collect();
     for file in &workspace.contexts {
@@ -303,22 +306,23 @@ fn overrides(
     overrides
 }
 
-/// Reads everything that comes from a source, and stops where extra steps were not done.
+/// Loads the skills that come from sources. Fails if a source asks for extra steps that the user has
+/// not confirmed.
 fn load_incoming(
     session: &Session<'_>,
-    offers: &mut WorkspaceProvider<'_>,
-    decided: &ResolvedSkills<LocatedSource>,
+    provider: &mut WorkspaceProvider<'_>,
+    resolved: &ResolvedSkills<LocatedSource>,
     request: &GetSkillsRequest,
 ) -> Result<Vec<IncomingSkill>> {
     let mut incoming = Vec::new();
-    let root = offers.workspace.root.clone();
+    let root = provider.workspace.root.clone();
     let mut total = 0;
-    for (name, one) in decided {
-        let ResolvedSource::Source(located, version) = &one.source else { continue };
-        let known = offers.workspace.lock.skills.get(name).cloned();
-        let source = offers.fetch_source(located, version.as_deref())?;
+    for (name, skill) in resolved {
+        let ResolvedSource::Source(located, version) = &skill.source else { continue };
+        let old_record = provider.workspace.lock.skills.get(name).cloned();
+        let source = provider.fetch_source(located, version.as_deref())?;
         let steps = source.extra_steps.as_ref().map(|steps| Digest::of(steps.as_bytes()));
-        let confirmed = known.as_ref().is_some_and(|record| record.steps == steps);
+        let confirmed = old_record.as_ref().is_some_and(|record| record.steps == steps);
         if let (Some(text), ExtraSteps::Unconfirmed, false) =
             (&source.extra_steps, request.extra_steps, confirmed)
         {
@@ -347,37 +351,37 @@ fn load_incoming(
             commit: source.commit().map(Into::into),
             tree: content.digest(),
             steps,
-            extra: known.map(|record| record.extra).unwrap_or_default(),
+            extra: old_record.map(|record| record.extra).unwrap_or_default(),
         };
         incoming.push(IncomingSkill {
             name: name.clone(),
             content,
             record,
-            requested_by: one.requested_by.clone(),
+            requested_by: skill.requested_by.clone(),
         });
     }
     Ok(incoming)
 }
 
-/// What becomes of a skill's folder; one that was edited is noted.
+/// Decides what happens to the folder of a skill. Adds the skill to `edited` if that must be refused.
 fn folder_action(
     session: &Session<'_>,
     workspace: &Workspace,
-    one: &IncomingSkill,
+    skill: &IncomingSkill,
     replace: ReplacePolicy,
     edited: &mut Vec<String>,
 ) -> Result<FolderAction> {
-    let place = workspace.skills_dir().join(&one.name);
-    if place.symlink_metadata().is_err() {
+    let folder = workspace.skills_dir().join(&skill.name);
+    if folder.symlink_metadata().is_err() {
         return Ok(FolderAction::Add);
     }
-    if place.is_dir() && folder_digest(session, &place)? == Some(one.record.tree) {
+    if folder.is_dir() && folder_digest(session, &folder)? == Some(skill.record.tree) {
         return Ok(FolderAction::Keep);
     }
     if replace == ReplacePolicy::Refuse
-        && (!place.is_dir() || workspace.is_edited(session, &one.name)?)
+        && (!folder.is_dir() || workspace.is_edited(session, &skill.name)?)
     {
-        edited.push(one.name.clone());
+        edited.push(skill.name.clone());
     }
     Ok(FolderAction::Update)
 }
@@ -391,9 +395,9 @@ fn refuse_edited(edited: &[String]) -> Result<()> {
         .hint("nothing was changed: add `--replace` to replace it; what was there is kept until `sp clean`"))
 }
 
-/// A lock without the records of skills that are gone.
-pub(super) fn prune_lock(lock: &WorkspaceLock, gone: &[String]) -> WorkspaceLock {
+/// Returns a lockfile without the records of removed skills.
+pub(super) fn prune_lock(lock: &WorkspaceLock, removed: &[String]) -> WorkspaceLock {
     let mut lock = lock.clone();
-    lock.skills.retain(|name, _| !gone.contains(name));
+    lock.skills.retain(|name, _| !removed.contains(name));
     lock
 }

@@ -1,4 +1,4 @@
-//! A source together with the place from which its relative paths start.
+//! A source together with the directory that its relative path starts from.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -9,24 +9,29 @@ use sp_formats::workspace::SourceRef;
 
 use crate::context::Context;
 
-/// A source and the directory from which a relative path in it starts.
+/// A source, and the directory that its relative path starts from.
+///
+/// Two located sources are equal if they lead to the same place, however they are written.
 #[derive(Debug, Clone)]
 pub(crate) struct LocatedSource {
     pub source: SourceRef,
     pub base: PathBuf,
-    /// Whether somebody wrote it who does not know this machine.
+    /// Whether it is declared by a skill from elsewhere, whose author does not know this machine.
     pub foreign: bool,
-    /// As it was written, without credentials.
+    /// The source as written, without credentials.
     written: String,
 }
 
 impl LocatedSource {
-    /// A source as somebody who knows this machine writes it: `~` is the home.
+    /// Creates a source that was written on this machine. `~` is the user's home directory.
     pub(crate) fn new(context: &Context<'_>, source: SourceRef, base: &Path) -> Self {
         let written = source.to_string();
-        let expand = |path: String| match path.starts_with('~') {
-            true => context.expand(&path).to_string_lossy().into_owned(),
-            false => path,
+        let expand = |path: String| {
+            if path.starts_with('~') {
+                context.expand(&path).to_string_lossy().into_owned()
+            } else {
+                path
+            }
         };
         let source = match source {
             SourceRef::Dir(path) => SourceRef::Dir(expand(path)),
@@ -36,21 +41,21 @@ impl LocatedSource {
         Self { source, base: base.into(), foreign: false, written }
     }
 
-    /// The same, shown and locked with these parameters of its query too.
-    pub(crate) fn with_kept_query(mut self, kept: &QueryAllowlist) -> Self {
+    /// Allows printing and recording these query parameters.
+    pub(crate) fn with_kept_query(mut self, allowlist: &QueryAllowlist) -> Self {
         if self.source.omits_query() {
-            self.source = self.source.with_query_allowlist(kept);
+            self.source = self.source.with_query_allowlist(allowlist);
             self.written = self.source.to_string();
         }
         self
     }
 
-    /// A source that a skill from elsewhere names.
+    /// Creates a source that a skill from elsewhere declares.
     pub(crate) fn foreign(source: SourceRef) -> Self {
         Self { written: source.to_string(), source, base: PathBuf::new(), foreign: true }
     }
 
-    /// How the lock of a workspace names it: so that it is found again from there.
+    /// Returns the source as recorded in the lockfile: relative paths start at the workspace.
     pub(crate) fn to_lock_source(&self, root: &Path) -> String {
         match &self.source {
             SourceRef::Dir(path) | SourceRef::Zip(path)
@@ -62,14 +67,14 @@ impl LocatedSource {
         }
     }
 
-    /// What two ways of writing one source have in common.
+    /// Returns a key that is equal for all ways to write one source.
     fn identity(&self) -> String {
         match &self.source {
             SourceRef::Git(repo) => {
                 format!("git {}", repo.url.trim_end_matches('/').trim_end_matches(".git"))
             }
             SourceRef::Web(web) => match &web.locked {
-                // The address is not whole, so two of them say nothing.
+                // The recorded URL lacks its query, so it does not identify the source.
                 Some(locked) => format!("archive {:?} {}", locked.digest, web.url),
                 None => format!("web {}", web.url),
             },
@@ -80,7 +85,7 @@ impl LocatedSource {
         }
     }
 
-    /// Whether it is on this machine, so that whoever wrote it knows this machine.
+    /// Whether the source is on this machine.
     pub(crate) fn is_local(&self) -> bool {
         match &self.source {
             SourceRef::Zip(_) | SourceRef::Dir(_) => true,
@@ -91,7 +96,8 @@ impl LocatedSource {
         }
     }
 
-    /// Where relative paths in the files of this source start; none if it is not a directory of this machine.
+    /// Returns the directory that relative paths in the files of this source start from. Only a local
+    /// directory has one.
     pub(crate) fn content_base(&self) -> Option<PathBuf> {
         match &self.source {
             SourceRef::Dir(path) => Some(self.base.join(path)),
@@ -112,13 +118,13 @@ impl fmt::Display for LocatedSource {
     }
 }
 
-/// The way from one directory to another place.
+/// Returns the path from one directory to another.
 fn relative_path(from: &Path, to: &Path) -> String {
     let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.into());
     let (from, to) = (real(from), real(to));
     let shared = from.components().zip(to.components()).take_while(|(a, b)| a == b).count();
     let up =
         std::iter::repeat_n(std::path::Component::ParentDir, from.components().count() - shared);
-    let way: PathBuf = up.chain(to.components().skip(shared)).collect();
-    if way.as_os_str().is_empty() { ".".into() } else { way.to_string_lossy().into_owned() }
+    let path: PathBuf = up.chain(to.components().skip(shared)).collect();
+    if path.as_os_str().is_empty() { ".".into() } else { path.to_string_lossy().into_owned() }
 }

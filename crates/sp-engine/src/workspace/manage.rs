@@ -1,4 +1,4 @@
-//! `sp bag init`, `sync`, `deps`, `list`, `remove` and `source init`: keeping a workspace in order.
+//! `sp bag init`, `sync`, `deps`, `list`, `remove` and `source init`: managing a workspace.
 
 use std::path::{Path, PathBuf};
 
@@ -30,7 +30,7 @@ const ENTRYPOINT_TEMPLATE: &str = include_str!("templates/SKILLBAG.md");
 const BOOTSTRAP_TEMPLATE: &str = include_str!("templates/bootstrap.md");
 const AGENTS_TEMPLATE: &str = include_str!("templates/AGENTS.md");
 
-/// Makes a workspace, or completes one, and installs what its context declares.
+/// Creates or completes a workspace, and installs the skills that its contexts declare.
 pub fn init(
     context: &Context<'_>,
     dir: Option<&Path>,
@@ -64,13 +64,13 @@ pub fn init(
         root: None,
         mode: ApplyMode::Apply,
     };
-    let made: Vec<String> = files.iter().map(|(name, _)| name.clone()).collect();
+    let written: Vec<String> = files.iter().map(|(name, _)| name.clone()).collect();
     let mut report = get_into(&session, &workspace, &request, WorkspaceExtras { files, skills })?;
-    report.files = made;
+    report.files = written;
     Ok(report)
 }
 
-/// The text of the entrypoint: a given one, or our own.
+/// Returns the text of the entrypoint: that of the given file, or the template.
 fn entrypoint_text(session: &Session<'_>, given: Option<&Path>) -> Result<String> {
     let Some(path) = given else {
         return Ok(ENTRYPOINT_TEMPLATE.replace("{version}", &LATEST_VERSION.to_string()));
@@ -89,7 +89,7 @@ fn entrypoint_text(session: &Session<'_>, given: Option<&Path>) -> Result<String
     }
 }
 
-/// The reserved skill, as the workspace has it, and its record.
+/// Returns the reserved skill and its record for the lockfile.
 fn bootstrap_skill() -> Result<(String, LoadedTree, LockedSkill)> {
     let mut content = LoadedTree::default();
     let path =
@@ -108,19 +108,20 @@ fn bootstrap_skill() -> Result<(String, LoadedTree, LockedSkill)> {
     Ok((BOOTSTRAP_SKILL.into(), content, record))
 }
 
-/// `.gitignore` with the user's context in it, if it is not in it yet.
+/// Returns a `.gitignore` that lists `USER_CONTEXT.md`, if it does not list it yet.
 fn gitignore_update(session: &Session<'_>, root: &Path) -> Result<Option<(String, Vec<u8>)>> {
     const IGNORE: &str = ".gitignore";
     let text =
         read_optional_text(&root.join(IGNORE), session.limits.markdown_bytes)?.unwrap_or_default();
-    let listed =
+    let is_listed =
         text.lines().any(|line| matches!(line.trim().trim_start_matches('/'), USER_CONTEXT_FILE));
     let gap = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
-    Ok((!listed).then(|| (IGNORE.into(), format!("{text}{gap}{USER_CONTEXT_FILE}\n").into_bytes())))
+    Ok((!is_listed)
+        .then(|| (IGNORE.into(), format!("{text}{gap}{USER_CONTEXT_FILE}\n").into_bytes())))
 }
 
-/// Makes what a workspace lacks and nobody needs to think about: the reserved skill, the catalog,
-/// and the line of `.gitignore`.
+/// Creates missing generated parts of a workspace: the reserved skill, the catalog, and the line in
+/// `.gitignore`.
 pub fn repair(context: &Context<'_>, root: Option<&Path>) -> Result<()> {
     let session = Session::begin(context)?;
     let home = LockedHome::open(context, &session.limits)?;
@@ -139,7 +140,7 @@ pub fn repair(context: &Context<'_>, root: Option<&Path>) -> Result<()> {
     Ok(())
 }
 
-/// Writes the catalog anew.
+/// Regenerates the catalog.
 pub fn sync(
     context: &Context<'_>,
     root: Option<&Path>,
@@ -164,7 +165,8 @@ pub fn sync(
     Ok(report)
 }
 
-/// A folder that is no skill cannot be listed, and leaving it out in silence would hide it.
+/// Refuses a workspace with invalid skills: they cannot be in the catalog, and omitting them silently
+/// would hide them.
 fn refuse_invalid_skills(workspace: &Workspace) -> Result<()> {
     if workspace.invalid_skills.is_empty() {
         return Ok(());
@@ -175,7 +177,7 @@ fn refuse_invalid_skills(workspace: &Workspace) -> Result<()> {
     Err(error)
 }
 
-/// The skills of the workspace, and where they came from.
+/// Returns the skills of the workspace with their sources.
 pub fn list(context: &Context<'_>, root: Option<&Path>) -> Result<WorkspaceSkillList> {
     let session = Session::begin(context)?;
     let workspace = Workspace::open(&session, root)?;
@@ -195,7 +197,7 @@ pub fn list(context: &Context<'_>, root: Option<&Path>) -> Result<WorkspaceSkill
     Ok(WorkspaceSkillList { root: workspace.root.clone(), skills })
 }
 
-/// Removes skills that no other skill needs.
+/// Removes skills. Fails if a remaining skill requires one of them.
 pub fn remove(
     context: &Context<'_>,
     root: Option<&Path>,
@@ -268,11 +270,12 @@ fn check_removable(workspace: &Workspace, name: &str, names: &[String]) -> Resul
     let needs = |skill: &&WorkspaceSkill| {
         skill.dependencies.iter().any(|need| need.required && need.name.as_str() == name)
     };
-    let stays = |skill: &&WorkspaceSkill| !names.iter().any(|gone| gone == skill.name.as_str());
+    let remains =
+        |skill: &&WorkspaceSkill| !names.iter().any(|removed| removed == skill.name.as_str());
     let needed: Vec<&str> = workspace
         .skills
         .iter()
-        .filter(stays)
+        .filter(remains)
         .filter(needs)
         .map(|skill| skill.name.as_str())
         .collect();
@@ -286,7 +289,7 @@ fn check_removable(workspace: &Workspace, name: &str, names: &[String]) -> Resul
     }
 }
 
-/// Who needs whom, as it is declared here; nothing is fetched.
+/// Returns the dependencies that contexts and skills declare. Fetches nothing.
 pub fn deps(context: &Context<'_>, root: Option<&Path>) -> Result<WorkspaceDependencyReport> {
     let session = Session::begin(context)?;
     let workspace = Workspace::open(&session, root)?;
@@ -316,28 +319,30 @@ pub fn deps(context: &Context<'_>, root: Option<&Path>) -> Result<WorkspaceDepen
     })
 }
 
-/// Where two declarations want different things of one name, and no context settles it.
+/// Returns the pairs of declarations with different sources or versions that no context overrides.
 fn find_conflicts(dependencies: &[WorkspaceDependencyItem]) -> Vec<String> {
     let mut conflicts = Vec::new();
-    for (at, one) in dependencies.iter().enumerate() {
-        for other in dependencies[..at]
+    for (index, dependency) in dependencies.iter().enumerate() {
+        for other in dependencies[..index]
             .iter()
-            .filter(|other| other.name == one.name && !other.by.ends_with(".md"))
+            .filter(|other| other.name == dependency.name && !other.by.ends_with(".md"))
         {
             let differ =
                 |a: &Option<String>, b: &Option<String>| a.is_some() && b.is_some() && a != b;
-            if differ(&one.source, &other.source) || differ(&one.version, &other.version) {
-                let shown = |one: &WorkspaceDependencyItem| {
-                    let parts = [one.source.clone(), one.version.clone()];
+            if differ(&dependency.source, &other.source)
+                || differ(&dependency.version, &other.version)
+            {
+                let shown = |item: &WorkspaceDependencyItem| {
+                    let parts = [item.source.clone(), item.version.clone()];
                     parts.into_iter().flatten().collect::<Vec<_>>().join(" at ")
                 };
                 conflicts.push(format!(
                     "`{}`: {} wants {}, {} wants {}",
-                    one.name,
+                    dependency.name,
                     other.by,
                     shown(other),
-                    one.by,
-                    shown(one)
+                    dependency.by,
+                    shown(dependency)
                 ));
             }
         }
@@ -345,7 +350,7 @@ fn find_conflicts(dependencies: &[WorkspaceDependencyItem]) -> Vec<String> {
     conflicts
 }
 
-/// Makes a directory a source that others can install from.
+/// Makes a directory a SkillBag source.
 pub fn source_init(context: &Context<'_>, root: Option<&Path>) -> Result<WorkspaceChangeReport> {
     let session = Session::begin(context)?;
     let root: PathBuf = match root {
@@ -361,7 +366,7 @@ pub fn source_init(context: &Context<'_>, root: Option<&Path>) -> Result<Workspa
         .as_deref()
         .is_some_and(|text| read_agents_file(AGENTS_FILE, text).1.findings.is_empty());
     if !is_source {
-        // What others wrote there stays, and ours goes behind it.
+        // Append to an existing file.
         let text = old.map_or_else(
             || AGENTS_TEMPLATE.to_owned(),
             |old| format!("{}\n\n{AGENTS_TEMPLATE}", old.trim_end()),

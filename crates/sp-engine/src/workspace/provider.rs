@@ -1,4 +1,4 @@
-//! What resolution may choose from: the workspace's own skills, and sources fetched as they are needed.
+//! What the resolver chooses from: the skills of the workspace, and sources fetched on demand.
 
 use std::path::{Path, PathBuf};
 
@@ -12,11 +12,11 @@ use crate::context::Context;
 use crate::error::{Error, FailureKind, Result};
 use crate::session::Session;
 
-/// The workspace, and every source that was fetched.
+/// Provides the dependencies of skills. Fetches each source once.
 pub(crate) struct WorkspaceProvider<'a> {
     pub session: &'a Session<'a>,
     pub workspace: &'a Workspace,
-    /// Skills that are here but are to be fetched anew.
+    /// The names of skills to fetch although they are in the workspace.
     pub upgraded: Vec<String>,
     sources: Vec<SourceCacheEntry>,
 }
@@ -36,8 +36,8 @@ impl<'a> WorkspaceProvider<'a> {
         Self { session, workspace, upgraded, sources: Vec::new() }
     }
 
-    /// Where relative paths in a skill that is here start; none if it came from elsewhere, and
-    /// so was written by somebody who does not know this machine.
+    /// Returns the directory that relative paths in a skill of the workspace start from. Returns `None`
+    /// if the skill came from elsewhere: its author does not know this machine.
     fn local_base(&self, name: &str) -> Option<PathBuf> {
         let root = &self.workspace.root;
         let Some(record) = self.workspace.lock.skills.get(name) else {
@@ -49,16 +49,17 @@ impl<'a> WorkspaceProvider<'a> {
         }
     }
 
-    /// A source, fetched once.
+    /// Returns a source, fetching it on first use.
     pub(crate) fn fetch_source(
         &mut self,
         located: &LocatedSource,
         version: Option<&str>,
     ) -> Result<&WorkspaceSource> {
-        let known =
-            |one: &SourceCacheEntry| one.located == *located && one.version.as_deref() == version;
-        let at = match self.sources.iter().position(known) {
-            Some(at) => at,
+        let matches = |entry: &SourceCacheEntry| {
+            entry.located == *located && entry.version.as_deref() == version
+        };
+        let index = match self.sources.iter().position(matches) {
+            Some(index) => index,
             None => {
                 let source =
                     WorkspaceSource::open(self.session, &located.source, version, &located.base)?;
@@ -70,13 +71,13 @@ impl<'a> WorkspaceProvider<'a> {
                 self.sources.len() - 1
             }
         };
-        Ok(&self.sources[at].source)
+        Ok(&self.sources[index].source)
     }
 }
 
 impl DependencyProvider<LocatedSource> for WorkspaceProvider<'_> {
     fn local_dependencies(&self, name: &str) -> Option<Vec<SkillRequirement<LocatedSource>>> {
-        if self.upgraded.iter().any(|renewed| renewed == name) {
+        if self.upgraded.iter().any(|upgraded| upgraded == name) {
             return None;
         }
         let skill = self.workspace.skill(name)?;
@@ -105,26 +106,27 @@ impl DependencyProvider<LocatedSource> for WorkspaceProvider<'_> {
     }
 }
 
-/// What a skill needs. `base` is where its relative paths start, if it may name places of this machine.
+/// Returns the dependencies of a skill. `base` is the directory that its relative paths start from, if
+/// it may refer to sources on this machine.
 fn skill_requirements(
     context: &Context<'_>,
     skill: &WorkspaceSkill,
     base: Option<&Path>,
 ) -> Vec<SkillRequirement<LocatedSource>> {
-    let by = format!("`{}`", skill.name);
+    let requested_by = format!("`{}`", skill.name);
     skill
         .dependencies
         .iter()
-        .map(|dependency| requirement(context, dependency, base, by.clone()))
+        .map(|dependency| requirement(context, dependency, base, requested_by.clone()))
         .collect()
 }
 
-/// A declared dependency as a wish.
+/// Converts a declared dependency to a requirement.
 pub(crate) fn requirement(
     context: &Context<'_>,
     dependency: &SkillDependency,
     base: Option<&Path>,
-    by: String,
+    requested_by: String,
 ) -> SkillRequirement<LocatedSource> {
     let located = dependency.source.clone().map(|source| match base {
         Some(base) => LocatedSource::new(context, source, base),
@@ -135,6 +137,6 @@ pub(crate) fn requirement(
         source: located,
         version: dependency.version.clone(),
         required: dependency.required,
-        requested_by: by,
+        requested_by,
     }
 }

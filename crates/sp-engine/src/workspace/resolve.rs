@@ -1,27 +1,32 @@
-//! Which skills are needed, and where each comes from: the decisions, without the fetching.
+//! The dependency resolver of workspaces: which skills are needed, and the source of each.
+//!
+//! [`resolve_skills`] walks the requirements depth first. The first requirement with a source or
+//! version decides, and a later one that differs is a conflict. If a later requirement adds a source or
+//! version to a skill that was already resolved without one, the walk restarts with that knowledge, so
+//! the result does not depend on the order of requirements. Sources are fetched by the
+//! [`DependencyProvider`].
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::error::{Error, FailureKind, Result};
 
-/// A wish for a skill.
+/// A requirement of a skill, by the user, a context or another skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SkillRequirement<S> {
     pub name: String,
-    /// Where it is to come from, if that is said.
     pub source: Option<S>,
     /// The tag, branch or commit.
     pub version: Option<String>,
     pub required: bool,
-    /// Who wishes it, as it is shown.
+    /// The requester, for display.
     pub requested_by: String,
 }
 
-/// What there is.
+/// Provides the dependencies of skills.
 pub(crate) trait DependencyProvider<S> {
-    /// What a skill that is here, and stays, needs; none if it is not here.
+    /// Returns the dependencies of a skill in the workspace that is not being replaced.
     fn local_dependencies(&self, name: &str) -> Option<Vec<SkillRequirement<S>>>;
-    /// What a skill of a source needs. An error stops everything.
+    /// Returns the dependencies of a skill in a source.
     fn remote_dependencies(
         &mut self,
         name: &str,
@@ -30,72 +35,74 @@ pub(crate) trait DependencyProvider<S> {
     ) -> Result<Vec<SkillRequirement<S>>>;
 }
 
-/// Where a skill comes from.
+/// The source of a resolved skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum ResolvedSource<S> {
-    /// It is here.
+    /// The workspace.
     Local,
-    /// A source, and which version of it.
+    /// A source and its version.
     Source(S, Option<String>),
-    /// Nowhere, which is only said of what can be done without.
+    /// None. Only for optional skills.
     Missing,
 }
 
-/// A skill that is needed.
+/// A skill of the result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ResolvedSkill<S> {
     pub source: ResolvedSource<S>,
-    /// Who wishes it, in the order in which they were met.
+    /// The requesters, in the order of the walk.
     pub requested_by: Vec<String>,
-    /// The skills that it needs.
+    /// The names of its dependencies.
     pub dependencies: Vec<String>,
 }
 
-/// Every skill that is needed, by name.
+/// All resolved skills, by name.
 pub(crate) type ResolvedSkills<S> = BTreeMap<String, ResolvedSkill<S>>;
 
-/// What some wishes say of skills, by name, and whose wish it was.
+/// Sources or versions by skill name, each with the requester.
 type ConstraintsBySkill<T> = BTreeMap<String, (T, String)>;
 
-/// What was learnt too late in a round before: it holds for those that say nothing of it.
+/// What earlier passes learned too late. It applies to requirements that do not specify it.
 struct LearnedConstraints<S> {
     sources: ConstraintsBySkill<S>,
     pins: ConstraintsBySkill<String>,
-    /// Those that somebody cannot do without.
+    /// The skills that at least one requirement does not mark as optional.
     required: BTreeSet<String>,
 }
 
-/// Decides where everything comes from. An override counts before any wish.
+/// Resolves requirements. An override replaces the source and version of all requirements of its
+/// skill.
 pub(crate) fn resolve_skills<S: Clone + PartialEq + std::fmt::Display>(
-    wishes: &[SkillRequirement<S>],
+    requirements: &[SkillRequirement<S>],
     overrides: &[SkillRequirement<S>],
-    offers: &mut dyn DependencyProvider<S>,
+    provider: &mut dyn DependencyProvider<S>,
 ) -> Result<ResolvedSkills<S>> {
-    let mut facts = LearnedConstraints {
+    let mut learned = LearnedConstraints {
         sources: ConstraintsBySkill::new(),
         pins: ConstraintsBySkill::new(),
         required: BTreeSet::new(),
     };
     loop {
-        let mut run = ResolverPass {
+        let mut pass = ResolverPass {
             overrides,
-            provider: offers,
+            provider,
             resolved: ResolvedSkills::new(),
             path: Vec::new(),
             sources: ConstraintsBySkill::new(),
             pins: ConstraintsBySkill::new(),
-            learned: &mut facts,
+            learned: &mut learned,
             needs_restart: false,
             first_error: None,
         };
-        for wish in wishes {
-            run.visit(wish);
+        for requirement in requirements {
+            pass.visit(requirement);
         }
-        // Each round learns one more fact, so this ends. What is wrong counts only when all is known.
-        match (run.needs_restart, run.first_error) {
+        // Each restart learns something new, so this terminates. Errors of a pass that needs a restart
+        // may be wrong.
+        match (pass.needs_restart, pass.first_error) {
             (true, _) => {}
             (false, Some(error)) => return Err(error),
-            (false, None) => return Ok(run.resolved),
+            (false, None) => return Ok(pass.resolved),
         }
     }
 }
@@ -104,57 +111,60 @@ struct ResolverPass<'a, S> {
     overrides: &'a [SkillRequirement<S>],
     provider: &'a mut dyn DependencyProvider<S>,
     resolved: ResolvedSkills<S>,
-    /// The names on the way down, so that a cycle is seen.
+    /// The names above the current skill, to detect cycles.
     path: Vec<String>,
-    /// The source of each skill, and the version, by whoever said it first.
+    /// The source of each skill, and below the version, from the first requirement that has one.
     sources: ConstraintsBySkill<S>,
     pins: ConstraintsBySkill<String>,
     learned: &'a mut LearnedConstraints<S>,
-    /// Whether something was learnt that would have been needed before.
+    /// Whether something was learned that an earlier decision needed.
     needs_restart: bool,
-    /// The first thing that is wrong.
     first_error: Option<Error>,
 }
 
 impl<S: Clone + PartialEq + std::fmt::Display> ResolverPass<'_, S> {
-    fn visit(&mut self, wish: &SkillRequirement<S>) {
-        if let Some(at) = self.path.iter().position(|name| *name == wish.name) {
+    fn visit(&mut self, requirement: &SkillRequirement<S>) {
+        if let Some(at) = self.path.iter().position(|name| *name == requirement.name) {
             let cycle: Vec<&str> =
-                self.path[at..].iter().chain([&wish.name]).map(String::as_str).collect();
+                self.path[at..].iter().chain([&requirement.name]).map(String::as_str).collect();
             let message = format!("the skills need each other in a circle: {}", cycle.join(" → "));
             let error = Error::new(FailureKind::Data, message)
                 .hint("nothing was changed: take one of these dependencies out");
             self.first_error.get_or_insert(error);
             return;
         }
-        let asked =
-            self.overrides.iter().find(|other| other.name == wish.name).unwrap_or(wish).clone();
-        if let Some(known) = self.resolved.get_mut(&wish.name) {
-            if !known.requested_by.contains(&wish.requested_by) {
-                known.requested_by.push(wish.requested_by.clone());
+        let asked = self
+            .overrides
+            .iter()
+            .find(|other| other.name == requirement.name)
+            .unwrap_or(requirement)
+            .clone();
+        if let Some(known) = self.resolved.get_mut(&requirement.name) {
+            if !known.requested_by.contains(&requirement.requested_by) {
+                known.requested_by.push(requirement.requested_by.clone());
             }
             let from = known.source.clone();
             if from != ResolvedSource::Local
-                && let Err(error) = self.merge_requirement(&from, &asked, wish)
+                && let Err(error) = self.merge_requirement(&from, &asked, requirement)
             {
                 self.first_error.get_or_insert(error);
             }
             return;
         }
-        let (from, needs) = self.choose_source(&asked, wish).unwrap_or_else(|error| {
+        let (from, needs) = self.choose_source(&asked, requirement).unwrap_or_else(|error| {
             self.first_error.get_or_insert(error);
             (ResolvedSource::Missing, Vec::new())
         });
         let names = needs.iter().map(|need| need.name.clone()).collect();
         self.resolved.insert(
-            wish.name.clone(),
+            requirement.name.clone(),
             ResolvedSkill {
                 source: from,
-                requested_by: vec![wish.requested_by.clone()],
+                requested_by: vec![requirement.requested_by.clone()],
                 dependencies: names,
             },
         );
-        self.path.push(wish.name.clone());
+        self.path.push(requirement.name.clone());
         for need in &needs {
             self.visit(need);
         }
@@ -164,29 +174,30 @@ impl<S: Clone + PartialEq + std::fmt::Display> ResolverPass<'_, S> {
     fn choose_source(
         &mut self,
         asked: &SkillRequirement<S>,
-        wish: &SkillRequirement<S>,
+        requirement: &SkillRequirement<S>,
     ) -> Result<(ResolvedSource<S>, Vec<SkillRequirement<S>>)> {
-        if let Some(needs) = self.provider.local_dependencies(&wish.name) {
+        if let Some(needs) = self.provider.local_dependencies(&requirement.name) {
             return Ok((ResolvedSource::Local, needs));
         }
-        let source = asked.source.clone().map(|source| (source, wish.requested_by.clone()));
-        let source = source.or_else(|| self.learned.sources.get(&wish.name).cloned());
-        let version = asked.version.clone().map(|version| (version, wish.requested_by.clone()));
-        let version = version.or_else(|| self.learned.pins.get(&wish.name).cloned());
-        self.sources.extend(source.clone().map(|source| (wish.name.clone(), source)));
-        self.pins.extend(version.clone().map(|version| (wish.name.clone(), version)));
-        let required = wish.required || self.learned.required.contains(&wish.name);
+        let source = asked.source.clone().map(|source| (source, requirement.requested_by.clone()));
+        let source = source.or_else(|| self.learned.sources.get(&requirement.name).cloned());
+        let version =
+            asked.version.clone().map(|version| (version, requirement.requested_by.clone()));
+        let version = version.or_else(|| self.learned.pins.get(&requirement.name).cloned());
+        self.sources.extend(source.clone().map(|source| (requirement.name.clone(), source)));
+        self.pins.extend(version.clone().map(|version| (requirement.name.clone(), version)));
+        let required = requirement.required || self.learned.required.contains(&requirement.name);
         let Some((source, _)) = source else {
             return if required {
-                Err(missing_source_error(wish))
+                Err(missing_source_error(requirement))
             } else {
                 Ok((ResolvedSource::Missing, Vec::new()))
             };
         };
         let version = version.map(|(version, _)| version);
-        match self.provider.remote_dependencies(&wish.name, &source, version.as_deref()) {
+        match self.provider.remote_dependencies(&requirement.name, &source, version.as_deref()) {
             Ok(needs) => Ok((ResolvedSource::Source(source, version), needs)),
-            // What cannot be reached can be done without, if it can be done without at all.
+            // An unreachable source of an optional skill is not an error.
             Err(error) if !required && error.kind == FailureKind::Environment => {
                 Ok((ResolvedSource::Missing, Vec::new()))
             }
@@ -194,49 +205,54 @@ impl<S: Clone + PartialEq + std::fmt::Display> ResolverPass<'_, S> {
         }
     }
 
-    /// A second wish for a skill must not want another one.
+    /// Merges a further requirement of a resolved skill. Fails if source or version differ.
     fn merge_requirement(
         &mut self,
         from: &ResolvedSource<S>,
         asked: &SkillRequirement<S>,
-        wish: &SkillRequirement<S>,
+        requirement: &SkillRequirement<S>,
     ) -> Result<()> {
-        if wish.required
+        if requirement.required
             && *from == ResolvedSource::Missing
-            && self.learned.required.insert(wish.name.clone())
+            && self.learned.required.insert(requirement.name.clone())
         {
             self.needs_restart = true;
         }
         if let Some(other) = &asked.source {
-            match self.sources.get(&wish.name) {
+            match self.sources.get(&requirement.name) {
                 Some((source, by)) if source != other => {
                     return Err(conflict_error(
-                        &wish.name,
+                        &requirement.name,
                         (by, &source.to_string()),
-                        (&wish.requested_by, &other.to_string()),
+                        (&requirement.requested_by, &other.to_string()),
                     ));
                 }
                 Some(_) => {}
                 None => {
-                    self.learned
-                        .sources
-                        .insert(wish.name.clone(), (other.clone(), wish.requested_by.clone()));
+                    self.learned.sources.insert(
+                        requirement.name.clone(),
+                        (other.clone(), requirement.requested_by.clone()),
+                    );
                     self.needs_restart = true;
                 }
             }
         }
-        let (Some(other), true) = (&asked.version, self.sources.contains_key(&wish.name)) else {
+        let (Some(other), true) = (&asked.version, self.sources.contains_key(&requirement.name))
+        else {
             return Ok(());
         };
-        match self.pins.get(&wish.name) {
-            Some((pin, by)) if pin != other => {
-                Err(conflict_error(&wish.name, (by, pin), (&wish.requested_by, other)))
-            }
+        match self.pins.get(&requirement.name) {
+            Some((pin, by)) if pin != other => Err(conflict_error(
+                &requirement.name,
+                (by, pin),
+                (&requirement.requested_by, other),
+            )),
             Some(_) => Ok(()),
             None => {
-                self.learned
-                    .pins
-                    .insert(wish.name.clone(), (other.clone(), wish.requested_by.clone()));
+                self.learned.pins.insert(
+                    requirement.name.clone(),
+                    (other.clone(), requirement.requested_by.clone()),
+                );
                 self.needs_restart = true;
                 Ok(())
             }
@@ -244,16 +260,19 @@ impl<S: Clone + PartialEq + std::fmt::Display> ResolverPass<'_, S> {
     }
 }
 
-fn missing_source_error<S>(wish: &SkillRequirement<S>) -> Error {
-    let need = if wish.requested_by == "you" { "need" } else { "needs" };
+fn missing_source_error<S>(requirement: &SkillRequirement<S>) -> Error {
+    let need = if requirement.requested_by == "you" { "need" } else { "needs" };
     Error::new(
         FailureKind::Request,
         format!(
             "`{}`, which {} {need}, is not here and has no source",
-            wish.name, wish.requested_by
+            requirement.name, requirement.requested_by
         ),
     )
-    .hint(format!("nothing was changed: `sp bag get {} --source <source>` installs it", wish.name))
+    .hint(format!(
+        "nothing was changed: `sp bag get {} --source <source>` installs it",
+        requirement.name
+    ))
 }
 
 fn describe_demand((who, what): (&str, &str)) -> String {
@@ -273,13 +292,13 @@ mod tests {
 
     type TestRequirement = SkillRequirement<String>;
 
-    /// What there is to choose from.
+    /// A fixed set of skills and sources.
     #[derive(Debug, Clone, Default)]
     struct TestProvider {
         local: BTreeMap<String, Vec<TestRequirement>>,
-        /// By skill and source; what is not named needs nothing.
+        /// Dependencies by skill and source. A missing entry has none.
         remote: BTreeMap<(String, String), Vec<TestRequirement>>,
-        /// Skill and source that cannot be reached.
+        /// Skills and sources that are unreachable.
         dead: BTreeSet<(String, String)>,
     }
 
@@ -311,7 +330,7 @@ mod tests {
         }
     }
 
-    /// Where each skill comes from, or what is wrong.
+    /// The source of each skill, or the kinds of errors.
     type ResolveOutcome =
         std::result::Result<BTreeMap<String, ResolvedSource<String>>, BTreeSet<&'static str>>;
 
@@ -334,7 +353,7 @@ mod tests {
         )
     }
 
-    /// The definition: all that is wished, whoever wishes it, looked at together.
+    /// The definition of the result: looks at all requirements together, without an order.
     fn oracle(
         roots: &[TestRequirement],
         overrides: &[TestRequirement],
@@ -379,7 +398,7 @@ mod tests {
                 _ if world.local.contains_key(name) => ResolvedSource::Local,
                 _ if sources.len() > 1 || (sources.len() == 1 && pins.len() > 1) => {
                     wrong.insert("conflict");
-                    // Whoever is asked first may be out of reach.
+                    // The source that is tried first may be unreachable.
                     wrong.extend(
                         sources.iter().any(|one| world.is_dead(name, one)).then_some("unreachable"),
                     );
@@ -415,10 +434,10 @@ mod tests {
         if wrong.is_empty() { Ok(found) } else { Err(wrong) }
     }
 
-    /// How much a random graph may hold.
+    /// How varied random graphs are.
     #[derive(Clone, Copy)]
     enum GraphVariety {
-        /// Of a skill, all wishes name a source or none does, and every source answers.
+        /// Either all requirements of a skill have a source or none has, and all sources are reachable.
         Tame,
         Full,
     }
@@ -429,7 +448,7 @@ mod tests {
         by: &str,
         wild: GraphVariety,
     ) -> TestRequirement {
-        // Every fourth skill has no source where things are tame.
+        // In tame graphs, every fourth skill has no source.
         let source = match (wild, source) {
             (GraphVariety::Tame, _) if name % 4 == 3 => None,
             (GraphVariety::Full, 8..) => None,
@@ -456,7 +475,7 @@ mod tests {
         prop::collection::vec((0..8usize, (0..10u8, 0..9u8, any::<bool>())), count)
     }
 
-    /// Wishes, overrides, and the rest of the world.
+    /// Requirements, overrides, and the provider.
     fn graphs(
         wild: GraphVariety,
     ) -> impl Strategy<Value = (Vec<TestRequirement>, Vec<TestRequirement>, TestProvider)> {
@@ -495,7 +514,7 @@ mod tests {
         (wishes, overrides, world): &(Vec<TestRequirement>, Vec<TestRequirement>, TestProvider),
     ) -> std::result::Result<(), TestCaseError> {
         match (answer(wishes, overrides, world), oracle(wishes, overrides, world)) {
-            // Which of two sources is asked for what else it needs is open, so what it lacks is open too.
+            // With conflicting sources, it is open whose dependencies are followed.
             (Err(_), Err(wrong)) if wrong.contains("conflict") => {}
             (Err(found), Err(wrong)) => {
                 prop_assert!(found.is_subset(&wrong), "{:?} is none of {:?}", found, wrong)
@@ -525,22 +544,22 @@ mod tests {
         #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
 
         #[test]
-        fn sb_14_decisions_are_those_of_the_definition(graph in graphs(GraphVariety::Tame)) {
+        fn sb_14_resolution_matches_the_oracle(graph in graphs(GraphVariety::Tame)) {
             agrees(&graph)?;
         }
 
         #[test]
-        fn sb_15_the_order_of_wishes_decides_nothing(graph in graphs(GraphVariety::Tame), turn in 0..4usize) {
+        fn sb_15_result_is_independent_of_order(graph in graphs(GraphVariety::Tame), turn in 0..4usize) {
             is_order_blind(&graph, turn)?;
         }
 
         #[test]
-        fn sb_14_decisions_are_those_of_the_definition_where_some_name_no_source(graph in graphs(GraphVariety::Full)) {
+        fn sb_14_resolution_matches_the_oracle_with_missing_sources(graph in graphs(GraphVariety::Full)) {
             agrees(&graph)?;
         }
 
         #[test]
-        fn sb_15_the_order_of_wishes_decides_nothing_where_some_name_no_source(
+        fn sb_15_result_is_independent_of_order_with_missing_sources(
             graph in graphs(GraphVariety::Full),
             turn in 0..4usize,
         ) {
@@ -548,8 +567,8 @@ mod tests {
         }
     }
 
-    /// `name`, `name source`, `name source version`; a `?` behind the name if it can be done without.
-    fn told(text: &str, by: &str) -> TestRequirement {
+    /// Parses `name`, `name source` or `name source version`. A `?` after the name makes it optional.
+    fn parse_requirement(text: &str, by: &str) -> TestRequirement {
         let mut words = text.split(' ');
         let name = words.next().unwrap();
         let (source, version) = (words.next().map(Into::into), words.next().map(Into::into));
@@ -563,7 +582,7 @@ mod tests {
     }
 
     fn all(texts: &[&str]) -> Vec<TestRequirement> {
-        texts.iter().map(|text| told(text, "you")).collect()
+        texts.iter().map(|text| parse_requirement(text, "you")).collect()
     }
 
     fn remotes(needs: &[(&str, &[&str])]) -> TestProvider {
@@ -572,7 +591,7 @@ mod tests {
     }
 
     #[test]
-    fn sb_14_the_random_graphs_hold_every_outcome() {
+    fn sb_14_random_graphs_cover_every_outcome() {
         use proptest::strategy::ValueTree;
         use proptest::test_runner::TestRunner;
         let mut seen = BTreeMap::<&str, usize>::new();
@@ -593,7 +612,7 @@ mod tests {
     }
 
     #[test]
-    fn sb_14_a_cycle_is_printed() {
+    fn sb_14_cycle_is_printed() {
         let mut world = remotes(&[("a", &["b s"]), ("b", &["c s"]), ("c", &["b s"])]);
         let error = resolve_skills(&all(&["a s"]), &[], &mut world).unwrap_err();
         assert_eq!(error.message, "the skills need each other in a circle: b → c → b");
@@ -603,11 +622,11 @@ mod tests {
     }
 
     #[test]
-    fn sb_15_a_conflict_names_both_requesters() {
+    fn sb_15_conflict_names_both_requesters() {
         for (one, other) in [("x s", "x t"), ("x s v1", "x s v2")] {
             let mut world = TestProvider::default();
-            world.remote.insert(("a".into(), "s".into()), vec![told(one, "`a`")]);
-            world.remote.insert(("b".into(), "s".into()), vec![told(other, "`b`")]);
+            world.remote.insert(("a".into(), "s".into()), vec![parse_requirement(one, "`a`")]);
+            world.remote.insert(("b".into(), "s".into()), vec![parse_requirement(other, "`b`")]);
             let error = resolve_skills(&all(&["a s", "b s"]), &[], &mut world).unwrap_err();
             let why = error.source.unwrap().to_string();
             assert!(why.contains("`a` wants") && why.contains("`b` wants"), "{why}");
@@ -615,7 +634,7 @@ mod tests {
     }
 
     #[test]
-    fn sb_15_a_pin_holds_for_those_that_pin_nothing() {
+    fn sb_15_version_applies_to_requirements_without_one() {
         for wishes in [["x s", "x s v1"], ["x s v1", "x s"], ["x s", "x? s v1"]] {
             let found = answer(&all(&wishes), &[], &TestProvider::default()).unwrap();
             assert_eq!(
@@ -627,7 +646,7 @@ mod tests {
     }
 
     #[test]
-    fn sb_14_a_wish_without_a_source_does_not_hide_one_with_a_source() {
+    fn sb_14_requirement_without_source_uses_the_source_of_another() {
         for wishes in [["x?", "x s"], ["x s", "x?"], ["x?", "x? s"], ["x", "x s"], ["x s", "x"]] {
             let found = answer(&all(&wishes), &[], &TestProvider::default());
             assert_eq!(found.unwrap()["x"], ResolvedSource::Source("s".into(), None), "{wishes:?}");
@@ -635,7 +654,7 @@ mod tests {
     }
 
     #[test]
-    fn sb_14_what_one_can_do_without_and_another_cannot_is_required() {
+    fn sb_14_skill_is_required_if_any_requirement_is_not_optional() {
         let world =
             TestProvider { dead: [("x".into(), "s".into())].into(), ..TestProvider::default() };
         for wishes in [["x? s", "x s"], ["x s", "x? s"]] {
@@ -651,7 +670,7 @@ mod tests {
         }
     }
 
-    /// Needs that are others from one version to the next.
+    /// Skills whose dependencies differ between versions.
     struct VersionedProvider;
 
     impl DependencyProvider<String> for VersionedProvider {
@@ -676,7 +695,7 @@ mod tests {
     }
 
     #[test]
-    fn sb_15_only_the_version_that_is_taken_has_needs() {
+    fn sb_15_only_the_selected_version_contributes_dependencies() {
         for wishes in [["a s", "b s", "d s"], ["b s", "d s", "a s"], ["d s", "b s", "a s"]] {
             let found = resolve_skills(&all(&wishes), &[], &mut VersionedProvider)
                 .map(|all| all["c"].source.clone());

@@ -1,4 +1,6 @@
-//! `sp bag enter`, `run` and `params`: a workspace and its skills, made ready for an agent. Nothing is executed.
+//! `sp bag enter`, `run` and `params`: prepares a workspace and its skills for an agent.
+//!
+//! Nothing is executed. The agent gets instructions and parameter values.
 
 use std::path::{Path, PathBuf};
 
@@ -20,29 +22,26 @@ use crate::context::Context;
 use crate::error::{Error, FailureKind, Result};
 use crate::session::Session;
 
-/// A skill that is to be made ready.
+/// Which skill to prepare.
 #[derive(Debug, Clone)]
 pub struct RunSkillRequest {
-    /// The execution identifier: `convert_to_pdf`.
+    /// The execution identifier, such as `convert_to_pdf`.
     pub identifier: String,
-    /// What the user says now, by parameter.
+    /// Parameter values given on the command line.
     pub set: Vec<(String, String)>,
-    /// Whether that is written to `USER_CONTEXT.md`.
     pub save: SaveParameters,
-    /// The workspace, where it is not the nearest upward.
+    /// The workspace given with `--root`. By default, the nearest one upward.
     pub root: Option<PathBuf>,
 }
 
-/// Whether values are kept.
+/// Whether given parameter values are written to `USER_CONTEXT.md`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SaveParameters {
-    /// They are for now.
     No,
-    /// They are written to `USER_CONTEXT.md`.
     Yes,
 }
 
-/// What an agent that enters the workspace must know, in order.
+/// Returns what an agent must know when it enters the workspace.
 pub fn enter(context: &Context<'_>, root: Option<&Path>) -> Result<WorkspaceOverview> {
     let session = Session::begin(context)?;
     let workspace = Workspace::open(&session, root)?;
@@ -54,7 +53,7 @@ pub fn enter(context: &Context<'_>, root: Option<&Path>) -> Result<WorkspaceOver
     let contexts = [CONTEXT_FILE, USER_CONTEXT_FILE]
         .into_iter()
         .filter(|file| workspace.root.join(file).is_file());
-    let digest = |skill: &WorkspaceSkill| WorkspaceOverviewSkill {
+    let overview = |skill: &WorkspaceSkill| WorkspaceOverviewSkill {
         name: skill.name.to_string(),
         run: skill.name.identifier(),
         description: skill.description.clone(),
@@ -74,7 +73,7 @@ pub fn enter(context: &Context<'_>, root: Option<&Path>) -> Result<WorkspaceOver
         root: workspace.root.clone(),
         version,
         contexts: contexts.map(Into::into).collect(),
-        skills: workspace.skills.iter().map(digest).collect(),
+        skills: workspace.skills.iter().map(overview).collect(),
         always: always_on_skills(&workspace)
             .into_iter()
             .map(|skill| skill.name.to_string())
@@ -83,19 +82,22 @@ pub fn enter(context: &Context<'_>, root: Option<&Path>) -> Result<WorkspaceOver
     })
 }
 
-/// The skills that run without being asked for, in the order in which they do.
+/// Returns the skills that always run, in their order.
 fn always_on_skills(workspace: &Workspace) -> Vec<&WorkspaceSkill> {
     let mut always: Vec<&WorkspaceSkill> =
         workspace.skills.iter().filter(|skill| workspace.tags(skill).runs_always()).collect();
-    // What runs last does so by name; the rest by who prevails.
-    always.sort_by_key(|skill| match workspace.tags(skill).runs_last() {
-        true => (1, (usize::MAX, usize::MAX, skill.name.to_string())),
-        false => (0, workspace.rank(skill.name.as_str())),
+    // Skills that run last are sorted by name, the others by precedence.
+    always.sort_by_key(|skill| {
+        if workspace.tags(skill).runs_last() {
+            (1, (usize::MAX, usize::MAX, skill.name.to_string()))
+        } else {
+            (0, workspace.rank(skill.name.as_str()))
+        }
     });
     always
 }
 
-/// A skill with everything that an agent needs to run it.
+/// Returns a skill with everything that an agent needs to run it.
 pub fn run(context: &Context<'_>, request: &RunSkillRequest) -> Result<WorkspaceRunReport> {
     let session = Session::begin(context)?;
     let workspace = Workspace::open(&session, request.root.as_deref())?;
@@ -107,7 +109,7 @@ pub fn run(context: &Context<'_>, request: &RunSkillRequest) -> Result<Workspace
             ))
     })?;
     let skill = find_skill(&workspace, name.as_str()).map_err(|error| Error {
-        // What is suggested can be typed in its place.
+        // Suggest identifiers instead of names.
         hints: error.hints.iter().map(|hint| hint.replace('-', "_")).collect(),
         ..error
     })?;
@@ -134,8 +136,8 @@ pub fn run(context: &Context<'_>, request: &RunSkillRequest) -> Result<Workspace
     Ok(WorkspaceRunReport {
         missing: resolved
             .iter()
-            .filter(|one| one.is_missing())
-            .map(|one| one.parameter.name.clone())
+            .filter(|parameter| parameter.is_missing())
+            .map(|parameter| parameter.parameter.name.clone())
             .collect(),
         parameters: resolved.iter().map(parameter_item).collect(),
         companions: companions.into_iter().map(ready).collect(),
@@ -144,7 +146,7 @@ pub fn run(context: &Context<'_>, request: &RunSkillRequest) -> Result<Workspace
     })
 }
 
-/// What each parameter of a skill is, and why.
+/// Returns the value of each parameter of a skill, and where it comes from.
 pub fn params(
     context: &Context<'_>,
     root: Option<&Path>,
@@ -187,7 +189,7 @@ fn find_skill<'a>(workspace: &'a Workspace, name: &str) -> Result<&'a WorkspaceS
     })
 }
 
-/// What the user says now; a parameter that the skill does not ask for is a slip.
+/// Returns the layer of the values given on the command line. Fails on an unknown parameter.
 fn conversation_layer(skill: &WorkspaceSkill, set: &[(String, String)]) -> Result<ParameterLayer> {
     for (name, _) in set {
         let names = || skill.parameters.all.iter().map(|parameter| parameter.name.as_str());
@@ -269,7 +271,7 @@ fn save_parameters(
     let text = read_optional_text(&path, session.limits.markdown_bytes)?.unwrap_or_default();
     let values: serde_json::Map<String, Json> =
         set.iter().map(|(name, value)| (name.clone(), Json::from(value.as_str()))).collect();
-    // JSON is YAML, and nothing in it needs a thought about quotes.
+    // JSON is valid YAML, and quotes all strings.
     let block = serde_json::json!({ "skills": { skill.name.as_str(): values } });
     let gap = if text.is_empty() || text.ends_with("\n\n") {
         ""
@@ -280,14 +282,14 @@ fn save_parameters(
     };
     let new = format!("{text}{gap}## Parameters\n\n```yaml\n{block}\n```\n");
     let saved = read_context(USER_CONTEXT_FILE, &new, &session.limits).0.settings;
-    let is_there = |(name, value): &(String, String)| {
-        saved.iter().any(|one| {
-            one.skill.as_deref() == Some(skill.name.as_str())
-                && one.name == *name
-                && one.value == value.as_str()
+    let is_saved = |(name, value): &(String, String)| {
+        saved.iter().any(|setting| {
+            setting.skill.as_deref() == Some(skill.name.as_str())
+                && setting.name == *name
+                && setting.value == value.as_str()
         })
     };
-    if !set.iter().all(is_there) {
+    if !set.iter().all(is_saved) {
         return Err(Error::new(
             FailureKind::Data,
             format!("a value cannot be written to `{USER_CONTEXT_FILE}` so that it is found again"),

@@ -1,4 +1,4 @@
-//! A source of skills for bags: fetched, and judged whole before anything of it is used.
+//! A SkillBag source: fetched, and validated as a whole before anything of it is used.
 
 use std::path::Path;
 
@@ -15,18 +15,17 @@ use crate::error::{Error, FailureKind, Result};
 use crate::session::Session;
 use crate::source::{OpenedSource, SourceRequest};
 
-/// A source that satisfies the standard.
+/// A valid SkillBag source.
 pub(crate) struct WorkspaceSource {
     source: OpenedSource,
-    /// What it is called in messages.
     pub display_name: String,
-    /// What must be done besides copying, in its own words.
+    /// The installation steps in its `AGENTS.md` that are not just copying.
     pub extra_steps: Option<String>,
     pub skills: Vec<WorkspaceSkill>,
 }
 
 impl WorkspaceSource {
-    /// Brings a source here and judges it.
+    /// Fetches and validates a source.
     pub(crate) fn open(
         session: &Session<'_>,
         source: &SourceRef,
@@ -47,9 +46,10 @@ impl WorkspaceSource {
             .into_iter()
             .chain(folders.iter().map(skill_path))
             .collect();
-        let mut read = source.read_files(session, &paths)?.into_iter();
-        let named = |path: &str| format!("{path} of {shown}");
-        let (Some(agents), Some(catalog)) = (read.next().flatten(), read.next().flatten()) else {
+        let mut contents = source.read_files(session, &paths)?.into_iter();
+        let display_path = |path: &str| format!("{path} of {shown}");
+        let (Some(agents), Some(catalog)) = (contents.next().flatten(), contents.next().flatten())
+        else {
             let missing = if source.read_files(session, &paths[..1])?[0].is_none() {
                 AGENTS_FILE
             } else {
@@ -62,19 +62,23 @@ impl WorkspaceSource {
             .hint("nothing was changed: name another source, or run `sp bag source init` in it"));
         };
         let (agents, agents_report) =
-            read_agents_file(&named(AGENTS_FILE), &String::from_utf8_lossy(&agents));
+            read_agents_file(&display_path(AGENTS_FILE), &String::from_utf8_lossy(&agents));
         let mut reports = vec![agents_report];
         let mut skills = Vec::new();
-        for (folder, bytes) in folders.iter().zip(read) {
-            // A folder without a `SKILL.md` is no skill, and the catalog says whether it should be one.
+        for (folder, bytes) in folders.iter().zip(contents) {
+            // A folder without a `SKILL.md` is not a skill. If the catalog lists it, that is an error.
             let Some(bytes) = bytes else { continue };
-            let (skill, report) =
-                read_workspace_skill(&named(&skill_path(folder)), folder, &bytes, &session.limits);
+            let (skill, report) = read_workspace_skill(
+                &display_path(&skill_path(folder)),
+                folder,
+                &bytes,
+                &session.limits,
+            );
             skills.extend(skill);
             reports.push(report);
         }
         let (catalog, mut report) =
-            read_catalog(&named(&catalog_path), &String::from_utf8_lossy(&catalog));
+            read_catalog(&display_path(&catalog_path), &String::from_utf8_lossy(&catalog));
         let lines: Vec<_> = skills.iter().map(WorkspaceSkill::catalog_line).collect();
         check_catalog(&catalog, &lines, &mut report);
         reports.push(report);
@@ -82,7 +86,7 @@ impl WorkspaceSource {
         Ok(Self { source, display_name: shown, extra_steps: agents.install_steps, skills })
     }
 
-    /// A skill of it.
+    /// Returns the skill with this name.
     pub(crate) fn skill(&self, name: &str) -> Result<&WorkspaceSkill> {
         self.skills.iter().find(|skill| skill.name.as_str() == name).ok_or_else(|| {
             let names: Vec<&str> = self.skills.iter().map(|skill| skill.name.as_str()).collect();
@@ -99,36 +103,36 @@ impl WorkspaceSource {
         })
     }
 
-    /// Everything in a skill's folder.
+    /// Loads all files of a skill.
     pub(crate) fn load_skill(&self, session: &Session<'_>, name: &str) -> Result<LoadedTree> {
         self.source.load_folder(session, &format!("{SKILLS_DIR}/{name}"))
     }
 
-    /// The digest of an archive that the cache keeps.
+    /// Returns the digest of an archive that the cache keeps.
     pub(crate) fn archive_digest(&self) -> Option<Digest> {
         self.source.archive_digest()
     }
 
-    /// The full commit, if it is git's.
+    /// Returns the full commit ID of a git source.
     pub(crate) fn commit(&self) -> Option<&str> {
         self.source.commit()
     }
 }
 
-/// Any error in any file stops everything; warnings are told.
+/// Fails if any file has an error. Emits warnings.
 fn refuse_invalid(session: &Session<'_>, shown: &str, reports: Vec<Report>) -> Result<()> {
-    let (broken, odd): (Vec<Report>, Vec<Report>) =
+    let (unusable, usable): (Vec<Report>, Vec<Report>) =
         reports.into_iter().partition(|report| !report.is_usable());
-    if !broken.is_empty() {
+    if !unusable.is_empty() {
         let mut error = Error::new(
             FailureKind::Data,
             format!("`{shown}` does not satisfy the SkillBag standard"),
         )
         .hint("nothing was changed: its author can find all of this with `sp bag check`");
-        error.reports = broken;
+        error.reports = unusable;
         return Err(error);
     }
-    for report in odd.iter().filter(|report| !report.findings.is_empty()) {
+    for report in usable.iter().filter(|report| !report.findings.is_empty()) {
         session.context.emit(Event::Findings(report));
     }
     Ok(())

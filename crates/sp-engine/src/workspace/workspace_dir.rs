@@ -1,4 +1,4 @@
-//! A workspace: `SKILLBAG.md`, `.skills/`, and what the contexts say.
+//! A workspace on disk: `SKILLBAG.md`, `.skills/`, the contexts and the lockfile.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -16,31 +16,30 @@ use crate::context::Context;
 use crate::error::{Error, FailureKind, Result};
 use crate::session::Session;
 
-/// A workspace that was read.
+/// The content of a workspace.
 pub(crate) struct Workspace {
     pub root: PathBuf,
     /// The valid skills, sorted by name.
     pub skills: Vec<WorkspaceSkill>,
-    /// What is wrong with the folders that are no skills.
+    /// The `SKILL.md` files that are invalid, with their findings.
     pub invalid_skills: Vec<(PathBuf, Report)>,
-    /// `USER_CONTEXT.md`, `CONTEXT.md` and `SKILLBAG.md`; empty where there is none.
+    /// `USER_CONTEXT.md`, `CONTEXT.md` and `SKILLBAG.md`, by priority. A missing file is empty.
     pub contexts: [WorkspaceContext; 3],
-    /// What was installed from where.
     pub lock: WorkspaceLock,
 }
 
-/// The directory of the workspace that the user means: a given one, or the nearest upward.
+/// Finds the workspace: the given one, or the nearest one upward from the current directory.
 pub fn find_root(context: &Context<'_>, given: Option<&Path>) -> Result<PathBuf> {
     if let Some(given) = given {
         let root = context.expand(&given.to_string_lossy());
-        return match root.is_dir() {
-            true => Ok(root),
-            false => Err(Error::new(
+        if !root.is_dir() {
+            return Err(Error::new(
                 FailureKind::Request,
                 format!("there is no directory `{}`", root.display()),
             )
-            .hint("give `--root` the directory that holds `SKILLBAG.md`")),
-        };
+            .hint("give `--root` the directory that holds `SKILLBAG.md`"));
+        }
+        return Ok(root);
     }
     let found = context.current_dir.ancestors().find(|dir| is_workspace(dir));
     found.map(Into::into).ok_or_else(|| {
@@ -53,13 +52,13 @@ pub fn find_root(context: &Context<'_>, given: Option<&Path>) -> Result<PathBuf>
     })
 }
 
-/// Whether a directory is a workspace, or has skills as one has.
+/// Whether a directory has a `SKILLBAG.md` or a `.skills/`.
 pub(crate) fn is_workspace(dir: &Path) -> bool {
     dir.join(ENTRYPOINT_FILE).is_file() || dir.join(SKILLS_DIR).is_dir()
 }
 
 impl Workspace {
-    /// Reads the workspace that the user means.
+    /// Finds and reads a workspace.
     pub(crate) fn open(session: &Session<'_>, given: Option<&Path>) -> Result<Self> {
         Self::read(session, find_root(session.context, given)?)
     }
@@ -75,8 +74,8 @@ impl Workspace {
             root,
         };
         workspace.read_skills(session)?;
-        for at in 0..workspace.contexts.len() {
-            let path = workspace.root.join(&workspace.contexts[at].file);
+        for index in 0..workspace.contexts.len() {
+            let path = workspace.root.join(&workspace.contexts[index].file);
             if let Some(text) = read_optional_text(&path, session.limits.markdown_bytes)? {
                 let (context, report) = read_context(
                     &session.context.display_relative_path(&path),
@@ -90,7 +89,7 @@ impl Workspace {
                     )
                     .hint("mend it; nothing was changed"));
                 }
-                workspace.contexts[at] = context;
+                workspace.contexts[index] = context;
             }
         }
         let path = workspace.skills_dir().join(LOCK_FILE);
@@ -136,39 +135,40 @@ impl Workspace {
         self.skills_dir().join(CATALOG_FILE)
     }
 
-    /// The valid skill of this name.
+    /// Returns the valid skill with this name.
     pub(crate) fn skill(&self, name: &str) -> Option<&WorkspaceSkill> {
         self.skills.iter().find(|skill| skill.name.as_str() == name)
     }
 
-    /// A skill's tags, after the contexts had their say; the user's last.
+    /// Returns the tags of a skill after the changes of all contexts. `USER_CONTEXT.md` comes last.
     pub(crate) fn tags(&self, skill: &WorkspaceSkill) -> SkillTags {
         let changes = self.contexts.iter().rev().flat_map(|context| &context.tags);
-        let mine = changes.filter(|change| change.skill == skill.name.as_str());
-        mine.fold(skill.tags(), sp_formats::workspace::SkillTags::with_change)
+        let own_changes = changes.filter(|change| change.skill == skill.name.as_str());
+        own_changes.fold(skill.tags(), sp_formats::workspace::SkillTags::with_change)
     }
 
-    /// What each level says of the parameters of a skill; `said` is the conversation.
+    /// Returns the settings of each level for the parameters of a skill, by priority.
     pub(crate) fn layers(
         &self,
         skill: &WorkspaceSkill,
-        said: ParameterLayer,
+        conversation: ParameterLayer,
     ) -> [ParameterLayer; 4] {
-        let [user, project, entry] =
-            [0, 1, 2].map(|at| self.contexts[at].parameter_layer(skill.name.as_str()));
-        [said, user, project, entry]
+        let [user, project, entrypoint] =
+            self.contexts.each_ref().map(|context| context.parameter_layer(skill.name.as_str()));
+        [conversation, user, project, entrypoint]
     }
 
-    /// Where a skill stands in the order in which skills prevail: by the user, the project, the name.
+    /// Returns the sort key for the precedence of a skill: the position in `USER_CONTEXT.md`, then that
+    /// in `CONTEXT.md`, then the name.
     pub(crate) fn rank(&self, name: &str) -> (usize, usize, String) {
-        let place = |at: usize| {
-            let order = &self.contexts[at].precedence;
+        let position = |context: &WorkspaceContext| {
+            let order = &context.precedence;
             order.iter().position(|other| other == name).unwrap_or(usize::MAX)
         };
-        (place(0), place(1), name.into())
+        (position(&self.contexts[0]), position(&self.contexts[1]), name.into())
     }
 
-    /// Whether what stands at a skill's place is other than what was installed there.
+    /// Whether a skill differs from what was installed. A skill without a record counts as edited.
     pub(crate) fn is_edited(&self, session: &Session<'_>, name: &str) -> Result<bool> {
         let Some(record) = self.lock.skills.get(name) else {
             return Ok(true);
@@ -177,13 +177,13 @@ impl Workspace {
     }
 }
 
-/// The digest of a folder; none if it holds what is never installed.
+/// Returns the digest of a folder, or `None` if it contains something that `sp` never installs.
 pub(crate) fn folder_digest(session: &Session<'_>, folder: &Path) -> Result<Option<Digest>> {
-    let measured = hash_installed(&Dir::open(folder)?, &session.limits)?;
-    Ok(measured.map(|measured| measured.tree.digest()))
+    let hashed = hash_installed(&Dir::open(folder)?, &session.limits)?;
+    Ok(hashed.map(|hashed| hashed.tree.digest()))
 }
 
-/// The folders directly below a directory, sorted; none if it is not there.
+/// Returns the names of the folders in a directory, sorted. A missing directory has none.
 pub(crate) fn skill_folders(dir: &Path) -> Result<Vec<String>> {
     let opened = match Dir::open(dir) {
         Ok(opened) => opened,
@@ -198,14 +198,14 @@ pub(crate) fn skill_folders(dir: &Path) -> Result<Vec<String>> {
             entry.kind == EntryKind::Dir || entry.kind == EntryKind::Link && is_folder(entry.name())
         })
         .map(|entry| entry.name().to_string_lossy().into_owned())
-        // What starts with a dot is a stage of ours, or somebody's own affair.
+        // Hidden folders are stages of a transaction, or belong to other tools.
         .filter(|name| !name.starts_with('.'))
         .collect();
     folders.sort();
     Ok(folders)
 }
 
-/// The text of a file; none if it is not there.
+/// Reads a text file. Returns `None` if it does not exist.
 pub(crate) fn read_optional_text(path: &Path, limit: u64) -> Result<Option<String>> {
     let bytes = read_optional(path, limit)?;
     Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
