@@ -1,4 +1,4 @@
-//! Code of each language: which symbols are worth a node, and how they hang together. Nothing is guessed.
+//! Code in each language: which symbols become nodes, and how edges connect them. No guesses.
 
 mod go;
 mod java;

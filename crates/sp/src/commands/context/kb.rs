@@ -71,9 +71,9 @@ pub(super) fn print_skipped(skipped: &[KbSkippedItem], terminal: &Terminal) {
     }
     let mut text =
         format!("{WARNING}skipped{WARNING:#} {}:\n", pluralize(skipped.len(), "document"));
-    for one in skipped.iter().take(MAX_SHOWN_SKIPPED) {
-        let line = one.line.map(|line| format!(":{line}")).unwrap_or_default();
-        text += &format!("  {}{line}: {}\n", printable(&one.file), printable(&one.why));
+    for item in skipped.iter().take(MAX_SHOWN_SKIPPED) {
+        let line = item.line.map(|line| format!(":{line}")).unwrap_or_default();
+        text += &format!("  {}{line}: {}\n", printable(&item.file), printable(&item.why));
     }
     if skipped.len() > MAX_SHOWN_SKIPPED {
         text += &format!(
@@ -81,7 +81,7 @@ pub(super) fn print_skipped(skipped: &[KbSkippedItem], terminal: &Terminal) {
             skipped.len() - MAX_SHOWN_SKIPPED
         );
     }
-    let lacks = |what: &str| skipped.iter().any(|one| one.why.contains(what));
+    let lacks = |what: &str| skipped.iter().any(|item| item.why.contains(what));
     if lacks("`url`") || lacks("date") {
         text += "hint: write `url:` and `captured_at:` into the frontmatter, or `base_url:` and `captured_at:` into a `kb.yaml` for the folder\n";
     }
@@ -92,20 +92,25 @@ fn print_list(context: &Context<'_>, view: &KbList, terminal: &Terminal) -> Resu
     terminal.print(view, |out| match &view.documents {
         None => write_bases(context, &view.bases, terminal, out),
         Some(documents) if terminal.format == OutputFormat::Plain => {
-            documents.iter().try_for_each(|one| {
+            documents.iter().try_for_each(|document| {
                 writeln!(
                     out,
                     "{}\t{}\t{}\t{}",
-                    one.captured_at,
-                    one.kind,
-                    printable(&one.title),
-                    printable(&one.url)
+                    document.captured_at,
+                    document.kind,
+                    printable(&document.title),
+                    printable(&document.url)
                 )
             })
         }
         Some(documents) => {
-            let rows = documents.iter().map(|one| {
-                vec![date(&one.captured_at), one.kind.clone(), one.title.clone(), one.url.clone()]
+            let rows = documents.iter().map(|document| {
+                vec![
+                    date(&document.captured_at),
+                    document.kind.clone(),
+                    document.title.clone(),
+                    document.url.clone(),
+                ]
             });
             write!(
                 out,

@@ -20,13 +20,17 @@ pub(super) fn print_created(
     terminal: &Terminal,
 ) -> Result<()> {
     terminal.print(stored, |out| {
-        for one in &stored.packages {
-            let package = &one.package;
+        for item in &stored.packages {
+            let package = &item.package;
             if terminal.format == OutputFormat::Plain {
                 write_plain_package(out, package)?;
                 continue;
             }
-            let verb = if one.new { "Package created" } else { "Nothing new: this package is in the store already" };
+            let verb = if item.new {
+                "Package created"
+            } else {
+                "Nothing new: this package is in the store already"
+            };
             writeln!(out, "{STRONG}{verb}{STRONG:#}")?;
             writeln!(out, "  Name:    {} {}", printable(&package.name), printable(&package.version))?;
             match package.kind.as_str() {
@@ -42,10 +46,12 @@ pub(super) fn print_created(
                 _ => {}
             }
             writeln!(out, "  Size:    {}", format_size(package.size))?;
-            let signer =
-                package.signer.as_deref().map_or("nobody; `--sign` signs it".into(), |key| format!("{}…", &key[..16]));
+            let signer = package
+                .signer
+                .as_deref()
+                .map_or("nobody; `--sign` signs it".into(), |key| format!("{}…", &key[..16]));
             writeln!(out, "  Signed:  {signer}")?;
-            if let Some(file) = &one.file {
+            if let Some(file) = &item.file {
                 writeln!(out, "  File:    {}", context.display_path(file))?;
             }
             let named = format!("{}@{}", package.name, package.version);
@@ -60,13 +66,13 @@ pub(super) fn print_created(
 
 pub(super) fn print_imported(stored: &StoredPackageList, terminal: &Terminal) -> Result<()> {
     terminal.print(stored, |out| {
-        stored.packages.iter().try_for_each(|one| {
-            let package = &one.package;
+        stored.packages.iter().try_for_each(|item| {
+            let package = &item.package;
             if terminal.format == OutputFormat::Plain {
                 return write_plain_package(out, package);
             }
-            let (style, sign) = if one.new { (ADDED, '+') } else { (DIM, ' ') };
-            let known = if one.new { "" } else { ", which was there" };
+            let (style, sign) = if item.new { (ADDED, '+') } else { (DIM, ' ') };
+            let known = if item.new { "" } else { ", which was there" };
             writeln!(
                 out,
                 "{style}{sign}{style:#} {} {}{known}  {DIM}{}{DIM:#}",

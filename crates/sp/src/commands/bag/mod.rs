@@ -1,0 +1,233 @@
+//! `sp bag`.
+
+mod check;
+mod deps;
+mod run;
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use sp_engine::workspace::{
+    self, ExtraSteps, GetSkillsRequest, RunSkillRequest, SaveParameters, UpgradePolicy,
+};
+use sp_engine::{Context, ReplacePolicy, Result};
+use sp_formats::output::{
+    FolderAction, WorkspaceChangeReport, WorkspaceOverview, WorkspaceSkillList,
+};
+use sp_formats::printable::printable;
+
+use super::{mode, pluralize};
+use crate::cli::{GlobalOptions, OutputFormat, WorkspaceCommand, WorkspaceSourceCommand};
+use crate::terminal::{ADDED, CHANGED, DIM, REMOVED, STRONG, Terminal, table};
+
+pub(super) fn run(
+    context: &Context<'_>,
+    options: &GlobalOptions,
+    command: &WorkspaceCommand,
+    terminal: &Terminal,
+) -> Result<ExitCode> {
+    let root = options.root.as_deref();
+    match command {
+        WorkspaceCommand::Init { dir, entrypoint, steps_done } => {
+            let dir = dir.as_deref().or(root);
+            let report = workspace::init(context, dir, entrypoint.as_deref(), steps(*steps_done))?;
+            print_change(
+                context,
+                &report,
+                "ready: `sp bag get <skill> --source <source>` installs more",
+                terminal,
+            )?;
+        }
+        WorkspaceCommand::Get {
+            names,
+            source,
+            keep_query,
+            version,
+            upgrade,
+            replace,
+            steps_done,
+            dry_run,
+        } => {
+            let request = GetSkillsRequest {
+                names: names.clone(),
+                source: source.clone(),
+                keep_query: keep_query.clone(),
+                version: version.clone(),
+                upgrade: if *upgrade { UpgradePolicy::Upgrade } else { UpgradePolicy::Keep },
+                replace: if *replace { ReplacePolicy::Allow } else { ReplacePolicy::Refuse },
+                extra_steps: steps(*steps_done),
+                root: options.root.clone(),
+                mode: mode(*dry_run),
+            };
+            print_change(context, &workspace::get(context, &request)?, "", terminal)?;
+        }
+        WorkspaceCommand::Sync { dry_run } => {
+            print_change(context, &workspace::sync(context, root, mode(*dry_run))?, "", terminal)?
+        }
+        WorkspaceCommand::Remove { names, dry_run } => {
+            print_change(
+                context,
+                &workspace::remove(context, root, names, mode(*dry_run))?,
+                "",
+                terminal,
+            )?;
+        }
+        WorkspaceCommand::Source(WorkspaceSourceCommand::Init) => {
+            print_change(context, &workspace::source_init(context, root)?, "", terminal)?
+        }
+        WorkspaceCommand::Deps => {
+            deps::print_dependencies(&workspace::deps(context, root)?, terminal)?
+        }
+        WorkspaceCommand::Check(check) => {
+            return check::check_workspace(context, options, check, terminal);
+        }
+        WorkspaceCommand::Enter => print_overview(&workspace::enter(context, root)?, terminal)?,
+        WorkspaceCommand::Run { identifier, set, save } => {
+            let request = RunSkillRequest {
+                identifier: identifier.clone(),
+                set: set.clone(),
+                save: if *save { SaveParameters::Yes } else { SaveParameters::No },
+                root: options.root.clone(),
+            };
+            run::run_skill(context, &request, terminal)?;
+        }
+        WorkspaceCommand::Params { skill, explain, set } => {
+            let list = workspace::params(context, root, skill, set)?;
+            run::print_parameters(&list, skill, *explain, terminal)?;
+        }
+        WorkspaceCommand::List => print_list(&workspace::list(context, root)?, terminal)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn steps(done: bool) -> ExtraSteps {
+    if done { ExtraSteps::Done } else { ExtraSteps::Unconfirmed }
+}
+
+fn print_change(
+    context: &Context<'_>,
+    report: &WorkspaceChangeReport,
+    next: &str,
+    terminal: &Terminal,
+) -> Result<()> {
+    terminal.print(report, |out| {
+        write_changes(report, out)?;
+        if terminal.format == OutputFormat::Plain {
+            return Ok(());
+        }
+        for kept in &report.kept {
+            writeln!(
+                out,
+                "\nkept the old `{}` in {}",
+                printable(&kept.folder),
+                context.display_path(&kept.kept_at)
+            )?;
+        }
+        let changed =
+            report.skills.iter().filter(|skill| skill.action != FolderAction::Keep).count();
+        if !report.applied {
+            let would = if changed > 0 || report.catalog_changed {
+                "would change"
+            } else {
+                "nothing would change"
+            };
+            return writeln!(
+                out,
+                "\n{STRONG}{would}{STRONG:#} · {} · {}",
+                context.display_path(&report.root),
+                pluralize(changed, "skill")
+            );
+        }
+        let catalog = if report.catalog_changed { "catalog written" } else { "catalog unchanged" };
+        writeln!(
+            out,
+            "\n{STRONG}done{STRONG:#} · {} · {} changed · {catalog}",
+            context.display_path(&report.root),
+            pluralize(changed, "skill")
+        )?;
+        if next.is_empty() { Ok(()) } else { writeln!(out, "{next}") }
+    })
+}
+
+fn write_changes(report: &WorkspaceChangeReport, out: &mut dyn Write) -> std::io::Result<()> {
+    for skill in &report.skills {
+        let (style, sign) = match skill.action {
+            FolderAction::Add => (ADDED, '+'),
+            FolderAction::Update => (CHANGED, '~'),
+            FolderAction::Remove => (REMOVED, '-'),
+            FolderAction::Keep => (DIM, ' '),
+        };
+        let source =
+            skill.source.as_ref().map(|source| format!("  {DIM}{}{DIM:#}", printable(source)));
+        writeln!(
+            out,
+            "{style}{sign}{style:#} {}{}",
+            printable(&skill.name),
+            source.unwrap_or_default()
+        )?;
+    }
+    report.files.iter().try_for_each(|file| writeln!(out, "{ADDED}+{ADDED:#} {}", printable(file)))
+}
+
+fn print_list(list: &WorkspaceSkillList, terminal: &Terminal) -> Result<()> {
+    terminal.print(list, |out| {
+        if terminal.format == OutputFormat::Plain {
+            return list
+                .skills
+                .iter()
+                .try_for_each(|skill| writeln!(out, "{}", printable(&skill.name)));
+        }
+        let rows = list.skills.iter().map(|skill| {
+            let source = skill.source.clone().unwrap_or_else(|| "your own".into());
+            let version = skill
+                .version
+                .clone()
+                .or_else(|| skill.commit.as_ref().map(|commit| commit.chars().take(12).collect()));
+            let edited = if skill.edited && skill.source.is_some() { "edited" } else { "" };
+            vec![
+                skill.name.clone(),
+                source,
+                version.unwrap_or_default(),
+                edited.into(),
+                skill.description.clone(),
+            ]
+        });
+        write!(
+            out,
+            "{}",
+            table(
+                &["skill", "source", "version", "", "description"],
+                rows.collect(),
+                terminal.width()
+            )
+        )
+    })
+}
+
+fn print_overview(overview: &WorkspaceOverview, terminal: &Terminal) -> Result<()> {
+    terminal.print(overview, |out| {
+        let version = overview.version.as_deref().unwrap_or("of an unknown version");
+        writeln!(out, "SkillBag {version}")?;
+        let contexts =
+            if overview.contexts.is_empty() { "none".into() } else { overview.contexts.join(", ") };
+        writeln!(out, "context: {contexts}\n\nskills:")?;
+        overview.skills.iter().try_for_each(|skill| {
+            writeln!(out, "  {}: {}", skill.name, printable(&skill.description))
+        })?;
+        if !overview.always.is_empty() {
+            writeln!(out, "\nalways run:")?;
+            for name in &overview.always {
+                let tags = overview
+                    .skills
+                    .iter()
+                    .find(|skill| skill.name == *name)
+                    .map(|skill| skill.tags.join(" #"));
+                writeln!(out, "  {name}  #{}", printable(&tags.unwrap_or_default()))?;
+            }
+        }
+        if !overview.missing.is_empty() {
+            writeln!(out, "\nmissing: {}", overview.missing.join(", "))?;
+        }
+        Ok(())
+    })
+}
