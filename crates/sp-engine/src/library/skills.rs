@@ -119,8 +119,8 @@ impl SkillLibrary {
             };
             groups.extend(sink_groups(&session, &served_already)?);
         }
-        if wanted.includes("package") {
-            shelves.extend(package_groups(&session, unpacked)?);
+        if filter.includes("package") {
+            groups.extend(package_groups(&session, unpacked)?);
         }
         Ok(Self { limits: served_limits(&session.limits), groups, shadowed })
     }
