@@ -1,10 +1,10 @@
-//! How much of what is wanted `sp pkg load` carries within a budget, beside two plain ways to choose:
-//! the most active first, and BM25. Run with `cargo bench -p sp-formats`.
+//! How much of what is wanted `sp pkg load` carries within a budget, beside two plain ways to
+//! choose: the most active first, and BM25. Run with `cargo bench -p sp-formats`.
 //!
 //! `labelled/graph.json` is a part of what `sp pkg create --from . --level 3` made of this project;
-//! `labelled/questions.json` says for each focus which nodes somebody who knows the project would give
-//! to whoever asks. A figure is the share of the wanted nodes that are there, as the mean over the
-//! questions. Nothing here asserts; the numbers are for people.
+//! `labelled/questions.json` says for each focus which nodes somebody who knows the project would
+//! give to whoever asks. A figure is the share of the wanted nodes that are there, as the mean over
+//! the questions. Nothing here asserts; the numbers are for people.
 
 #![allow(
     clippy::disallowed_methods,

@@ -1,4 +1,5 @@
-//! A knowledge base of ten thousand documents, 50 MB: the first index, one file changed, a pack built from it.
+//! A knowledge base of ten thousand documents, 50 MB: the first index, one file changed, a pack
+//! built from it.
 
 use std::path::Path;
 use std::process::{Command, Stdio};

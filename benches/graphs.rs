@@ -128,7 +128,8 @@ impl Bench {
         path
     }
 
-    /// Two graphs that share half of their nodes, from small to large: the time for one node must not grow.
+    /// Two graphs that share half of their nodes, from small to large: the time for one node must
+    /// not grow.
     pub(super) fn merge(&self) {
         println!(
             "\n{:<28} {:>10} {:>10} {:>10} {:>10} {:>10}",

@@ -1,9 +1,10 @@
-//! How well documents are ranked for a project, beside plain BM25. Run with `cargo bench -p sp-analyze`.
+//! How well documents are ranked for a project, beside plain BM25. Run with `cargo bench -p
+//! sp-analyze`.
 //!
-//! `labelled/kb/` is a knowledge base as a developer may have it, and `labelled/kb-queries.json` says for each
-//! project which documents somebody would want: 3 must be there, 2 is useful, 1 is background. The constants
-//! of the ranking were chosen with a look at the half called `tune`; the other was held out.
-//! Nothing here asserts; the numbers are for people.
+//! `labelled/kb/` is a knowledge base as a developer may have it, and `labelled/kb-queries.json`
+//! says for each project which documents somebody would want: 3 must be there, 2 is useful, 1 is
+//! background. The constants of the ranking were chosen with a look at the half called `tune`; the
+//! other was held out. Nothing here asserts; the numbers are for people.
 
 #![allow(
     clippy::disallowed_methods,
@@ -127,7 +128,8 @@ impl Base {
         rank(&self.candidates, &brief.to_query()).hits.into_iter().map(|(at, _)| at).collect()
     }
 
-    /// BM25 with the constants that everybody uses, over the same words: title, tags and text are one text.
+    /// BM25 with the constants that everybody uses, over the same words: title, tags and text are
+    /// one text.
     fn bm25(&self, brief: &Brief) -> Vec<usize> {
         let idle = stop_words();
         let mut asked = Vec::new();

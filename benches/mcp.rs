@@ -1,7 +1,8 @@
-//! `sp mcp` with many skills: how soon it answers, how long a page takes, and a hundred clients at once.
+//! `sp mcp` with many skills: how soon it answers, how long a page takes, and a hundred clients at
+//! once.
 //!
-//! `SP_BENCH_SECONDS` says how long they ask (default: 60). They share the processors with the server, and read all
-//! that they get.
+//! `SP_BENCH_SECONDS` says how long they ask (default: 60). They share the processors with the
+//! server, and read all that they get.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

@@ -1,7 +1,9 @@
-//! The registry under load: downloads beside nginx, metadata beside Verdaccio, and 100,000 packages.
+//! The registry under load: downloads beside nginx, metadata beside Verdaccio, and 100,000
+//! packages.
 //!
-//! `wrk` drives both sides, where it is installed. What comes at a fixed rate is measured here, from the moment that
-//! each request was due, so that one that waits behind another counts its waiting.
+//! `wrk` drives both sides, where it is installed. What comes at a fixed rate is measured here,
+//! from the moment that each request was due, so that one that waits behind another counts its
+//! waiting.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -184,7 +186,8 @@ fn publish(registry: &Registry, token: &str, name: &str, bytes: usize) {
     assert_eq!(answer.status, 201, "{answer:?}");
 }
 
-/// Asks at a fixed rate over connections that stay, and tells how long it took from when each was due.
+/// Asks at a fixed rate over connections that stay, and tells how long it took from when each was
+/// due.
 fn paced(address: &str, what: &str, path: &str) {
     const CLIENTS: u32 = 8;
     let begin = Instant::now() + Duration::from_millis(100);
@@ -233,7 +236,8 @@ fn ask(connection: &mut BufReader<TcpStream>, address: &str, path: &str) {
     assert_eq!(read, length);
 }
 
-/// How long a stranger waits for what is private, beside what never was: nobody learns by the clock what is there.
+/// How long a stranger waits for what is private, beside what never was: nobody learns by the clock
+/// what is there.
 fn hidden(registry: &Registry, admin: &str) {
     let answer = registry.ask("PUT /api/v1/packages/load/p1/private", Some(admin), b"");
     assert_eq!(answer.status, 204, "{answer:?}");

@@ -1,4 +1,5 @@
-//! `sp` beside what sets the limit: `cp -r`, `find`, `sha256sum`, `git clone`. Run with `cargo bench`.
+//! `sp` beside what sets the limit: `cp -r`, `find`, `sha256sum`, `git clone`. Run with `cargo
+//! bench`.
 //!
 //! Each figure is the median of several runs, and what counts is the ratio: the machine's
 //! speed drops out of it. Nothing here asserts; the numbers are for people.
@@ -203,7 +204,8 @@ impl Bench {
         row(&format!("{transport} the same again : git clone"), again, clone, None);
     }
 
-    /// A signed package of nearly 10 MiB, as we write it and with the white space that others write.
+    /// A signed package of nearly 10 MiB, as we write it and with the white space that others
+    /// write.
     fn verify(&self) {
         let node = |at: usize| {
             let words =

@@ -1,4 +1,5 @@
-//! Any text as an envelope: what is read is written and read again, and its signature tells every change.
+//! Any text as an envelope: what is read is written and read again, and its signature tells every
+//! change.
 //!
 //! `cargo +nightly fuzz run envelopes fuzz/corpus/envelopes fuzz/seeds/envelopes`
 #![no_main]

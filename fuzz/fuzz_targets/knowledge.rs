@@ -1,4 +1,5 @@
-//! Any bytes as every form in which people keep things: whatever is read of them makes a valid context pack.
+//! Any bytes as every form in which people keep things: whatever is read of them makes a valid
+//! context pack.
 //!
 //! `cargo +nightly fuzz run knowledge fuzz/corpus/knowledge fuzz/seeds/knowledge`
 #![no_main]

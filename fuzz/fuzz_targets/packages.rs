@@ -27,7 +27,8 @@ fuzz_target!(|bytes: &[u8]| {
             let again = Json::parse(written.as_str(), &limits).expect("what was written can be read");
             assert_eq!(canonical(again.root(), "", Numbers::Lossless).as_deref(), Some(written.as_str()));
         }
-        // Whatever we refuse, is no JSON, has a key twice, a number that is too long, or is too deep.
+        // Whatever we refuse, is no JSON, has a key twice, a number that is too long, or is too
+        // deep.
         Err(error) => {
             let ours = ["second time", "characters, more", "levels deep", "byte-order mark"];
             let theirs = serde_json::from_str::<Box<serde_json::value::RawValue>>(text);

@@ -1,4 +1,5 @@
-//! Any text as the settings of an agent: whatever can be read can be changed, and says the same afterwards.
+//! Any text as the settings of an agent: whatever can be read can be changed, and says the same
+//! afterwards.
 //!
 //! `cargo +nightly fuzz run settings fuzz/corpus/settings fuzz/seeds/settings`
 #![no_main]

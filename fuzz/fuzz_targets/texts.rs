@@ -1,4 +1,5 @@
-//! Any bytes as a pack file, a config, a `SKILL.md`, a state and an index; mended, and mended again.
+//! Any bytes as a pack file, a config, a `SKILL.md`, a state and an index; mended, and mended
+//! again.
 //!
 //! `cargo +nightly fuzz run texts`
 #![no_main]

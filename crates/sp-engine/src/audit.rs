@@ -1,8 +1,8 @@
 //! `sp audit`: what a user should know before trusting skills, packs and packages.
 //!
-//! An audit is a check that keeps only the findings of security rules, and collects facts: what each
-//! skill contains and requests, who signed each package. It changes nothing and does not use the
-//! network.
+//! An audit is a check that keeps only the findings of security rules, and collects facts: what
+//! each skill contains and requests, who signed each package. It changes nothing and does not use
+//! the network.
 
 use std::path::PathBuf;
 

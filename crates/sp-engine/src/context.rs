@@ -140,8 +140,8 @@ impl Context<'_> {
         self.cache.clone().unwrap_or_else(|| self.home.join("cache"))
     }
 
-    /// Opens a directory of the home or cache, creating it if it is missing. Only the user can access
-    /// a created directory.
+    /// Opens a directory of the home or cache, creating it if it is missing. Only the user can
+    /// access a created directory.
     pub(crate) fn open_private_dir(&self, path: &Path) -> std::result::Result<Dir, FileError> {
         Dir::create_all_private(path)
     }

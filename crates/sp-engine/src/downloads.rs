@@ -1,9 +1,9 @@
 //! Downloaded archives in the cache.
 //!
-//! A [`DownloadedFile`] lives in `zip/` below the cache directory and is removed when it is dropped.
-//! While it is in use its file is locked, so [`remove_stale_downloads`] removes only the files of
-//! processes that died. An archive whose URL is not recorded in full cannot be fetched again and
-//! moves to `archives/`, where it is found by its digest.
+//! A [`DownloadedFile`] lives in `zip/` below the cache directory and is removed when it is
+//! dropped. While it is in use its file is locked, so [`remove_stale_downloads`] removes only the
+//! files of processes that died. An archive whose URL is not recorded in full cannot be fetched
+//! again and moves to `archives/`, where it is found by its digest.
 //!
 //! This module does not use the network: see `source::web` for that.
 

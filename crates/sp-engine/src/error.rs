@@ -91,8 +91,8 @@ impl Error {
         self
     }
 
-    /// Whether nothing was changed because another process changed a file after it was read. A retry
-    /// may succeed.
+    /// Whether nothing was changed because another process changed a file after it was read. A
+    /// retry may succeed.
     pub(crate) fn is_concurrent_change(&self) -> bool {
         self.concurrent_change
     }

@@ -1,8 +1,8 @@
 //! The home directory of `sp` (`~/.skillpack`): its lock, the state, the indexes, and recovery.
 //!
-//! A [`LockedHome`] is proof that this process holds the lock and that no interrupted transaction is
-//! pending; everything that writes to the home directory or runs a transaction takes one. The state
-//! is replaced atomically, so [`read_state`] needs no lock.
+//! A [`LockedHome`] is proof that this process holds the lock and that no interrupted transaction
+//! is pending; everything that writes to the home directory or runs a transaction takes one. The
+//! state is replaced atomically, so [`read_state`] needs no lock.
 //!
 //! An index is a cache of digests. Losing one costs time and nothing else, so a failure to read or
 //! write it is never an error.
@@ -40,8 +40,8 @@ impl<'a> LockedHome<'a> {
     /// Creates the home directory if it is missing, locks it, and recovers from an interrupted run.
     pub(crate) fn open(context: &'a Context<'a>, limits: &Limits) -> Result<Self> {
         let dir = context.open_private_dir(&context.home)?;
-        // Earlier versions created a directory that others could read. Best effort: the directory of
-        // another user cannot be restricted.
+        // Earlier versions created a directory that others could read. Best effort: the directory
+        // of another user cannot be restricted.
         let _ = dir.restrict_to_owner();
         let lock = context.lock(&dir)?;
         let home = Self { context, dir, _lock: lock };
@@ -100,8 +100,8 @@ impl<'a> LockedHome<'a> {
         )?)
     }
 
-    /// Locks the home directory for writing an index. Returns `None` if another process has the lock
-    /// or the directory cannot be written. Does not recover.
+    /// Locks the home directory for writing an index. Returns `None` if another process has the
+    /// lock or the directory cannot be written. Does not recover.
     fn try_open(context: &'a Context<'a>) -> Option<Self> {
         let dir = context.open_private_dir(&context.home).ok()?;
         let lock = DirLock::try_acquire(&dir).ok()??;

@@ -17,8 +17,8 @@ use ureq::typestate::AgentScope;
 use crate::context::{Context, POLL_INTERVAL};
 use crate::error::{Error, FailureKind};
 
-/// Returns the configuration of every client: user agent, and the root certificates of the platform,
-/// which include those of a company.
+/// Returns the configuration of every client: user agent, and the root certificates of the
+/// platform, which include those of a company.
 pub(crate) fn client_config() -> ConfigBuilder<AgentScope> {
     ureq::Agent::config_builder()
         .tls_config(TlsConfig::builder().root_certs(RootCerts::PlatformVerifier).build())
@@ -65,8 +65,9 @@ impl From<io::Error> for BodyError {
 /// A response body that yields at most `max_bytes` bytes and fails with [`BodyError::TooLarge`]
 /// beyond that.
 ///
-/// This is the only way to read a response: `clippy.toml` bans ureq's own readers. Their limit counts
-/// the bytes on the wire, and 2 MB of gzip can decompress to 2 GB. This one counts decompressed bytes.
+/// This is the only way to read a response: `clippy.toml` bans ureq's own readers. Their limit
+/// counts the bytes on the wire, and 2 MB of gzip can decompress to 2 GB. This one counts
+/// decompressed bytes.
 pub(crate) struct ResponseBody {
     reader: ureq::BodyReader<'static>,
     content_length: Option<u64>,

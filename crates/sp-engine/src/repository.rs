@@ -1,8 +1,8 @@
 //! A repository: a directory with `skills/` and `packs/`.
 //!
-//! A [`SkillRepository`] finds skills and pack files. A skill is a directory with a `SKILL.md` and no
-//! other one below it; its ID is its path below `skills/`. [`find_pack`] resolves the name or path of
-//! a pack that the user gave.
+//! A [`SkillRepository`] finds skills and pack files. A skill is a directory with a `SKILL.md` and
+//! no other one below it; its ID is its path below `skills/`. [`find_pack`] resolves the name or
+//! path of a pack that the user gave.
 //!
 //! Reading a pack here does not apply it: see [`crate::select`].
 

@@ -2,8 +2,8 @@
 //!
 //! [`Session::begin`] is the first call of every public operation. It reads `config.yaml`, computes
 //! the effective limits, and finishes or rolls back whatever an interrupted run left behind. Code
-//! below the public operations takes a [`Session`] instead of a [`Context`] when it needs the limits
-//! or the configuration.
+//! below the public operations takes a [`Session`] instead of a [`Context`] when it needs the
+//! limits or the configuration.
 
 use std::io::ErrorKind;
 

@@ -1,11 +1,11 @@
 //! Sinks: the directories that agents read skills from.
 //!
-//! [`resolve_sink`] turns a [`SinkRequest`], the values of `--agent`, `--path` and `--scope`, into a
-//! [`Sink`] on this machine. A path comes from `--path`, else from `sinks` in the configuration, else
-//! from the built-in sinks of the Skillpacks format, else from the table of agents.
+//! [`resolve_sink`] turns a [`SinkRequest`], the values of `--agent`, `--path` and `--scope`, into
+//! a [`Sink`] on this machine. A path comes from `--path`, else from `sinks` in the configuration,
+//! else from the built-in sinks of the Skillpacks format, else from the table of agents.
 //!
-//! A [`Sink`] has the real path and an open directory. Everything done in a sink is done through that
-//! directory, so replacing the path by a link later has no effect.
+//! A [`Sink`] has the real path and an open directory. Everything done in a sink is done through
+//! that directory, so replacing the path by a link later has no effect.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -74,9 +74,9 @@ impl Sink {
 
     /// Whether an install record belongs to this sink.
     ///
-    /// The recorded path may have become a link, because users move their dotfiles and link to them.
-    /// The link is followed only if it leads to the recorded directory: an attacker could have put it
-    /// there to make `sp` change another one.
+    /// The recorded path may have become a link, because users move their dotfiles and link to
+    /// them. The link is followed only if it leads to the recorded directory: an attacker could
+    /// have put it there to make `sp` change another one.
     pub(crate) fn matches_record(&self, install: &InstallRecord) -> bool {
         let recorded = Path::new(&install.sink_path);
         let is_same_dir = || install.sink_id.is_none() || install.sink_id == self.id();
@@ -172,8 +172,8 @@ pub(crate) fn project_root<'c>(context: &'c Context<'_>) -> &'c Path {
     here.ancestors().find(|dir| dir.join(".git").exists()).unwrap_or(here)
 }
 
-/// Returns the directory that the agent of a built-in sink reads, if the agent is installed and reads
-/// another directory than `path`.
+/// Returns the directory that the agent of a built-in sink reads, if the agent is installed and
+/// reads another directory than `path`.
 pub(crate) fn differing_agent_dir(
     context: &Context<'_>,
     name: &str,
@@ -260,7 +260,8 @@ fn refuse_nested(context: &Context<'_>, sink: &Sink, dir: &Path, what: &str) -> 
     Err(Error::new(FailureKind::Request, message).hint("choose another sink with `--path`"))
 }
 
-/// Emits a hint that an agent reads another directory, with the configuration that changes the sink.
+/// Emits a hint that an agent reads another directory, with the configuration that changes the
+/// sink.
 pub(crate) fn hint_agent_dir(context: &Context<'_>, name: &str, agent: &str, reads: &Path) {
     let reads = context.display_path(reads);
     let config = context.display_path(&context.home.join("config.yaml"));

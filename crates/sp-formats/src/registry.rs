@@ -139,7 +139,8 @@ pub struct PackageIndex {
 /// The version of the format of [`PublishedPackageIndex`].
 const INDEX_SCHEMA_VERSION: u32 = 1;
 
-/// [`PackageIndex`] as a registry returns it: with the members that other clients of the same API read.
+/// [`PackageIndex`] as a registry returns it: with the members that other clients of the same API
+/// read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct PublishedPackageIndex {
     /// The version of the layout: 1.
@@ -261,7 +262,8 @@ pub struct TrustFinding {
 /// What a registry says when it refuses.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RegistryErrorResponse {
-    /// A word for programs: `not_found`, `exists`, `invalid`, `unauthorized`, `forbidden`, `too_large`.
+    /// A word for programs: `not_found`, `exists`, `invalid`, `unauthorized`, `forbidden`,
+    /// `too_large`.
     pub code: String,
     /// What is wrong.
     pub message: String,

@@ -1,8 +1,8 @@
 //! `sp check --fix`: applies the edits of findings, first to drafts and then to the files.
 //!
-//! A fix may reveal another problem, so drafts are checked again until there is nothing left to fix.
-//! A second run therefore changes nothing, and a dry run shows all changes. All files are written in
-//! one transaction.
+//! A fix may reveal another problem, so drafts are checked again until there is nothing left to
+//! fix. A second run therefore changes nothing, and a dry run shows all changes. All files are
+//! written in one transaction.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -77,8 +77,8 @@ impl FileDrafts {
         }
     }
 
-    /// Applies the fixes of findings to drafts, and adds the problems to `fixed`. Returns whether there
-    /// were any.
+    /// Applies the fixes of findings to drafts, and adds the problems to `fixed`. Returns whether
+    /// there were any.
     fn apply_fixes(
         &mut self,
         session: &Session<'_>,

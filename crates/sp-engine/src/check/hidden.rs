@@ -49,8 +49,8 @@ pub(super) fn check_file_name(checker: &Checker<'_>, path: &Path, name: &str) {
     checker.collector.add_report(path, &report);
 }
 
-/// Reports characters that a description hides in YAML escapes: a reader of the file sees the escape,
-/// an agent reads the character.
+/// Reports characters that a description hides in YAML escapes: a reader of the file sees the
+/// escape, an agent reads the character.
 pub(super) fn check_description_escapes(skill: &SkillMetadata, text: &str, report: &mut Report) {
     let span = &skill.description_span;
     let written = text.get(span.clone()).unwrap_or_default();

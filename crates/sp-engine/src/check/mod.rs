@@ -1,11 +1,12 @@
 //! `sp check`: detects the format of its targets, and reports every problem in them.
 //!
-//! Each format is one module that implements [`CheckableFormat`] and one line in [`FORMATS`]. It reads
-//! with the same functions as an install; checks that an install does not need are in the module.
+//! Each format is one module that implements [`CheckableFormat`] and one line in [`FORMATS`]. It
+//! reads with the same functions as an install; checks that an install does not need are in the
+//! module.
 //!
 //! A check never fails because of findings. Files that cannot be read at all are collected in
-//! [`CheckResults::unreadable`], so that everything else is still checked. [`fix`] applies the edits
-//! that findings suggest.
+//! [`CheckResults::unreadable`], so that everything else is still checked. [`fix`] applies the
+//! edits that findings suggest.
 
 mod collector;
 mod config;
@@ -45,7 +46,8 @@ use target::CheckTarget;
 /// What to check, and how.
 #[derive(Debug, Clone)]
 pub struct CheckRequest {
-    /// The targets. If empty, the skill, repository or workspace that contains the current directory.
+    /// The targets. If empty, the skill, repository or workspace that contains the current
+    /// directory.
     pub paths: Vec<PathBuf>,
     /// The repository given with `--root`. By default, the nearest one upward.
     pub root: Option<PathBuf>,

@@ -61,8 +61,8 @@ fn try_check_skill(checker: &Checker<'_>, dir: &Path) -> Result<Option<SkillDesc
     let (skill, mut report) = skill::read("", &folder, &bytes, limits);
     let real = dir.canonicalize().unwrap_or_else(|_| dir.into());
     if real.file_name() != dir.file_name() {
-        // Several links may lead to one skill, which cannot have the name of each. So the name is not
-        // fixed automatically.
+        // Several links may lead to one skill, which cannot have the name of each. So the name is
+        // not fixed automatically.
         for finding in &mut report.findings {
             finding.fix.retain(|edit| !edit.text.contains(&*folder));
         }

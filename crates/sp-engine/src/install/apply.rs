@@ -1,9 +1,9 @@
 //! Applying a plan in one transaction.
 //!
-//! The steps: stage every new folder and file beside its destination, compute the plan ID and compare
-//! it with the expected one, swap everything, write the state, clean up. A failure before the swap
-//! leaves everything as it was. After the swap the transaction is either finished or rolled back,
-//! by this run or by the next one.
+//! The steps: stage every new folder and file beside its destination, compute the plan ID and
+//! compare it with the expected one, swap everything, write the state, clean up. A failure before
+//! the swap leaves everything as it was. After the swap the transaction is either finished or
+//! rolled back, by this run or by the next one.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -243,7 +243,8 @@ fn stamps_after_move(
     Some(inner.chain([("".into(), top)]).collect())
 }
 
-/// Returns the changes of all folders, then those of all files. The position of a change is its slot.
+/// Returns the changes of all folders, then those of all files. The position of a change is its
+/// slot.
 fn transaction_changes(plan: &ChangePlan) -> Vec<TransactionChange> {
     let folder_change = |(root, folder): (usize, &FolderPlan)| TransactionChange {
         root,

@@ -77,8 +77,8 @@ pub(crate) struct ChangeOutcome {
 impl ChangeExecutor<'_> {
     /// Changes files and no sink, all at once.
     ///
-    /// Fails with [`Error::is_concurrent_change`] and changes nothing if a file is not what its plan
-    /// saw.
+    /// Fails with [`Error::is_concurrent_change`] and changes nothing if a file is not what its
+    /// plan saw.
     pub(crate) fn execute_files(&self, files: Vec<FilePlan>) -> Result<()> {
         let request = PlanRequest {
             packs: &[],
@@ -109,7 +109,8 @@ impl ChangeExecutor<'_> {
         files: Vec<FilePlan>,
         indexes: &mut DigestIndexes<'_>,
     ) -> Result<ChangeOutcome> {
-        // Uninstalling from such a sink stays possible: an earlier version allowed to install there.
+        // Uninstalling from such a sink stays possible: an earlier version allowed to install
+        // there.
         if !request.packs.is_empty() {
             sinks.iter().try_for_each(|sink| refuse_own_dirs(self.session.context, sink))?;
         }

@@ -1,8 +1,8 @@
 //! A pack and everything it selects.
 //!
 //! [`resolve_pack`] reads a pack file, finds the local skills, fetches the imports and applies the
-//! patterns of the pack. The result, a [`ResolvedPack`], is what `sp show` prints and what a plan is
-//! made from. The pure part, which matches patterns against IDs, is [`crate::select`].
+//! patterns of the pack. The result, a [`ResolvedPack`], is what `sp show` prints and what a plan
+//! is made from. The pure part, which matches patterns against IDs, is [`crate::select`].
 
 use std::path::{Path, PathBuf};
 

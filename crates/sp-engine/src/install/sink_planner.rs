@@ -1,8 +1,8 @@
 //! Planning one sink: the requested packs compared with the state and with the sink itself.
 //!
 //! Planning reads the folders of the sink where the digest index does not know them, and changes
-//! nothing. It refuses to plan a change to a folder that the state does not record for a pack of the
-//! request or for a pack that is being removed.
+//! nothing. It refuses to plan a change to a folder that the state does not record for a pack of
+//! the request or for a pack that is being removed.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Component, Path};
@@ -311,8 +311,8 @@ impl SinkPlanner<'_> {
 
     /// Returns the digest of a skill in its source, if it is known without reading the source.
     ///
-    /// An import is unchanged if the folder has the same git tree, or comes from the same commit, as
-    /// when it was installed. Its digest is then the recorded one.
+    /// An import is unchanged if the folder has the same git tree, or comes from the same commit,
+    /// as when it was installed. Its digest is then the recorded one.
     fn source_digest(&self, index: SkillIndex, candidate: &FolderCandidate<'_>) -> Option<Digest> {
         let pack = &self.request.packs[index.pack];
         let skill = &pack.skills[index.skill];

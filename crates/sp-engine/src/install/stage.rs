@@ -1,9 +1,9 @@
 //! Staging: writing the skills of a plan into the transaction, beside their destinations.
 //!
-//! Staging has two phases. [`SkillStager::prepare`] lists everything that will be copied and fetches
-//! missing blobs, so that unreadable skills and missing disk space are found before anything is
-//! written; a dry run stops there. [`SkillStager::stage`] then reads each skill once and writes it
-//! into all of its slots, hashing on the way.
+//! Staging has two phases. [`SkillStager::prepare`] lists everything that will be copied and
+//! fetches missing blobs, so that unreadable skills and missing disk space are found before
+//! anything is written; a dry run stops there. [`SkillStager::stage`] then reads each skill once
+//! and writes it into all of its slots, hashing on the way.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};

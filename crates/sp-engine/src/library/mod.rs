@@ -1,7 +1,7 @@
 //! What `sp` can serve to agents over MCP: skills, context packs and packages.
 //!
-//! A [`SkillLibrary`] lists the skills of a repository, a workspace, sinks and stored packages. Opening
-//! it reads no skill; each skill is read on demand.
+//! A [`SkillLibrary`] lists the skills of a repository, a workspace, sinks and stored packages.
+//! Opening it reads no skill; each skill is read on demand.
 
 mod digest_cache;
 mod search;

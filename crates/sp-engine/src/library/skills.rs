@@ -48,7 +48,8 @@ impl LibraryFilter {
 pub struct SkillLibrary {
     limits: Limits,
     groups: Vec<SkillGroup>,
-    /// Folders of the repository that are not skills because there is another `SKILL.md` below them.
+    /// Folders of the repository that are not skills because there is another `SKILL.md` below
+    /// them.
     shadowed: Vec<String>,
 }
 
@@ -216,7 +217,8 @@ impl SkillLibrary {
         }
     }
 
-    /// Splits a path into the skill that contains it and the path in the skill. Reads only candidates.
+    /// Splits a path into the skill that contains it and the path in the skill. Reads only
+    /// candidates.
     pub fn find(&self, path: &RelPath) -> Option<(SkillHandle, String)> {
         let path = path.as_str();
         self.handles().find_map(|handle| {
@@ -287,8 +289,8 @@ fn workspace_group(context: &Context<'_>, root: Option<&Path>) -> Result<Option<
     Ok(Some(SkillGroup { prefix: "bag".into(), content: SkillGroupContent::Folders(dir, folders) }))
 }
 
-/// The skills of the newest version of each package of skills in the store. A package that cannot be
-/// read is reported and left out.
+/// The skills of the newest version of each package of skills in the store. A package that cannot
+/// be read is reported and left out.
 fn package_groups(
     session: &Session<'_>,
     unpacked: &UnpackedSkillsCache,
@@ -309,8 +311,8 @@ fn package_groups(
     Ok(groups)
 }
 
-/// The skills that are on record in the user's sinks and those of this project; what is the same in several stands
-/// once, and what is served from where it came from does not stand here.
+/// The skills that are on record in the user's sinks and those of this project; what is the same in
+/// several stands once, and what is served from where it came from does not stand here.
 fn sink_groups(
     session: &Session<'_>,
     served_already: &dyn Fn(&InstallRecord) -> bool,

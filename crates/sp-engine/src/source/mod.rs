@@ -1,8 +1,8 @@
 //! Sources: a directory, a zip archive, the URL of a zip archive, or a git repository.
 //!
-//! [`OpenedSource::open`] fetches a source if needed. An opened source of any kind provides the same
-//! three operations: list the folders below a path, read small files, load a folder. Links are never
-//! followed out of a source, and the limits for untrusted content apply.
+//! [`OpenedSource::open`] fetches a source if needed. An opened source of any kind provides the
+//! same three operations: list the folders below a path, read small files, load a folder. Links are
+//! never followed out of a source, and the limits for untrusted content apply.
 
 pub(crate) mod git;
 pub(crate) mod web;

@@ -1,7 +1,7 @@
 //! Fetching files from URLs, with limits on size and time.
 //!
-//! A [`WebClient`] is created for one operation; all of its requests share one deadline. An archive is
-//! downloaded to a temporary file ([`WebClient::download`]), other files are streamed
+//! A [`WebClient`] is created for one operation; all of its requests share one deadline. An archive
+//! is downloaded to a temporary file ([`WebClient::download`]), other files are streamed
 //! ([`WebClient::get`]). URLs may contain secrets: messages use [`WebAddress::display_url`] only.
 
 use std::fs::File;
@@ -39,8 +39,8 @@ impl WebAddress {
     }
 }
 
-/// Finds the archive of a source in the cache. Used if the lockfile does not record the query of its
-/// URL, so that it cannot be fetched again.
+/// Finds the archive of a source in the cache. Used if the lockfile does not record the query of
+/// its URL, so that it cannot be fetched again.
 pub(super) fn locked_archive(
     session: &Session<'_>,
     source: &WebSource,

@@ -225,8 +225,8 @@ fn requirements(
         })?;
         let record = workspace.lock.skills.get(name);
         let locked = || record.and_then(|record| locked_source(name, record, request.upgrade));
-        // A path on the command line is relative to the current directory, and one in the lockfile to
-        // the workspace.
+        // A path on the command line is relative to the current directory, and one in the lockfile
+        // to the workspace.
         let given =
             source.clone().map(|source| LocatedSource::new(context, source, &context.current_dir));
         let source = given.or_else(|| {
@@ -250,8 +250,8 @@ fn requirements(
 
 /// Returns the source of a skill in the lockfile.
 ///
-/// If it is recorded without its query, the cache has the locked archive. An upgrade cannot use that,
-/// so it drops the digest.
+/// If it is recorded without its query, the cache has the locked archive. An upgrade cannot use
+/// that, so it drops the digest.
 fn locked_source(name: &str, record: &LockedSkill, upgrade: UpgradePolicy) -> Option<SourceRef> {
     let mut source = record.source_ref(name)?;
     if let (SourceRef::Web(web), UpgradePolicy::Upgrade) = (&mut source, upgrade)
@@ -306,8 +306,8 @@ fn overrides(
     overrides
 }
 
-/// Loads the skills that come from sources. Fails if a source asks for extra steps that the user has
-/// not confirmed.
+/// Loads the skills that come from sources. Fails if a source asks for extra steps that the user
+/// has not confirmed.
 fn load_incoming(
     session: &Session<'_>,
     provider: &mut WorkspaceProvider<'_>,
@@ -363,7 +363,8 @@ fn load_incoming(
     Ok(incoming)
 }
 
-/// Decides what happens to the folder of a skill. Adds the skill to `edited` if that must be refused.
+/// Decides what happens to the folder of a skill. Adds the skill to `edited` if that must be
+/// refused.
 fn folder_action(
     session: &Session<'_>,
     workspace: &Workspace,

@@ -96,8 +96,8 @@ impl LocatedSource {
         }
     }
 
-    /// Returns the directory that relative paths in the files of this source start from. Only a local
-    /// directory has one.
+    /// Returns the directory that relative paths in the files of this source start from. Only a
+    /// local directory has one.
     pub(crate) fn content_base(&self) -> Option<PathBuf> {
         match &self.source {
             SourceRef::Dir(path) => Some(self.base.join(path)),

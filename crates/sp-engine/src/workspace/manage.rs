@@ -165,8 +165,8 @@ pub fn sync(
     Ok(report)
 }
 
-/// Refuses a workspace with invalid skills: they cannot be in the catalog, and omitting them silently
-/// would hide them.
+/// Refuses a workspace with invalid skills: they cannot be in the catalog, and omitting them
+/// silently would hide them.
 fn refuse_invalid_skills(workspace: &Workspace) -> Result<()> {
     if workspace.invalid_skills.is_empty() {
         return Ok(());

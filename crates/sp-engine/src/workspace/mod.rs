@@ -1,4 +1,5 @@
-//! SkillBag workspaces (`sp bag`): skills in `.skills/`, installed from sources with their dependencies.
+//! SkillBag workspaces (`sp bag`): skills in `.skills/`, installed from sources with their
+//! dependencies.
 //!
 //! ```text
 //! workspace_dir  reads a workspace: skills, contexts, lockfile

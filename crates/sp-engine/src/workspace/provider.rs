@@ -36,8 +36,8 @@ impl<'a> WorkspaceProvider<'a> {
         Self { session, workspace, upgraded, sources: Vec::new() }
     }
 
-    /// Returns the directory that relative paths in a skill of the workspace start from. Returns `None`
-    /// if the skill came from elsewhere: its author does not know this machine.
+    /// Returns the directory that relative paths in a skill of the workspace start from. Returns
+    /// `None` if the skill came from elsewhere: its author does not know this machine.
     fn local_base(&self, name: &str) -> Option<PathBuf> {
         let root = &self.workspace.root;
         let Some(record) = self.workspace.lock.skills.get(name) else {
@@ -106,8 +106,8 @@ impl DependencyProvider<LocatedSource> for WorkspaceProvider<'_> {
     }
 }
 
-/// Returns the dependencies of a skill. `base` is the directory that its relative paths start from, if
-/// it may refer to sources on this machine.
+/// Returns the dependencies of a skill. `base` is the directory that its relative paths start from,
+/// if it may refer to sources on this machine.
 fn skill_requirements(
     context: &Context<'_>,
     skill: &WorkspaceSkill,

@@ -66,7 +66,8 @@ impl WorkspaceSource {
         let mut reports = vec![agents_report];
         let mut skills = Vec::new();
         for (folder, bytes) in folders.iter().zip(contents) {
-            // A folder without a `SKILL.md` is not a skill. If the catalog lists it, that is an error.
+            // A folder without a `SKILL.md` is not a skill. If the catalog lists it, that is an
+            // error.
             let Some(bytes) = bytes else { continue };
             let (skill, report) = read_workspace_skill(
                 &display_path(&skill_path(folder)),

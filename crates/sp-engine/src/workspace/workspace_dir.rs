@@ -158,8 +158,8 @@ impl Workspace {
         [conversation, user, project, entrypoint]
     }
 
-    /// Returns the sort key for the precedence of a skill: the position in `USER_CONTEXT.md`, then that
-    /// in `CONTEXT.md`, then the name.
+    /// Returns the sort key for the precedence of a skill: the position in `USER_CONTEXT.md`, then
+    /// that in `CONTEXT.md`, then the name.
     pub(crate) fn rank(&self, name: &str) -> (usize, usize, String) {
         let position = |context: &WorkspaceContext| {
             let order = &context.precedence;

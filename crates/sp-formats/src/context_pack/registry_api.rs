@@ -53,8 +53,8 @@ pub struct ContextPackUrlRequest {
     pub expires_in: Option<u64>,
 }
 
-/// `POST /api/v1/context-packs/{id}/url`: where the pack is. A registry may be known by several addresses, so
-/// each is the part after that of the registry.
+/// `POST /api/v1/context-packs/{id}/url`: where the pack is. A registry may be known by several
+/// addresses, so each is the part after that of the registry.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ContextPackUrlResponse {
     /// The pack.

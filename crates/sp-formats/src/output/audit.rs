@@ -80,8 +80,8 @@ pub struct AuditedPackage {
     /// The key that signed it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
-    /// As `sp pkg verify` says: `passed` if the key is trusted, `warned` if it is new, `failed` if it is
-    /// refused, `skipped` if nobody signed it.
+    /// As `sp pkg verify` says: `passed` if the key is trusted, `warned` if it is new, `failed` if
+    /// it is refused, `skipped` if nobody signed it.
     pub signer: String,
     /// The same in words.
     pub detail: String,

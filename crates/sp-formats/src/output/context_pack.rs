@@ -430,7 +430,8 @@ pub struct ContextPackFileDiff {
     pub path: String,
     /// What happened to it.
     pub change: ChangeKind,
-    /// What differs in its entry of the manifest; for what is no Markdown its hash and its size too.
+    /// What differs in its entry of the manifest; for what is no Markdown its hash and its size
+    /// too.
     pub members: Vec<MemberChange>,
     /// The `##` sections that differ, in Markdown that changed.
     pub sections: Vec<ContextPackSectionDiff>,

@@ -204,7 +204,8 @@ pub struct PackageVerification {
 /// A step of the verification.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct VerificationStepItem {
-    /// `form`, `content hash`, `composite hash`, `size`, `signature`, `signer`, `provenance` or `freshness`.
+    /// `form`, `content hash`, `composite hash`, `size`, `signature`, `signer`, `provenance` or
+    /// `freshness`.
     pub step: String,
     /// `passed`, `warned`, `failed` or `skipped`.
     pub outcome: String,
@@ -294,7 +295,8 @@ pub struct GraphChangeReport {
     pub edges: usize,
     /// Nodes that are new.
     pub added: Vec<String>,
-    /// Nodes of which something else is said: another content, other members, or another activation.
+    /// Nodes of which something else is said: another content, other members, or another
+    /// activation.
     pub updated: Vec<String>,
     /// Nodes that go.
     pub removed: Vec<String>,

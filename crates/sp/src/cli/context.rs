@@ -156,13 +156,15 @@ pub(crate) struct ContextBuildArgs {
     /// When it is made, as `2026-04-24T14:22:03Z` [default: now]
     #[arg(long, value_name = "TIME")]
     pub(crate) generated_at: Option<String>,
-    /// What tells the pack from every other, a ULID or a UUID [default: made of the time and the input]
+    /// What tells the pack from every other, a ULID or a UUID [default: made of the time and the
+    /// input]
     #[arg(long, value_name = "ID")]
     pub(crate) pack_id: Option<String>,
     /// Replace a pack that was edited, and a zip
     #[arg(long)]
     pub(crate) force: bool,
-    /// An OpenAI-compatible endpoint whose model may choose and shorten sentences; its key is read from SP_MODEL_KEY
+    /// An OpenAI-compatible endpoint whose model may choose and shorten sentences; its key is read
+    /// from SP_MODEL_KEY
     #[arg(long, value_name = "URL")]
     pub(crate) model: Option<String>,
     /// Which model to ask

@@ -13,8 +13,8 @@ use super::ScopeArg;
 pub(crate) struct McpArgs {
     #[command(subcommand)]
     pub action: Option<McpCommand>,
-    /// Answer over HTTP at this address, at `/mcp`, instead of over stdin and stdout. Beyond this machine, and with
-    /// `--allow-write`, it needs a token in `SP_MCP_TOKEN`
+    /// Answer over HTTP at this address, at `/mcp`, instead of over stdin and stdout. Beyond this
+    /// machine, and with `--allow-write`, it needs a token in `SP_MCP_TOKEN`
     #[arg(long, value_name = "ADDRESS")]
     pub http: Option<SocketAddr>,
     /// Where skills come from [default: everywhere]

@@ -126,7 +126,8 @@ pub(crate) enum CliCommand {
     Check(CheckArgs),
     /// Tell what should be known before skills, packs and packages are trusted
     Audit {
-        /// Skills, repositories, bags, packs, packages or folders [default: what the current directory is in]
+        /// Skills, repositories, bags, packs, packages or folders [default: what the current
+        /// directory is in]
         #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath)]
         paths: Vec<PathBuf>,
         /// An agent, with all that it reads; may be given several times

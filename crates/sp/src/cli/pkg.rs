@@ -42,7 +42,8 @@ pub(crate) enum PackageCommand {
         /// Install optional dependencies too, where they can be
         #[arg(long)]
         with_optional: bool,
-        /// Look for packages in this registry only [default: those of the config, or where you logged in last]
+        /// Look for packages in this registry only [default: those of the config, or where you
+        /// logged in last]
         #[arg(long, value_name = "ADDRESS")]
         registry: Option<String>,
         #[command(flatten)]
@@ -310,7 +311,8 @@ pub(crate) struct PackageCreateArgs {
     /// What it is for
     #[arg(long, value_enum, default_value_t)]
     pub kind: PackageKindArg,
-    /// Make it from this project: its documents, manifests, source code and history [default: the current directory]
+    /// Make it from this project: its documents, manifests, source code and history [default: the
+    /// current directory]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, conflicts_with_all = ["input", "skills"])]
     pub from: Option<PathBuf>,
     /// Make it from this file: nodes, edges and layers in JSON or YAML

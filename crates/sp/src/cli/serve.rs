@@ -25,7 +25,8 @@ pub(crate) struct ServeArgs {
     /// A line for each request, on stderr
     #[arg(long, value_enum, value_name = "FORM", default_value_t)]
     pub log: LogFormatArg,
-    /// How many requests a second one client may make, and how many for a moment; `off` for no limit
+    /// How many requests a second one client may make, and how many for a moment; `off` for no
+    /// limit
     #[arg(long, value_name = "RATE[:BURST]", default_value = "100:400", value_parser = parse_rate)]
     pub rate: RateLimitArg,
     /// A proxy whose `X-Forwarded-For` tells who the client is; may be repeated
@@ -53,8 +54,8 @@ pub(crate) enum ServeCopyCommand {
         /// The folder of the backup
         #[arg(value_hint = ValueHint::DirPath)]
         from: PathBuf,
-        /// Where the registry is to be; it must be empty or not be there [default: `registry` in Skillpack's own
-        /// directory]
+        /// Where the registry is to be; it must be empty or not be there [default: `registry` in
+        /// Skillpack's own directory]
         #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
         data: Option<PathBuf>,
     },

@@ -268,8 +268,8 @@ fn sp_11_the_schema_has_exactly_the_keys_that_are_read() {
     let definition = |name: &str| schema["definitions"][name].clone();
     for (part, before, properties) in [
         ("a pack", "", properties(&schema)),
-        ("an import", "imports:\n  - ", properties(&definition("Import"))),
-        ("install", "install:\n  ", properties(&definition("Naming"))),
+        ("an import", "imports:\n  - ", properties(&definition("PackImport"))),
+        ("install", "install:\n  ", properties(&definition("FolderNaming"))),
     ] {
         let read = |key: &str| {
             let name = if part == "a pack" { "" } else { "name: x\n" };

@@ -5,5 +5,6 @@
 mod crates;
 mod cycles;
 mod names;
+mod pages;
 mod shape;
 mod source;

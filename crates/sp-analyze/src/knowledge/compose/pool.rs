@@ -127,8 +127,8 @@ impl ClaimPool {
         pool
     }
 
-    /// Adds the sentences of a source. A source with fewer than two distinct ones is dropped: it has
-    /// not enough for a summary and a key claim.
+    /// Adds the sentences of a source. A source with fewer than two distinct ones is dropped: it
+    /// has not enough for a summary and a key claim.
     fn add_source(&mut self, source: RankedSource, best: u64) {
         let mut claims: Vec<SourceClaim> = Vec::new();
         let title_score = self.relevance.score(&source.document.title);

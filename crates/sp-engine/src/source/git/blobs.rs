@@ -288,8 +288,8 @@ pub(crate) fn read_blobs(
     }
 }
 
-/// Requests objects from a `git cat-file --batch`, and calls `each` with the index of each object and
-/// the output to read its response from.
+/// Requests objects from a `git cat-file --batch`, and calls `each` with the index of each object
+/// and the output to read its response from.
 fn query_batch(
     command: GitCommand,
     blobs: &[Box<str>],

@@ -1,4 +1,5 @@
-//! The cache of git repositories: resolves a repository and a ref to a commit whose trees are cached.
+//! The cache of git repositories: resolves a repository and a ref to a commit whose trees are
+//! cached.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -61,8 +62,8 @@ struct ResolvedCommit {
 }
 
 impl CheckoutOpener<'_> {
-    /// Opens all imports, fetching several repositories at the same time. Returns one checkout for each
-    /// import, in order.
+    /// Opens all imports, fetching several repositories at the same time. Returns one checkout for
+    /// each import, in order.
     pub(crate) fn open(&self, imports: &[PackImport]) -> Result<Vec<GitCheckout>> {
         let mut by_url: BTreeMap<String, Vec<usize>> = BTreeMap::new();
         for (number, import) in imports.iter().enumerate() {
@@ -224,8 +225,8 @@ impl CachedRepository<'_> {
 
     /// Fetches HEAD into a new repository without listing the refs first, which saves a connection.
     ///
-    /// Returns `None` if there is no HEAD or the hash algorithm differs; the list of refs then gives
-    /// the reason.
+    /// Returns `None` if there is no HEAD or the hash algorithm differs; the list of refs then
+    /// gives the reason.
     fn fetch_initial_head(&mut self) -> Result<Option<String>> {
         self.init(&"0".repeat(40))?;
         let what = format!("cannot reach the repository `{}`", self.repo);
@@ -380,8 +381,8 @@ impl CachedRepository<'_> {
             .hint("name a branch or a tag: the server gives out nothing else"))
     }
 
-    /// Fetches a commit from a server that refuses commit IDs: by a ref that points to it, or else with
-    /// all refs.
+    /// Fetches a commit from a server that refuses commit IDs: by a ref that points to it, or else
+    /// with all refs.
     fn fetch_by_ref(&mut self, commit: &str, what: &str) -> Result<()> {
         self.remote_refs()?;
         match self.ref_of(commit) {
@@ -430,8 +431,8 @@ impl CachedRepository<'_> {
         }
     }
 
-    /// Expands a short commit ID. It is looked up in a second cached repository, which has all commits
-    /// and no trees.
+    /// Expands a short commit ID. It is looked up in a second cached repository, which has all
+    /// commits and no trees.
     fn expand_short_commit(&self, short: &GitRef) -> Result<String> {
         let dir = self.dir.with_extension("commits.git");
         let opened_dir = self.opener.context.open_private_dir(&dir)?;

@@ -44,7 +44,8 @@ const ALLOWED_ENV: &[&str] = &[
     "NO_PROXY",
 ];
 
-/// Settings of the user's git configuration that reaching a server may need. All others are ignored.
+/// Settings of the user's git configuration that reaching a server may need. All others are
+/// ignored.
 const ALLOWED_CONFIG: &[&str] =
     &["credential.", "http.", "url.", "core.sshcommand", "ssh.", "safe."];
 
@@ -70,8 +71,8 @@ const CONFIG: &[(&str, &str)] = &[
     ("http.lowSpeedLimit", "1"),
 ];
 
-/// The command that serves a local repository. It inherits our memory limit but not our settings, so
-/// without this one it would fail on a large blob instead of streaming it.
+/// The command that serves a local repository. It inherits our memory limit but not our settings,
+/// so without this one it would fail on a large blob instead of streaming it.
 const LOCAL_UPLOAD_PACK: &str = "git -c core.bigFileThreshold=16m upload-pack";
 /// How much longer than `stall-seconds` git itself waits for a server that sends nothing. It is a
 /// fallback: the error of our own timeout is better.

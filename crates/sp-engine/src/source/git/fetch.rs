@@ -251,7 +251,8 @@ impl FetchWatchdog {
     }
 }
 
-/// Whether git failed at the memory limit. Messages of the server about its own memory do not count.
+/// Whether git failed at the memory limit. Messages of the server about its own memory do not
+/// count.
 fn is_out_of_memory(messages: &str) -> bool {
     let mut own = messages.lines().filter(|line| !line.starts_with("remote:"));
     own.any(|line| line.contains("attempting to allocate") || line.contains("ut of memory"))
@@ -259,8 +260,8 @@ fn is_out_of_memory(messages: &str) -> bool {
 
 /// The pipes of a running git, each served by a thread.
 ///
-/// The helper processes that git starts inherit the pipes and may outlive it, so nothing may wait for
-/// the end of a pipe after git was killed.
+/// The helper processes that git starts inherit the pipes and may outlive it, so nothing may wait
+/// for the end of a pipe after git was killed.
 struct GitPipes {
     /// Lines of progress and of error messages.
     stderr_lines: mpsc::Receiver<Vec<u8>>,

@@ -18,8 +18,8 @@ const MAX_REVERTS_ARG: &str = "--max-count=200";
 /// The first character of each commit in git's output.
 const COMMIT_MARKER: char = '\u{1}';
 
-/// Reads the history of a folder. Returns `None` if it is not in a repository or not in any commit, or
-/// if git fails.
+/// Reads the history of a folder. Returns `None` if it is not in a repository or not in any commit,
+/// or if git fails.
 pub(crate) fn read_history(context: &Context<'_>, dir: &Path) -> Option<CommitHistory> {
     let dir = dir.canonicalize().ok()?;
     let top = dir.ancestors().find(|dir| dir.join(".git").exists())?;

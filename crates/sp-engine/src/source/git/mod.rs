@@ -1,9 +1,9 @@
 //! Git repositories, read with the installed `git` program.
 //!
 //! Each repository has a bare, partial, shallow clone in the cache. Trees and blobs are read with
-//! `git cat-file` and never checked out, so no hook, filter or attribute of the remote can run. Only
-//! selected content is fetched: first all trees of a commit, then the blobs of the selected skills in
-//! one batch.
+//! `git cat-file` and never checked out, so no hook, filter or attribute of the remote can run.
+//! Only selected content is fetched: first all trees of a commit, then the blobs of the selected
+//! skills in one batch.
 //!
 //! [`CheckoutOpener`] turns imports into [`GitCheckout`]s: commits whose trees are in the cache.
 //! Nothing outside this module starts a git process.

@@ -13,8 +13,8 @@ use crate::error::Result;
 
 /// Removes the lock files and temporary files of a git that was killed.
 ///
-/// A leftover lock file would make every later git fail. The caller must hold the lock of the cached
-/// repository.
+/// A leftover lock file would make every later git fail. The caller must hold the lock of the
+/// cached repository.
 pub(super) fn remove_stale_files(repository: &Dir) -> Result<()> {
     remove_stale_files_in(repository)?;
     match open_pack_dir(repository) {

@@ -1,16 +1,16 @@
 //! Memory limits on git and on every program it starts, and killing all of them.
 //!
-//! The limit is set on a running process, because setting it between fork and exec needs `unsafe`. By
-//! then git may have started a helper, so the limit is set on the whole process tree, parents first.
-//! No process is missed: what a limited parent starts inherits the limit, and what it started before
-//! is listed.
+//! The limit is set on a running process, because setting it between fork and exec needs `unsafe`.
+//! By then git may have started a helper, so the limit is set on the whole process tree, parents
+//! first. No process is missed: what a limited parent starts inherits the limit, and what it
+//! started before is listed.
 //!
-//! The limit is `RLIMIT_DATA`, which counts private writable memory: an endless response fills that.
-//! `RLIMIT_AS` would also count mapped packs and the address space that credential helpers written in
-//! Go or .NET reserve at start, and make them fail.
+//! The limit is `RLIMIT_DATA`, which counts private writable memory: an endless response fills
+//! that. `RLIMIT_AS` would also count mapped packs and the address space that credential helpers
+//! written in Go or .NET reserve at start, and make them fail.
 //!
-//! Only Linux can limit another process. On other systems, only `GIT_ALLOC_LIMIT` applies, which limits
-//! single allocations.
+//! Only Linux can limit another process. On other systems, only `GIT_ALLOC_LIMIT` applies, which
+//! limits single allocations.
 
 use std::process::Child;
 
@@ -59,8 +59,8 @@ fn limit_tree(pid: Pid, bytes: u64) {
 #[cfg(not(target_os = "linux"))]
 pub(super) fn limit_memory(_: &Child, _: u64) {}
 
-/// Kills a process and all its descendants. A helper that outlives git would go on reading an endless
-/// response.
+/// Kills a process and all its descendants. A helper that outlives git would go on reading an
+/// endless response.
 pub(super) fn kill_tree(child: &mut Child) {
     if let Some(pid) = pid_of(child) {
         kill_descendants(pid);
@@ -69,8 +69,8 @@ pub(super) fn kill_tree(child: &mut Child) {
     let _ = child.kill();
 }
 
-/// Kills all descendants of a process. Each process is stopped before its children are listed, so that
-/// it cannot start others.
+/// Kills all descendants of a process. Each process is stopped before its children are listed, so
+/// that it cannot start others.
 fn kill_descendants(pid: Pid) {
     let _ = kill_process(pid, Signal::STOP);
     for child in children(pid) {

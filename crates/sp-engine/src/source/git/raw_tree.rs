@@ -1,9 +1,9 @@
 //! Reading and parsing the tree objects of a commit.
 //!
 //! `git ls-tree -r` prints full paths, which do not show whether a slash is part of a name. So the
-//! objects themselves are read with `git cat-file --batch` and parsed here. [`read_trees`] visits all
-//! folders of a commit. It refuses a tree with an invalid name or with duplicate names: git does not
-//! write such trees, and programs disagree about their content.
+//! objects themselves are read with `git cat-file --batch` and parsed here. [`read_trees`] visits
+//! all folders of a commit. It refuses a tree with an invalid name or with duplicate names: git
+//! does not write such trees, and programs disagree about their content.
 
 use std::collections::{HashSet, VecDeque};
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -38,8 +38,8 @@ pub(super) struct GitObject {
     pub id: Box<str>,
 }
 
-/// Reads all trees of a commit with `command`, a `git cat-file --batch`, and calls `insert` with each
-/// path and its object.
+/// Reads all trees of a commit with `command`, a `git cat-file --batch`, and calls `insert` with
+/// each path and its object.
 pub(super) fn read_trees(
     command: GitCommand,
     commit: &str,
@@ -56,7 +56,8 @@ pub(super) fn read_trees(
         remaining_entries: limits.repo_entries,
     };
     let mut read_all = || -> std::result::Result<(), GitTreeError> {
-        // Depth first keeps the list short. One tree may occur in many folders, and each is visited.
+        // Depth first keeps the list short. One tree may occur in many folders, and each is
+        // visited.
         let mut folders = vec![(Vec::new(), format!("{commit}^{{tree}}").into_boxed_str())];
         let mut requested = VecDeque::new();
         loop {

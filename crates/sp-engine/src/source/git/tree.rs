@@ -1,7 +1,7 @@
 //! All paths of a commit: the skills in it, and the files of a skill with links resolved.
 //!
-//! Links are resolved inside the commit. A link that leads out of it, in a circle, or to nothing makes
-//! its skill unusable.
+//! Links are resolved inside the commit. A link that leads out of it, in a circle, or to nothing
+//! makes its skill unusable.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -75,8 +75,8 @@ impl GitTree {
         (self.ids, self.shadowed) = partition_skill_dirs(&holders);
     }
 
-    /// Returns the object ID of a skill's folder, if it determines the content: with links, the content
-    /// may depend on other folders.
+    /// Returns the object ID of a skill's folder, if it determines the content: with links, the
+    /// content may depend on other folders.
     pub(crate) fn folder_object(&self, id: &str) -> Option<&str> {
         let object = self.objects.get(id.as_bytes())?;
         let linked = self.below(id.as_bytes()).any(|(_, object)| object.kind == GitEntryKind::Link);

@@ -56,7 +56,8 @@ pub fn tools<B: KnowledgeBackend>() -> Vec<McpTool<B>> {
 
 #[derive(Deserialize, JsonSchema)]
 struct LoadContextInput {
-    /// Packages by name, as `@acme/notes@^1`. If nothing is said, those of the project, where there is one.
+    /// Packages by name, as `@acme/notes@^1`. If nothing is said, those of the project, where there
+    /// is one.
     #[serde(default)]
     packages: Vec<String>,
     /// What it should be about.

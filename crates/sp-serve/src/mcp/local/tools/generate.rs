@@ -51,7 +51,8 @@ struct GeneratePackInput {
     budget: usize,
     /// When it is made, as `2026-04-24T14:22:03Z`; now if nothing is said.
     generated_at: Option<String>,
-    /// What tells it from every other, a ULID or a UUID; it follows from the rest if nothing is said.
+    /// What tells it from every other, a ULID or a UUID; it follows from the rest if nothing is
+    /// said.
     pack_id: Option<String>,
 }
 
