@@ -71,7 +71,7 @@ impl Base {
                         drop(documents.insert(
                             url_identity(&document.url).to_owned(),
                             (document, of_document),
-                        ))
+                        ));
                     }
                     Some((known, words)) => {
                         *words = merge_words(words, &of_document);
@@ -239,9 +239,9 @@ fn documents_of(folder: &Path, path: &Path) -> Vec<KnowledgeDocument> {
 fn files_below(folder: &Path, files: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).expect("a folder").flatten() {
         if entry.path().is_dir() {
-            files_below(&entry.path(), files)
+            files_below(&entry.path(), files);
         } else {
-            files.push(entry.path())
+            files.push(entry.path());
         }
     }
 }

@@ -85,7 +85,7 @@ fn metadata(registry: &Registry) {
     match std::env::var("VERDACCIO").ok().and_then(|url| wrk(&url)) {
         Some(theirs) => rates("metadata of a package : verdaccio", ours, theirs, 10.0),
         None => {
-            println!("VERDACCIO names no package of a running one; metadata a second: {ours:.0}")
+            println!("VERDACCIO names no package of a running one; metadata a second: {ours:.0}");
         }
     }
 }

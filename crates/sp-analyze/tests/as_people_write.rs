@@ -140,6 +140,7 @@ fn as_04_every_fix_of_a_description_keeps_its_words() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "one table")]
 fn as_01_as_04_what_people_write_between_the_dashes() {
     let b = "A: b";
     for (what, text, description, rules) in [

@@ -219,7 +219,7 @@ fn shown(markdown: &str) -> Shown {
         match event {
             Event::Start(Tag::Heading { .. }) => line.clear(),
             Event::End(TagEnd::Heading(level)) => {
-                shown.headings.push((level as usize, std::mem::take(&mut line)))
+                shown.headings.push((level as usize, std::mem::take(&mut line)));
             }
             Event::Start(Tag::CodeBlock(_)) => in_code = true,
             Event::End(TagEnd::CodeBlock) => in_code = false,

@@ -101,7 +101,7 @@ impl Pattern {
         for at in states.iter().take_while(|&at| at < self.tokens.len()) {
             match self.tokens[at] {
                 PatternToken::Byte(expected) if expected == byte => {
-                    self.add_reachable(next, at + 1)
+                    self.add_reachable(next, at + 1);
                 }
                 PatternToken::Star if byte != b'/' => self.add_reachable(next, at),
                 PatternToken::DoubleStar => self.add_reachable(next, at),

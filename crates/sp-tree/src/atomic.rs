@@ -74,9 +74,9 @@ pub fn replace_if_unchanged(
         file.sync()?;
         let unchanged = dir.stat(name, Follow::Never)?.as_ref() == Some(like);
         if unchanged {
-            dir.rename_replace(temp, dir, name)?
+            dir.rename_replace(temp, dir, name)?;
         } else {
-            dir.remove_file(temp)?
+            dir.remove_file(temp)?;
         }
         Ok(unchanged)
     };

@@ -129,7 +129,7 @@ impl PathResolution {
             match part {
                 Component::CurDir => {}
                 Component::RootDir | Component::Prefix(_) => {
-                    self.real = Component::RootDir.as_os_str().into()
+                    self.real = Component::RootDir.as_os_str().into();
                 }
                 // `..` after a directory that does not exist is ambiguous.
                 Component::ParentDir if !self.missing.is_empty() => {
@@ -137,7 +137,7 @@ impl PathResolution {
                 }
                 Component::ParentDir => drop(self.real.pop()),
                 Component::Normal(name) if !self.missing.is_empty() => {
-                    self.missing.push(name.into())
+                    self.missing.push(name.into());
                 }
                 Component::Normal(name) => self.enter(name)?,
             }

@@ -133,7 +133,7 @@ impl LoadedTree {
             match entry.kind {
                 TreeKind::Dir => writer.create_dir(&entry.path)?,
                 TreeKind::File { executable, .. } => {
-                    writer.write_file(&entry.path, executable, bytes)?
+                    writer.write_file(&entry.path, executable, bytes)?;
                 }
             }
         }

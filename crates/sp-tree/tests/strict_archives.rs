@@ -12,7 +12,7 @@ use zips::*;
 fn broken(bytes: &[u8], words: &str) {
     match unpack(bytes) {
         Err(ArchiveError::Broken { why, .. }) => {
-            assert!(why.contains(words), "`{words}` is not in `{why}`")
+            assert!(why.contains(words), "`{words}` is not in `{why}`");
         }
         other => panic!("not refused for `{words}`: {other:?}"),
     }

@@ -124,7 +124,7 @@ fn a_file_that_changed_after_it_was_read_is_left_alone() {
         },
         |place| {
             std::fs::set_permissions(place.user().join("mine"), PermissionsExt::from_mode(0o600))
-                .unwrap()
+                .unwrap();
         },
     ];
     for (number, meddle) in meddlings.into_iter().enumerate() {

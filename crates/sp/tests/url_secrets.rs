@@ -240,7 +240,7 @@ fn se_07_a_context_pack_at_an_address_tells_no_secret() {
         zip(&named.iter().map(|(path, bytes)| (path.as_str(), *bytes)).collect::<Vec<_>>());
     let archive = scene.page("/x.zip", Answer::Bytes(zipped));
     files.iter().for_each(|(path, bytes)| {
-        drop(scene.page(&format!("/p/{path}"), Answer::Bytes(bytes.clone())))
+        drop(scene.page(&format!("/p/{path}"), Answer::Bytes(bytes.clone())));
     });
     // As our own registry signs it, and as others do.
     let signed = format!("/s/k1.1777044123.{CANARY}/packs/pk_1/");

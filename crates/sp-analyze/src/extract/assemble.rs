@@ -355,7 +355,7 @@ impl<'f> GraphAssembler<'f> {
         for place in places {
             match *place {
                 CodeItem::File(at) => {
-                    named.entry(self.found[at].path.clone()).or_default().push(place)
+                    named.entry(self.found[at].path.clone()).or_default().push(place);
                 }
                 CodeItem::Symbol(at, symbol) => {
                     let Some(symbol) =

@@ -100,7 +100,7 @@ pub fn diff_graphs(before: &Graph<'_>, after: &Graph<'_>) -> GraphDiff {
             None if removed.remove(&*node.id) => diff.updated.push(id()),
             None => diff.added.push(id()),
             Some(known) if !nodes_equal_ignoring_ids(known.value, node.value) => {
-                diff.updated.push(id())
+                diff.updated.push(id());
             }
             Some(_) => {}
         }

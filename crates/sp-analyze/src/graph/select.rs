@@ -103,7 +103,7 @@ pub fn select(
     for (best, group) in ranked {
         let chosen = |at: usize| chosen(at, group[0]);
         let mut refuse = |reason: OmitReason| {
-            selection.omitted.extend(group.iter().map(|at| (chosen(*at), reason)))
+            selection.omitted.extend(group.iter().map(|at| (chosen(*at), reason)));
         };
         if best <= 0.0 {
             refuse(OmitReason::Irrelevant);

@@ -118,7 +118,7 @@ fn confusable_words(text: &str) -> Vec<Range<usize>> {
         match event {
             Event::Code(_) => push_confusable_words(text, range, &mut found),
             Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(info))) => {
-                is_shell = is_shell_language(&info)
+                is_shell = is_shell_language(&info);
             }
             Event::End(TagEnd::CodeBlock) => is_shell = false,
             Event::Text(_) if is_shell => push_confusable_words(text, range, &mut found),

@@ -60,7 +60,7 @@ pub(super) fn push_decoded(output: &mut String, decoded: &str) {
             }
             '"' | '\\' | '\n' | '\r' | '\t' => output.extend(c.escape_default()),
             c if c == OPEN || c == CLOSE || kind_of(c).is_some() => {
-                output.extend(c.escape_unicode())
+                output.extend(c.escape_unicode());
             }
             c => output.push(c),
         }

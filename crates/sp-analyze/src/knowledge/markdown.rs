@@ -249,12 +249,12 @@ impl MarkdownReader {
                 (HtmlToken::Open(name, _), Some((open, depth)))
                     if name.eq_ignore_ascii_case(open) =>
                 {
-                    *depth += 1
+                    *depth += 1;
                 }
                 (HtmlToken::Close(name), Some((open, depth)))
                     if name.eq_ignore_ascii_case(open) =>
                 {
-                    *depth -= 1
+                    *depth -= 1;
                 }
                 _ => {}
             }

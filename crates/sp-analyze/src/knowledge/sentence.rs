@@ -24,7 +24,7 @@ pub(crate) fn split_sentences(text: &str) -> Vec<String> {
             '\\' => drop(chars.next_if(|(_, next)| next.is_ascii_punctuation())),
             '。' | '！' | '？' => push_sentence(&mut found, &text, &mut start, end),
             ' ' if ends_sentence(&text[start..at], &text[end..]) => {
-                push_sentence(&mut found, &text, &mut start, end)
+                push_sentence(&mut found, &text, &mut start, end);
             }
             _ => {}
         }
@@ -104,10 +104,10 @@ pub(crate) fn escape_markdown(text: &str) -> String {
             }
             '\\' | '`' | '*' | '[' | ']' | '<' => out.extend(['\\', c]),
             '_' if !(before.is_alphanumeric() && follows.is_some_and(char::is_alphanumeric)) => {
-                out.push_str("\\_")
+                out.push_str("\\_");
             }
             '&' if follows.is_some_and(|c| c == '#' || c.is_ascii_alphabetic()) => {
-                out.push_str("\\&")
+                out.push_str("\\&");
             }
             // Before a word these characters close nothing, and a closing one is escaped: `~/path`,
             // `$5`.
@@ -142,7 +142,7 @@ pub fn to_plain_text(sentence: &str) -> String {
         match c {
             '`' => in_code = !in_code,
             '\\' if !in_code && chars.peek().is_some_and(char::is_ascii_punctuation) => {
-                out.extend(chars.next())
+                out.extend(chars.next());
             }
             c => out.push(c),
         }

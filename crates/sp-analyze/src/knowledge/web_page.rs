@@ -78,10 +78,10 @@ pub(crate) fn parse_head(html: &str) -> DocumentMeta {
         match piece {
             HtmlToken::Comment(text) => head.read_comment(text),
             HtmlToken::Open(name, rest) if name.eq_ignore_ascii_case("meta") => {
-                head.read_meta(rest)
+                head.read_meta(rest);
             }
             HtmlToken::Open(name, rest) if name.eq_ignore_ascii_case("link") => {
-                head.read_link(rest)
+                head.read_link(rest);
             }
             HtmlToken::Open(name, _) => in_title = name.eq_ignore_ascii_case("title"),
             HtmlToken::Text(text) if in_title => {
@@ -146,7 +146,7 @@ impl HtmlHead {
             "og:url" => self.og_url = Some(content),
             "og:title" => self.og_title = Some(to_single_line(&content, 300)),
             "article:published_time" | "datepublished" | "dc.date.issued" => {
-                self.published = moment()
+                self.published = moment();
             }
             "date" | "dc.date" | "dcterms.date" | "last-modified" => self.date = moment(),
             "keywords" => self.tags.extend(
@@ -249,7 +249,7 @@ fn plain_text(html: &str) -> String {
             _ if aside.consume(piece) => {}
             HtmlToken::Open(name, _) if name.eq_ignore_ascii_case("li") => out.push_str("\n- "),
             HtmlToken::Open(name, _) if matches!(name.as_bytes(), [b'h' | b'H', b'1'..=b'6']) => {
-                out.push_str("\n\n## ")
+                out.push_str("\n\n## ");
             }
             HtmlToken::Open(name, _) | HtmlToken::Close(name)
                 if contains_ignore_case(BLOCK_ELEMENTS, name) || name.starts_with(['h', 'H']) =>

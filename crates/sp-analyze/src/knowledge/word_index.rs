@@ -26,7 +26,7 @@ pub(crate) struct WordCounts {
 pub fn index_words(document: &KnowledgeDocument) -> Vec<u8> {
     let mut counts: BTreeMap<u64, WordCounts> = BTreeMap::new();
     let mut each = |text: &str, add: fn(&mut WordCounts)| {
-        for_each_word(text, &mut |word| add(counts.entry(word).or_default()))
+        for_each_word(text, &mut |word| add(counts.entry(word).or_default()));
     };
     let in_text: fn(&mut WordCounts) = |counts| counts.text = counts.text.saturating_add(1);
     let in_marked: fn(&mut WordCounts) = |counts| counts.marked = counts.marked.saturating_add(1);

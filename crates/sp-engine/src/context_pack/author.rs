@@ -159,7 +159,7 @@ fn other_files(
         match entries.get(path) {
             Some(ContextPackEntry::File(_)) if path.ends_with(".md") => {}
             Some(ContextPackEntry::File(bytes)) => {
-                drop(others.insert(path.to_owned(), bytes.clone()))
+                drop(others.insert(path.to_owned(), bytes.clone()));
             }
             _ => {
                 context.emit(Event::Warning(format!(

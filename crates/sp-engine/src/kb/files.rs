@@ -149,7 +149,7 @@ fn read_folder_defaults(
         match text.and_then(|text| parent.for_subfolder(folder, &text)) {
             Ok(defaults) => drop(folders.insert(folder.to_owned(), Arc::new(defaults))),
             Err(why) => {
-                skipped.push(SkippedInput { path: path.to_string(), line: None, reason: why })
+                skipped.push(SkippedInput { path: path.to_string(), line: None, reason: why });
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Knowledge bases: directories of notes, saved pages, bookmarks and captures.
 //!
-//! Each knowledge base has a [`KnowledgeIndex`] in the home, which [`refresh`] brings up to date by
+//! Each knowledge base has a `KnowledgeIndex` in the home, which `refresh` brings up to date by
 //! reading only files that changed. The index is a cache: without it, everything is read again. The
 //! directory itself is never changed.
 //!

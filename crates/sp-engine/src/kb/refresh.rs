@@ -93,7 +93,7 @@ fn chunks<'f>(files: &[&'f KnowledgeFileEntry]) -> Vec<Vec<&'f KnowledgeFileEntr
         chunk_bytes += file.stamp.size;
         match chunks.last_mut() {
             Some(chunk) if chunk.len() < MAX_CHUNK_FILES && chunk_bytes <= MAX_CHUNK_BYTES => {
-                chunk.push(file)
+                chunk.push(file);
             }
             _ => {
                 chunk_bytes = file.stamp.size;

@@ -83,7 +83,7 @@ pub fn example_files(example: &'static str) -> Vec<ExampleFile> {
                 },
             }),
             (None, Some(ExampleFile { content: ExampleContent::Text(text), .. })) => {
-                text.push_str(line)
+                text.push_str(line);
             }
             (None, _) => {}
         }

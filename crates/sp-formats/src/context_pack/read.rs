@@ -199,10 +199,12 @@ fn check_unlisted_files(
             _ if path == MANIFEST_FILE => {}
             Some((top, _)) if listed.contains(top) || top == MANIFEST_FILE => {}
             Some((top, _)) if !folders.contains(top) => {
-                *unlisted_folders.entry(top).or_default() += 1
+                *unlisted_folders.entry(top).or_default() += 1;
             }
             _ => {
-                drop(pages.insert(path.clone(), check_unlisted_file(path, entry, manifest, limits)))
+                drop(
+                    pages.insert(path.clone(), check_unlisted_file(path, entry, manifest, limits)),
+                );
             }
         }
     }

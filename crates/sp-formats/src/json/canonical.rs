@@ -73,7 +73,7 @@ fn write_canonical(
         JsonKind::Number
             if numbers != JsonNumberFormat::Rounded && is_canonical_number(value.raw()) =>
         {
-            text.push_str(value.raw())
+            text.push_str(value.raw());
         }
         JsonKind::Number => text.push_str(&format_number(value.raw(), numbers)?),
         JsonKind::Bool | JsonKind::Null => text.push_str(value.raw()),

@@ -435,7 +435,7 @@ fn manifest_json(
         ("compatibility".into(), "{\"target_languages\":[],\"target_frameworks\":[]}".into()),
     ];
     let mut add = |key: &str, value: Option<String>| {
-        members.extend(value.map(|value| (key.to_owned(), value)))
+        members.extend(value.map(|value| (key.to_owned(), value)));
     };
     add("author", draft.author.as_deref().map(quoted));
     add("scope", draft.name.scope().map(quoted));

@@ -109,7 +109,7 @@ impl<'t> JsonSettings<'t> {
             ),
             (Some(_), Some((key, table))) => match find_member(table, entry.key) {
                 Some((key, old)) => {
-                    edits.add(old.span(), self.format_value(value, self.layout(key)))
+                    edits.add(old.span(), self.format_value(value, self.layout(key)));
                 }
                 None => self.insert_member(&mut edits, table, self.layout(key), (entry.key, value)),
             },

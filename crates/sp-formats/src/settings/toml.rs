@@ -157,7 +157,7 @@ fn find_regions(text: &str, table: &Table, regions: &mut Vec<Range<usize>>) {
         match item {
             Item::Table(below) => find_regions(text, below, regions),
             Item::ArrayOfTables(list) => {
-                list.iter().for_each(|below| find_regions(text, below, regions))
+                list.iter().for_each(|below| find_regions(text, below, regions));
             }
             _ => {}
         }

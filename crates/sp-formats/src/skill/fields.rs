@@ -91,7 +91,7 @@ pub(super) fn read_fields(
         match text {
             "name" => {
                 skill.name = required_text(text, node, report)
-                    .inspect(|name| check_name(name, node, folder, report))
+                    .inspect(|name| check_name(name, node, folder, report));
             }
             "description" => {
                 skill.description_span = node.span.clone();

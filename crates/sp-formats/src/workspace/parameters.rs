@@ -53,10 +53,10 @@ pub fn read_parameters(
         for (key, value) in pairs {
             match key.text() {
                 Some("required") => {
-                    read_parameter_list(value, true, &lines, &mut parameters, report)
+                    read_parameter_list(value, true, &lines, &mut parameters, report);
                 }
                 Some("optional") => {
-                    read_parameter_list(value, false, &lines, &mut parameters, report)
+                    read_parameter_list(value, false, &lines, &mut parameters, report);
                 }
                 other => {
                     let word = printable(other.unwrap_or_default()).into_owned();
@@ -287,7 +287,7 @@ fn admit_value(
     };
     match prohibitions.iter().find(prohibits) {
         Some((_, by)) => {
-            blocked.push(BlockedValue { value: value.clone(), location, blocked_by: by.clone() })
+            blocked.push(BlockedValue { value: value.clone(), location, blocked_by: by.clone() });
         }
         None => values.push((value.clone(), location)),
     }

@@ -38,7 +38,7 @@ fn simplify(schema: &mut Value) {
                 match (key.as_str(), value) {
                     // Keys here are member names, not keywords.
                     ("properties", Value::Object(members)) => {
-                        members.values_mut().for_each(simplify)
+                        members.values_mut().for_each(simplify);
                     }
                     (_, value) => simplify(value),
                 }

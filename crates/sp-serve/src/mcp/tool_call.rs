@@ -35,7 +35,7 @@ impl ToolCall {
         (self.is_cancelled)()
     }
 
-    /// Reports progress, at most once per [`PROGRESS_INTERVAL`].
+    /// Reports progress, at most once per `PROGRESS_INTERVAL`.
     pub fn report_progress(&self, progress: ToolProgress) {
         let Some(sender) = &self.progress else { return };
         let mut last = self.last_report.lock().unwrap_or_else(PoisonError::into_inner);

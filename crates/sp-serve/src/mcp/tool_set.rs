@@ -80,14 +80,14 @@ fn quote_data_fields(value: &mut Value, members: &[&str], from: &str) {
             for (key, value) in object.iter_mut() {
                 match value {
                     Value::String(text) if members.contains(&key.as_str()) => {
-                        *text = quote_as_data(&from, text)
+                        *text = quote_as_data(&from, text);
                     }
                     other => quote_data_fields(other, members, &from),
                 }
             }
         }
         Value::Array(items) => {
-            items.iter_mut().for_each(|item| quote_data_fields(item, members, from))
+            items.iter_mut().for_each(|item| quote_data_fields(item, members, from));
         }
         _ => {}
     }

@@ -24,7 +24,7 @@ pub(super) fn run(
     match terminal.format {
         OutputFormat::Json => terminal.print_json(&audited.to_audit_report())?,
         OutputFormat::Human | OutputFormat::Md | OutputFormat::Xml => {
-            terminal.print_text(|out| write_human(context, &audited, out))?
+            terminal.print_text(|out| write_human(context, &audited, out))?;
         }
         OutputFormat::Plain => {
             print_findings(context, &audited, terminal)?;

@@ -58,7 +58,7 @@ fn write_example(text: &'static str, out: &mut dyn Write) -> std::io::Result<()>
     for ExampleFile { path, content } in example_files(text) {
         match content {
             ExampleContent::Link(target) => {
-                writeln!(out, "  {DIM}{}{DIM:#} → {}", printable(path), printable(target))?
+                writeln!(out, "  {DIM}{}{DIM:#} → {}", printable(path), printable(target))?;
             }
             ExampleContent::Text(text) => {
                 writeln!(out, "  {DIM}{}{DIM:#}", printable(path))?;

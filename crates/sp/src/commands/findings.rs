@@ -52,7 +52,7 @@ pub(super) fn print_outcome(
             terminal.print_text(|out| {
                 write_snippets(results, out)?;
                 write_summary(outcome, out)
-            })?
+            })?;
         }
         _ => print_findings(context, results, terminal)?,
     }

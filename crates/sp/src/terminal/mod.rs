@@ -200,7 +200,7 @@ impl EventListener for Terminal {
                         format!("fetching {repo}: {}", text.trim_start_matches("remote: "))
                     }
                     None => format!("fetching {repo}"),
-                }))
+                }));
             }
             Event::Fetched { .. } => {}
             Event::Downloading { done, total, .. } if done == total => self.progress.clear(),
@@ -224,10 +224,10 @@ impl EventListener for Terminal {
                 }
             }
             Event::Reading { done, total } => {
-                self.progress.show(format!("read {done} of {total} files"))
+                self.progress.show(format!("read {done} of {total} files"));
             }
             Event::Composing { done, total } => {
-                self.progress.show(format!("composed {done} of {total} parts"))
+                self.progress.show(format!("composed {done} of {total} parts"));
             }
             Event::Checking { done } => self.progress.show(format!("checked {done} skills")),
             Event::Rewritten { file, before, after } => {
@@ -240,7 +240,7 @@ impl EventListener for Terminal {
             Event::Findings(report) => self.print_report(report),
             Event::Hint(text) => self.print_labelled(HINT, "hint", &text),
             Event::Detail(text) if self.verbosity == Verbosity::Verbose => {
-                self.print_labelled(DIM, "note", &text)
+                self.print_labelled(DIM, "note", &text);
             }
             Event::Detail(_) => {}
         }

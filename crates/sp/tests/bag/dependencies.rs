@@ -210,7 +210,7 @@ fn sb_14_what_the_command_says_is_never_silently_something_else() {
     let run = bag(&world, &["get", "x", "--source", &url, "--version", "v3"]);
     match run.code {
         Some(0) => {
-            assert_eq!(read(&world, "ws/.skills/x/SKILL.md"), skill("x", "Of v3.\n"), "{run}")
+            assert_eq!(read(&world, "ws/.skills/x/SKILL.md"), skill("x", "Of v3.\n"), "{run}");
         }
         code => assert_eq!((code, skills(&world)), (Some(1), vec![]), "{run}"),
     }

@@ -126,14 +126,14 @@ const TOUCHES: [(&str, Touch); 9] = [
     ("content", |dir| std::fs::write(dir.join("SKILL.md"), skill("review", "By hand.\n")).unwrap()),
     ("mode", |dir| {
         std::fs::set_permissions(dir.join("scripts/run.sh"), PermissionsExt::from_mode(0o755))
-            .unwrap()
+            .unwrap();
     }),
     ("added file", |dir| std::fs::write(dir.join("mine.md"), "By hand.\n").unwrap()),
     ("added hidden file", |dir| std::fs::write(dir.join(".mine"), "By hand.\n").unwrap()),
     ("added folder", |dir| std::fs::create_dir(dir.join("assets")).unwrap()),
     ("removed file", |dir| std::fs::remove_file(dir.join("scripts/run.sh")).unwrap()),
     ("renamed file", |dir| {
-        std::fs::rename(dir.join("scripts/run.sh"), dir.join("scripts/go.sh")).unwrap()
+        std::fs::rename(dir.join("scripts/run.sh"), dir.join("scripts/go.sh")).unwrap();
     }),
     ("file to link", |dir| {
         std::fs::rename(dir.join("scripts/run.sh"), dir.join("../../run.sh")).unwrap();

@@ -281,7 +281,7 @@ fn sb_25_fix_mends_what_is_mechanical_in_a_workspace() {
         ("catalog", |world| write(world, "ws/.skills/SKILLS.md", "z: gone\n")),
         ("no catalog", |world| std::fs::remove_file(world.path("ws/.skills/SKILLS.md")).unwrap()),
         ("no reserved skill", |world| {
-            std::fs::remove_dir_all(world.path("ws/.skills/skillbag-get-skills")).unwrap()
+            std::fs::remove_dir_all(world.path("ws/.skills/skillbag-get-skills")).unwrap();
         }),
         ("no .gitignore", |world| std::fs::remove_file(world.path("ws/.gitignore")).unwrap()),
         ("all of it", |world| {

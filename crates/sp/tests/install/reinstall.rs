@@ -59,12 +59,12 @@ const EDITS: [(&str, Attack); 13] = [
     ("a file is added", |folder| std::fs::write(folder.join("mine.md"), "mine").unwrap()),
     ("a hidden folder is added", |folder| std::fs::create_dir(folder.join(".git")).unwrap()),
     ("a file is added deep down", |folder| {
-        std::fs::write(folder.join("deep/er/mine"), "mine").unwrap()
+        std::fs::write(folder.join("deep/er/mine"), "mine").unwrap();
     }),
     ("a file is removed", |folder| std::fs::remove_file(folder.join("run.sh")).unwrap()),
     ("an empty folder is removed", |folder| std::fs::remove_dir(folder.join("empty")).unwrap()),
     ("a file is renamed", |folder| {
-        std::fs::rename(folder.join("run.sh"), folder.join("walk.sh")).unwrap()
+        std::fs::rename(folder.join("run.sh"), folder.join("walk.sh")).unwrap();
     }),
     ("a bit is set", |folder| chmod(&folder.join("SKILL.md"), 0o755)),
     ("a bit is taken", |folder| chmod(&folder.join("run.sh"), 0o644)),
@@ -73,7 +73,7 @@ const EDITS: [(&str, Attack); 13] = [
         symlink("run.sh", folder.join("SKILL.md")).unwrap();
     }),
     ("a FIFO is added", |folder| {
-        assert!(Command::new("mkfifo").arg(folder.join("pipe")).status().unwrap().success())
+        assert!(Command::new("mkfifo").arg(folder.join("pipe")).status().unwrap().success());
     }),
 ];
 

@@ -7,22 +7,24 @@ use super::*;
 type Row =
     (&'static str, &'static str, &'static str, &'static str, Vec<&'static str>, Vec<&'static str>);
 
+const STDIO: &str = "\"type\": \"stdio\"";
+const HTTP: &str = "\"type\": \"http\"";
+const AT_URL: &str = "\"url\": \"http://127.0.0.1:8080/mcp\"";
+const AT_HTTP_URL: &str = "\"httpUrl\": \"http://127.0.0.1:8080/mcp\"";
+const TOOLS: &str = "\"tools\": [\"*\"]";
+
+/// A file of a desktop application, below the home.
+fn user_file(path: &'static str) -> &'static str {
+    let folder = if cfg!(target_os = "macos") { "Library/Application Support" } else { ".config" };
+    format!("{folder}/{path}").leak()
+}
+
 fn rows() -> Vec<Row> {
-    const STDIO: &str = "\"type\": \"stdio\"";
-    const HTTP: &str = "\"type\": \"http\"";
-    const AT_URL: &str = "\"url\": \"http://127.0.0.1:8080/mcp\"";
-    const AT_HTTP_URL: &str = "\"httpUrl\": \"http://127.0.0.1:8080/mcp\"";
-    const TOOLS: &str = "\"tools\": [\"*\"]";
     let [command, args] = STARTED;
     let plain = || vec![command, args];
     let typed = || vec![STDIO, command, args];
-    let (code, desktop) = match cfg!(target_os = "macos") {
-        true => (
-            "Library/Application Support/Code/User/mcp.json",
-            "Library/Application Support/Claude/claude_desktop_config.json",
-        ),
-        false => (".config/Code/User/mcp.json", ".config/Claude/claude_desktop_config.json"),
-    };
+    let (code, desktop) =
+        (user_file("Code/User/mcp.json"), user_file("Claude/claude_desktop_config.json"));
     vec![
         ("claude", ".claude.json", ".mcp.json", "mcpServers", typed(), vec![HTTP, AT_URL]),
         ("claude-code", ".claude.json", ".mcp.json", "mcpServers", typed(), vec![HTTP, AT_URL]),

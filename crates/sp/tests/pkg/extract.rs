@@ -317,6 +317,15 @@ fn pk_21_strange_names_and_unreadable_files_stop_nothing() {
 
 // Attacks.
 
+/// Hooks that git runs for commands that only read, if it is allowed to.
+const HOOKS: [&str; 5] = [
+    "pre-auto-gc",
+    "post-index-change",
+    "post-checkout",
+    "reference-transaction",
+    "fsmonitor-watchman",
+];
+
 #[test]
 fn pk_21_nothing_that_a_repository_says_is_run() {
     let world = project();
@@ -343,13 +352,7 @@ fn pk_21_nothing_that_a_repository_says_is_run() {
     let hooks = world.path("hooks");
     std::fs::create_dir(&hooks).unwrap();
     for folder in [&hooks, &world.path("project/.git/hooks")] {
-        for hook in [
-            "pre-auto-gc",
-            "post-index-change",
-            "post-checkout",
-            "reference-transaction",
-            "fsmonitor-watchman",
-        ] {
+        for hook in HOOKS {
             std::fs::create_dir_all(folder).unwrap();
             std::fs::copy(world.path("evil.sh"), folder.join(hook)).unwrap();
         }

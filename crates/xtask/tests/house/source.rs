@@ -51,16 +51,10 @@ fn read_file(file: &Path, dir: &Path, path: Vec<String>, modules: &mut Vec<Modul
         std::fs::read_to_string(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
     let parsed =
         syn::parse_file(&text).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
-    read_items(parsed.items, file, dir, path, modules);
+    read_items(parsed.items, dir, path, modules);
 }
 
-fn read_items(
-    items: Vec<Item>,
-    file: &Path,
-    dir: &Path,
-    path: Vec<String>,
-    modules: &mut Vec<Module>,
-) {
+fn read_items(items: Vec<Item>, dir: &Path, path: Vec<String>, modules: &mut Vec<Module>) {
     let (declared, items): (Vec<Item>, Vec<Item>) = items
         .into_iter()
         .filter(|item| !is_test(item))
@@ -72,7 +66,7 @@ fn read_items(
         let child_dir = dir.join(&name);
         let child_path = path.iter().cloned().chain([name.clone()]).collect();
         if let Some((_, items)) = content {
-            read_items(items, file, &child_dir, child_path, modules);
+            read_items(items, &child_dir, child_path, modules);
         } else {
             let beside = dir.join(format!("{name}.rs"));
             let inside = child_dir.join("mod.rs");

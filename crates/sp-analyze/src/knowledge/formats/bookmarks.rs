@@ -130,10 +130,10 @@ impl BookmarkReader {
         match (&self.text_target, &mut self.current) {
             (BookmarkTextTarget::Folder, _) => self.next_folder.push_str(&text),
             (BookmarkTextTarget::Title, Some(meta)) => {
-                meta.title.get_or_insert_default().push_str(&text)
+                meta.title.get_or_insert_default().push_str(&text);
             }
             (BookmarkTextTarget::Description, Some(meta)) => {
-                meta.description.get_or_insert_default().push_str(&text)
+                meta.description.get_or_insert_default().push_str(&text);
             }
             _ => {}
         }

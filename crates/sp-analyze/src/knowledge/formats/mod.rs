@@ -182,10 +182,10 @@ pub fn parse_file(file: KnowledgeFile<'_>) -> ParsedDocuments {
     } else if let Some(text) = give.text() {
         match form {
             KnowledgeFormat::Note | KnowledgeFormat::Skill => {
-                note::read(text, form == KnowledgeFormat::Skill, &mut give)
+                note::read(text, form == KnowledgeFormat::Skill, &mut give);
             }
             KnowledgeFormat::WebPage if bookmarks::is_bookmark_file(text) => {
-                bookmarks::read(text, &mut give)
+                bookmarks::read(text, &mut give);
             }
             KnowledgeFormat::WebPage => note::read_page(text, &mut give),
             KnowledgeFormat::Captures => captures::read(text, &mut give),

@@ -223,7 +223,7 @@ fn agrees(
         // With conflicting sources, it is open whose dependencies are followed.
         (Err(_), Err(wrong)) if wrong.contains("conflict") => {}
         (Err(found), Err(wrong)) => {
-            prop_assert!(found.is_subset(&wrong), "{:?} is none of {:?}", found, wrong)
+            prop_assert!(found.is_subset(&wrong), "{:?} is none of {:?}", found, wrong);
         }
         (found, expected) => prop_assert_eq!(found, expected),
     }

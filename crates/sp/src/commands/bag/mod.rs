@@ -62,7 +62,7 @@ pub(super) fn run(
             print_change(context, &workspace::get(context, &request)?, "", terminal)?;
         }
         WorkspaceCommand::Sync { dry_run } => {
-            print_change(context, &workspace::sync(context, root, mode(*dry_run))?, "", terminal)?
+            print_change(context, &workspace::sync(context, root, mode(*dry_run))?, "", terminal)?;
         }
         WorkspaceCommand::Remove { names, dry_run } => {
             print_change(
@@ -73,10 +73,10 @@ pub(super) fn run(
             )?;
         }
         WorkspaceCommand::Source(WorkspaceSourceCommand::Init) => {
-            print_change(context, &workspace::source_init(context, root)?, "", terminal)?
+            print_change(context, &workspace::source_init(context, root)?, "", terminal)?;
         }
         WorkspaceCommand::Deps => {
-            deps::print_dependencies(&workspace::deps(context, root)?, terminal)?
+            deps::print_dependencies(&workspace::deps(context, root)?, terminal)?;
         }
         WorkspaceCommand::Check(check) => {
             return check::check_workspace(context, options, check, terminal);

@@ -158,7 +158,7 @@ fn write_omissions(left: &[ContextPackOmission], out: &mut dyn Write) -> std::io
         for left in of_reason {
             match &left.text {
                 Some(text) => {
-                    writeln!(out, "  {}  {DIM}{}{DIM:#}", printable(text), printable(&left.url))?
+                    writeln!(out, "  {}  {DIM}{}{DIM:#}", printable(text), printable(&left.url))?;
                 }
                 None => writeln!(out, "  {}", printable(&left.url))?,
             }

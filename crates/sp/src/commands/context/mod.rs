@@ -35,12 +35,12 @@ pub(super) fn run(
             return check::run(context, options, &args, terminal);
         }
         ContextPackCommand::Show { pack } => {
-            print_view(&context_pack::show(context, pack)?, terminal)?
+            print_view(&context_pack::show(context, pack)?, terminal)?;
         }
         ContextPackCommand::Build(given) => build::run(context, given, terminal)?,
         ContextPackCommand::Kb(command) => kb::run(context, command, terminal)?,
         ContextPackCommand::Diff { before, after } => {
-            diff::print_diff(context_pack::diff(context, before, after)?, terminal)?
+            diff::print_diff(context_pack::diff(context, before, after)?, terminal)?;
         }
         ContextPackCommand::New { dir, name, description, stack } => {
             let request = ContextPackNewRequest {

@@ -47,14 +47,14 @@ pub(super) fn run(
         | PackageCommand::Rollback { .. } => change_project(context, options, command, terminal)?,
         PackageCommand::List => show::print_list(&pkg::list(context, root)?, terminal)?,
         PackageCommand::Info { package, .. } => {
-            show::print_info(&pkg::info(context, package)?, terminal)?
+            show::print_info(&pkg::info(context, package)?, terminal)?;
         }
         PackageCommand::Remove { packages, dry_run } => {
             let removed = pkg::remove(context, packages, mode(*dry_run))?;
             show::print_removed(&removed, *dry_run, terminal)?;
         }
         PackageCommand::Diff { before, after, .. } => {
-            diff::print_diff(&pkg::diff(context, before, after)?, terminal)?
+            diff::print_diff(&pkg::diff(context, before, after)?, terminal)?;
         }
         PackageCommand::Log { name } => show::print_log(&pkg::log(context, root, name)?, terminal)?,
         PackageCommand::Verify { package, trust } => {
