@@ -16,7 +16,7 @@ use sp_formats::printable::printable;
 use sp_tree::transaction::Recovery;
 use sp_tree::{Dir, DirLock, FileError};
 
-use crate::error::{Error, FailureKind, Result};
+use crate::error::{Error, ErrorCode, Result};
 
 /// How often waiting code checks for its result and for cancellation.
 pub(crate) const POLL_INTERVAL: Duration = Duration::from_millis(20);
@@ -156,7 +156,7 @@ impl Context<'_> {
     /// Call it before each piece of long work, and never between the first and the last change.
     pub(crate) fn check_cancelled(&self) -> Result<()> {
         if self.listener.is_cancelled() {
-            return Err(Error::new(FailureKind::Cancelled, "it was cancelled")
+            return Err(Error::new(ErrorCode::Cancelled, "it was cancelled")
                 .hint("nothing was changed: ask again"));
         }
         Ok(())

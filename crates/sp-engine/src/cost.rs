@@ -8,7 +8,7 @@ use sp_formats::output::{CostGroup, CostReport, SkillCost};
 use crate::agents::agents;
 use crate::check::{CheckRequest, CheckStrictness, ImportPolicy, skill_costs};
 use crate::context::{Context, Event};
-use crate::error::{Error, FailureKind, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::session::Session;
 use crate::sinks::{BUILT_IN_SINKS, Sink, SinkRequest, SinkScope, resolve_sink};
 use crate::token_counter::TokenCounter;
@@ -93,7 +93,7 @@ fn all_sink_groups(session: &Session<'_>, tokens: &TokenCounter<'_>) -> Result<V
     }
     if groups.is_empty() {
         return Err(Error::new(
-            FailureKind::Request,
+            ErrorCode::NothingFound,
             "there are no skills here, and none is installed for any agent",
         )
         .hint("name a skill, a directory with skills, or an agent: `sp cost --agent claude`"));

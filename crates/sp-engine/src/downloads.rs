@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use sp_tree::{Digest, Dir, FileError, Follow, Name, NewFile};
 
 use crate::context::Context;
-use crate::error::{Error, FailureKind, Result};
+use crate::error::Result;
 
 /// The number of downloads of this process, which makes their file names unique.
 static DOWNLOAD_COUNT: AtomicUsize = AtomicUsize::new(0);
@@ -33,9 +33,8 @@ impl DownloadedFile {
     /// Creates an empty file in the cache. The caller writes it and then sets the digest.
     pub(crate) fn create(context: &Context<'_>) -> Result<(Self, NewFile)> {
         let dir = context.open_private_dir(&download_dir(context))?;
-        let invalid = |e: sp_tree::PathError| Error::new(FailureKind::Usage, e.to_string());
         let number = DOWNLOAD_COUNT.fetch_add(1, Ordering::Relaxed);
-        let name = Name::new(&format!("{}-{number}.zip", context.run_id)).map_err(invalid)?;
+        let name = Name::new(&format!("{}-{number}.zip", context.run_id))?;
         let path = dir.path_of(&name);
         let file = dir.create_file(&name, false)?;
         let locked_file = dir.open_file(&name, Follow::Never)?;
@@ -51,8 +50,7 @@ impl DownloadedFile {
     /// Moves the file to the path that [`archive_path`] returns for its digest.
     pub(crate) fn keep_in_cache(self, context: &Context<'_>) -> Result<()> {
         let archives = context.open_private_dir(&archive_dir(context))?;
-        let name = Name::new(&archive_name(&self.digest))
-            .map_err(|e| Error::new(FailureKind::Data, e.to_string()))?;
+        let name = Name::new(&archive_name(&self.digest))?;
         archives.remove_tree(&name)?;
         Ok(self.dir.rename_noreplace(&self.name, &archives, &name)?)
     }

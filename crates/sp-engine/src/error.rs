@@ -1,54 +1,26 @@
 //! The error type of the engine.
 //!
-//! An [`Error`] says what failed (`message`), why (`source`) and how to fix it (`hints`). Its
-//! [`FailureKind`] determines the exit code. Errors of `sp-tree` are converted here, which is where
-//! they get their hints.
+//! An [`Error`] has a message (what failed), a source (why) and hints (how to fix it). Its
+//! [`ErrorCode`] is stable across releases and determines the [`FailureKind`] and the exit code.
+//! Errors of `sp-tree` are converted here, which is where they get their codes and hints.
 
 use std::error::Error as StdError;
 use std::fmt;
 use std::io::ErrorKind;
 
-use sp_formats::Report;
+pub use sp_formats::error_code::{ErrorCode, FailureKind};
 use sp_formats::printable::printable_lines;
+use sp_formats::report::{Report, Severity};
 use sp_tree::transaction::{JournalError, TransactionError};
-use sp_tree::{ArchiveError, FileError, ScanError, WalkError};
+use sp_tree::{ArchiveError, FileError, PathError, ScanError, WalkError};
 
 /// The result of an operation.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// The kind of a failure, which determines the exit code.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FailureKind {
-    /// The request cannot be fulfilled.
-    Request,
-    /// Invalid arguments.
-    Usage,
-    /// Invalid data.
-    Data,
-    /// A hash, signature or owner does not match.
-    Trust,
-    /// Disk, network or git failed.
-    Environment,
-    /// The [`EventListener`](crate::EventListener) cancelled the operation.
-    Cancelled,
-}
-
-impl FailureKind {
-    pub fn exit_code(self) -> u8 {
-        match self {
-            Self::Request | Self::Cancelled => 1,
-            Self::Usage => 2,
-            Self::Data => 3,
-            Self::Trust => 4,
-            Self::Environment => 5,
-        }
-    }
-}
-
 /// What failed, why, and how to fix it.
 #[derive(Debug)]
 pub struct Error {
-    pub kind: FailureKind,
+    pub(crate) code: ErrorCode,
     /// What failed, as a fragment without a period.
     pub message: String,
     /// Why it failed.
@@ -61,9 +33,9 @@ pub struct Error {
 }
 
 impl Error {
-    pub fn new(kind: FailureKind, message: impl Into<String>) -> Self {
+    pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
         Self {
-            kind,
+            code,
             message: message.into(),
             source: None,
             hints: Vec::new(),
@@ -73,10 +45,27 @@ impl Error {
     }
 
     /// Creates an error that is caused by findings in a file.
-    pub fn in_file(message: impl Into<String>, report: Report) -> Self {
-        let mut error = Self::new(FailureKind::Data, message);
+    pub fn in_file(code: ErrorCode, message: impl Into<String>, report: Report) -> Self {
+        let mut error = Self::new(code, message);
         error.reports.push(report);
         error
+    }
+
+    /// Returns the stable code: the rule ID of the first finding that caused the failure, or else
+    /// the [`ErrorCode`].
+    pub fn code(&self) -> &'static str {
+        let mut findings = self.reports.iter().flat_map(|report| &report.findings);
+        let rule = findings.find(|finding| finding.severity == Severity::Error);
+        rule.map_or(self.code.as_str(), |finding| finding.check.id)
+    }
+
+    pub fn kind(&self) -> FailureKind {
+        self.code.kind()
+    }
+
+    /// Replaces the code, and with it the kind, where the context gives the failure another one.
+    pub fn with_code(self, code: ErrorCode) -> Self {
+        Self { code, ..self }
     }
 
     /// Sets the cause.
@@ -135,13 +124,22 @@ impl From<FileError> for Error {
             }
             _ => "nothing was changed; run it again when the cause is mended",
         };
-        let kind = if error.kind() == ErrorKind::FileTooLarge {
-            FailureKind::Data
-        } else {
-            FailureKind::Environment
+        let code = match error.kind() {
+            ErrorKind::FileTooLarge => ErrorCode::LimitExceeded,
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => ErrorCode::DiskFull,
+            ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
+                ErrorCode::PermissionDenied
+            }
+            _ => ErrorCode::Io,
         };
         let message = error.to_string();
-        Self::new(kind, message).because(error.source).hint(hint)
+        Self::new(code, message).because(error.source).hint(hint)
+    }
+}
+
+impl From<PathError> for Error {
+    fn from(error: PathError) -> Self {
+        Self::new(ErrorCode::UnsafePath, "invalid file name").because(error)
     }
 }
 
@@ -151,17 +149,17 @@ impl From<ScanError> for Error {
         match error {
             ScanError::File(error) => error.into(),
             ScanError::Listing { why, .. } => match why.limit_name() {
-                Some(name) => Self::new(FailureKind::Data, message).hint(format!(
+                Some(name) => Self::new(ErrorCode::LimitExceeded, message).hint(format!(
                     "raise it with `--limit {name}=<number>` if you trust the source"
                 )),
-                None => Self::new(FailureKind::Data, message).hint("rename one of the two"),
+                None => Self::new(ErrorCode::NameCollision, message).hint("rename one of the two"),
             },
-            ScanError::Name { .. } => Self::new(FailureKind::Data, message).hint("rename it"),
+            ScanError::Name { .. } => Self::new(ErrorCode::UnsafePath, message).hint("rename it"),
             ScanError::Dangling(_) | ScanError::Cycle(_) | ScanError::Link(_) => {
-                Self::new(FailureKind::Data, message)
+                Self::new(ErrorCode::UnsafeLink, message)
                     .hint("remove the link, or put a copy in its place")
             }
-            ScanError::Special(_) => Self::new(FailureKind::Data, message)
+            ScanError::Special(_) => Self::new(ErrorCode::SpecialFile, message)
                 .hint("remove it: only files and folders can be installed"),
         }
     }
@@ -173,10 +171,10 @@ impl From<ArchiveError> for Error {
         match error {
             ArchiveError::File(error) => error.into(),
             other => match other.limit_name() {
-                Some(name) => Self::new(FailureKind::Data, message).hint(format!(
+                Some(name) => Self::new(ErrorCode::LimitExceeded, message).hint(format!(
                     "raise it with `--limit {name}=<number>` if you trust the archive"
                 )),
-                None => Self::new(FailureKind::Data, message)
+                None => Self::new(ErrorCode::InvalidArchive, message)
                     .hint("nothing was changed: ask whoever made the archive to mend it"),
             },
         }
@@ -188,7 +186,7 @@ impl From<WalkError> for Error {
         let message = error.to_string();
         match error {
             WalkError::File(error) => error.into(),
-            WalkError::TooMany { .. } => Self::new(FailureKind::Data, message)
+            WalkError::TooMany { .. } => Self::new(ErrorCode::LimitExceeded, message)
                 .hint("raise it with `--limit repo-entries=<number>`"),
         }
     }
@@ -199,11 +197,11 @@ impl From<JournalError> for Error {
         let message = error.to_string();
         match error {
             JournalError::File(error) => error.into(),
-            JournalError::Broken { path, source } => Self::new(FailureKind::Data, message).because(source).hint(format!(
+            JournalError::Broken { path, source } => Self::new(ErrorCode::InvalidState, message).because(source).hint(format!(
                 "an earlier run was interrupted and its record is damaged: look for folders called `.skillpack-…` in your sinks, then remove `{}`",
                 path.display()
             )),
-            JournalError::UnsupportedVersion { .. } => Self::new(FailureKind::Data, message).hint("run the newer `sp` that wrote it"),
+            JournalError::UnsupportedVersion { .. } => Self::new(ErrorCode::InvalidState, message).hint("run the newer `sp` that wrote it"),
         }
     }
 }
@@ -215,23 +213,23 @@ impl From<TransactionError> for Error {
             TransactionError::File(error) => error.into(),
             TransactionError::Journal(error) => error.into(),
             TransactionError::Appeared(_) => {
-                let error = Self::new(FailureKind::Trust, message).hint(
+                let error = Self::new(ErrorCode::NotOwned, message).hint(
                     "nothing was changed: move it away, or give the pack another `install.prefix`",
                 );
                 Self { concurrent_change: true, ..error }
             }
             TransactionError::Changed(_) => {
-                let error = Self::new(FailureKind::Request, message)
+                let error = Self::new(ErrorCode::ChangedMeanwhile, message)
                     .hint("nothing was changed: run the command again");
                 Self { concurrent_change: true, ..error }
             }
-            TransactionError::CleanupFailed(error) => Self::new(FailureKind::Environment, message)
+            TransactionError::CleanupFailed(error) => Self::new(ErrorCode::CleanupFailed, message)
                 .because(error)
                 .hint("fix the cause, then run `sp installed`: it finishes the cleanup"),
-            TransactionError::RootReplaced(_) => Self::new(FailureKind::Trust, message)
+            TransactionError::RootReplaced(_) => Self::new(ErrorCode::DirectoryReplaced, message)
                 .hint("nothing was changed: find out what replaced it, then run the command again"),
             TransactionError::RootMismatch { path, journal } => Self::new(
-                FailureKind::Trust,
+                ErrorCode::DirectoryReplaced,
                 message,
             )
             .hint(format!(
@@ -244,7 +242,7 @@ impl From<TransactionError> for Error {
             )),
             TransactionError::RollbackFailed(error) => {
                 let hint = "mend the cause, then run `sp installed`: it completes or takes back what was begun";
-                Self::new(FailureKind::Environment, message).because(error).hint(hint)
+                Self::new(ErrorCode::RollbackFailed, message).because(error).hint(hint)
             }
         }
     }

@@ -8,7 +8,7 @@ use sp_tree::atomic::{self, Durability, TempFile};
 use sp_tree::transaction::PriorState;
 use sp_tree::{Digest, Dir, FileError, Follow, Name, StaticName, read_optional};
 
-use crate::error::{Error, FailureKind, Result};
+use crate::error::{Error, ErrorCode, Result};
 
 /// Reads a file that is going to be replaced. Returns its bytes, and the prior state that the
 /// transaction has to find.
@@ -33,7 +33,7 @@ pub(crate) fn parent_and_name(path: &Path) -> Result<(&Path, Name)> {
     let name =
         path.file_name().ok_or_else(|| FileError::new("write", path, ErrorKind::IsADirectory))?;
     let name = Name::new(&name.to_string_lossy()).map_err(|why| {
-        Error::new(FailureKind::Usage, format!("invalid file name in `{}`", path.display()))
+        Error::new(ErrorCode::InvalidName, format!("invalid file name in `{}`", path.display()))
             .because(why)
             .hint("choose another file name")
     })?;
@@ -54,7 +54,7 @@ pub(crate) fn canonicalize_existing(path: &Path) -> PathBuf {
 pub fn write_files(dir: &Path, files: &BTreeMap<String, Vec<u8>>) -> Result<()> {
     let dir = Dir::create_all(dir)?;
     for (name, bytes) in files {
-        let name = Name::new(name).map_err(|e| Error::new(FailureKind::Data, e.to_string()))?;
+        let name = Name::new(name)?;
         let temp = TempFile { dir: &dir, name: StaticName(".sp-new") };
         atomic::replace(&dir, &name, temp, bytes, Durability::Durable)?;
     }

@@ -20,7 +20,7 @@ use sp_tree::{
 
 use crate::apply_mode::ApplyMode;
 use crate::context::{Context, Event};
-use crate::error::{Error, FailureKind, Result};
+use crate::error::{Error, ErrorCode, Result};
 
 const STATE_FILE: StaticName = StaticName("state.json");
 const STATE_TEMP: StaticName = StaticName("state.json.tmp");
@@ -80,17 +80,25 @@ impl<'a> LockedHome<'a> {
     pub(crate) fn next_generation(&self, state: &InstallState) -> Result<u64> {
         state.next_generation().ok_or_else(|| {
             let path = self.context.display_path(&self.context.home.join(STATE_FILE.0));
-            Error::new(FailureKind::Data, format!("the state file `{path}` cannot be changed"))
-                .because(format!("its `generation` is {}, the largest number that there is", state.generation))
-                .hint(format!("nothing was changed. Set `generation` to 1 in `{path}`, then run the command again"))
+            Error::new(
+                ErrorCode::InvalidState,
+                format!("the state file `{path}` cannot be changed"),
+            )
+            .because(format!(
+                "its `generation` is {}, the largest number that there is",
+                state.generation
+            ))
+            .hint(format!(
+                "nothing was changed. Set `generation` to 1 in `{path}`, then run the command again"
+            ))
         })
     }
 
     /// Replaces the state atomically and durably.
     pub(crate) fn store_state(&self, state: &InstallState) -> Result<()> {
-        let bytes = state
-            .to_json()
-            .map_err(|e| Error::new(FailureKind::Data, "the state cannot be written").because(e))?;
+        let bytes = state.to_json().map_err(|e| {
+            Error::new(ErrorCode::Internal, "the state cannot be written").because(e)
+        })?;
         Ok(atomic::replace(
             &self.dir,
             &STATE_FILE,
@@ -185,7 +193,7 @@ pub(crate) fn read_state(context: &Context<'_>) -> Result<InstallState> {
     };
     InstallState::parse(&bytes).map_err(|why| {
         Error::new(
-            FailureKind::Data,
+            ErrorCode::InvalidState,
             format!("the state file `{}` cannot be used", context.display_path(&path)),
         )
         .because(why)

@@ -15,7 +15,7 @@ use ureq::tls::{RootCerts, TlsConfig};
 use ureq::typestate::AgentScope;
 
 use crate::context::{Context, POLL_INTERVAL};
-use crate::error::{Error, FailureKind};
+use crate::error::{Error, ErrorCode};
 
 /// Returns the configuration of every client: user agent, and the root certificates of the
 /// platform, which include those of a company.
@@ -143,7 +143,7 @@ pub(crate) fn call_cancellable<T: Send + 'static>(
             Ok(response) => return Ok(response),
             Err(RecvTimeoutError::Timeout) => context.check_cancelled()?,
             Err(RecvTimeoutError::Disconnected) => {
-                return Err(Error::new(FailureKind::Environment, "a request ended unexpectedly"));
+                return Err(Error::new(ErrorCode::TaskFailed, "a request ended unexpectedly"));
             }
         }
     }

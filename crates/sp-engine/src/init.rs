@@ -6,7 +6,7 @@ use sp_formats::output::InitReport;
 use sp_tree::{Dir, Follow, Name, RelPath};
 
 use crate::context::Context;
-use crate::error::{Error, FailureKind, Result};
+use crate::error::{Error, ErrorCode, Result};
 
 const SKILL_TEMPLATE: &str = include_str!("init/SKILL.md");
 const CHECKLIST_TEMPLATE: &str = include_str!("init/checklist.md");
@@ -31,7 +31,7 @@ pub fn init(context: &Context<'_>, dir: Option<&Path>) -> Result<InitReport> {
         files.iter().find(|(path, _)| root.join(path).symlink_metadata().is_ok())
     {
         return Err(Error::new(
-            FailureKind::Request,
+            ErrorCode::AlreadyExists,
             format!("`{}` is already there", context.display_path(&root.join(existing))),
         )
         .hint(
@@ -48,7 +48,7 @@ pub fn init(context: &Context<'_>, dir: Option<&Path>) -> Result<InitReport> {
 
 fn write_new_file(top: &Dir, path: &str, text: &str) -> Result<()> {
     let invalid =
-        |why: sp_tree::PathError| Error::new(FailureKind::Data, format!("`{path}`: {why}"));
+        |why: sp_tree::PathError| Error::new(ErrorCode::UnsafePath, format!("`{path}`: {why}"));
     let path = RelPath::new(path).map_err(invalid)?;
     let mut dir: Option<Dir> = None;
     for segment in path.parent().into_iter().flat_map(|parent| parent.split('/')) {

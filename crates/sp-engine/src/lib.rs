@@ -61,7 +61,7 @@ pub use clean::{CleanScope, clean};
 pub use config::config;
 pub use context::{Context, Event, EventListener, Network};
 pub use cost::{CostRequest, cost};
-pub use error::{Error, FailureKind, Result};
+pub use error::{Error, ErrorCode, FailureKind, Result};
 pub use files::write_files;
 pub use init::init;
 pub use install::plan::{OtherPacks, ReplacePolicy};

@@ -10,7 +10,7 @@ use sp_tree::Name;
 use sp_tree::atomic::{self, ExistingFilePolicy, OutputFile};
 
 use crate::context::Context;
-use crate::error::{Error, FailureKind, Result};
+use crate::error::{Error, ErrorCode, Result};
 
 /// Whether an existing output file may be replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,11 +42,10 @@ pub(crate) fn write_output_file(
     file: OutputFile<'_>,
     hint: &str,
 ) -> Result<()> {
-    let temp = Name::new(&format!(".{}.sp-new", context.run_id))
-        .map_err(|e| Error::new(FailureKind::Usage, e.to_string()))?;
+    let temp = Name::new(&format!(".{}.sp-new", context.run_id))?;
     atomic::write_output(path, &temp, file).map_err(|error| match error.kind() {
         std::io::ErrorKind::AlreadyExists => Error::new(
-            FailureKind::Request,
+            ErrorCode::AlreadyExists,
             format!("`{}` is there already", context.display_path(path)),
         )
         .hint(hint),

@@ -19,7 +19,7 @@ use sp_tree::{
 };
 
 use crate::context::{Context, Event};
-use crate::error::{Error, FailureKind, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::session::Session;
 
 /// A directory with `skills/` and `packs/`.
@@ -60,7 +60,7 @@ pub(crate) struct MisplacedSkill {
 
 impl From<MisplacedSkill> for Error {
     fn from(misplaced: MisplacedSkill) -> Self {
-        Self::new(FailureKind::Data, misplaced.message).hint(misplaced.help)
+        Self::new(ErrorCode::InvalidRepository, misplaced.message).hint(misplaced.help)
     }
 }
 
@@ -73,7 +73,7 @@ impl SkillRepository {
                 Ok(Self { root })
             } else {
                 Err(Error::new(
-                    FailureKind::Request,
+                    ErrorCode::DirectoryNotFound,
                     format!("there is no directory `{}`", root.display()),
                 )
                 .hint("give `--root` the directory that holds `skills/` and `packs/`"))
@@ -83,7 +83,7 @@ impl SkillRepository {
         match context.current_dir.ancestors().find(is_repository) {
             Some(root) => Ok(Self { root: root.into() }),
             None => Err(Error::new(
-                FailureKind::Request,
+                ErrorCode::RepositoryNotFound,
                 format!(
                     "neither `{}` nor a directory above it has `skills/` or `packs/`",
                     context.display_path(&context.current_dir)
@@ -111,7 +111,7 @@ impl SkillRepository {
         let path = self.skills_dir();
         if !path.is_dir() {
             return Err(Error::new(
-                FailureKind::Request,
+                ErrorCode::DirectoryNotFound,
                 format!("there is no directory `{}`", context.display_path(&path)),
             )
             .hint("make it and put skills into it, or run `sp init` in an empty directory"));
@@ -121,8 +121,7 @@ impl SkillRepository {
         let (found, stamp_scope) = match known {
             Some(found) => (found, StampScope::Files),
             None => {
-                let file = Name::new(SKILL_FILE)
-                    .map_err(|e| Error::new(FailureKind::Data, e.to_string()))?;
+                let file = Name::new(SKILL_FILE)?;
                 let found = find_dirs_with_file(Dir::open(&path)?, &file, &session.limits)?;
                 if let Some(index) = index {
                     index.set_cached_walk(&found, (context.wall_clock)());
@@ -179,14 +178,14 @@ impl SkillRepository {
         files
             .into_iter()
             .nth(found)
-            .map_or_else(|| Err(Error::new(FailureKind::Request, "no pack")), require_valid)
+            .map_or_else(|| Err(Error::new(ErrorCode::PackNotFound, "no pack")), require_valid)
     }
 
     fn pack_not_found(&self, context: &Context<'_>, name: &str, files: &[ParsedPackFile]) -> Error {
         let names: Vec<String> =
             files.iter().map(|(path, pack, _)| pack_name(path, pack.as_ref())).collect();
         let error = Error::new(
-            FailureKind::Request,
+            ErrorCode::PackNotFound,
             format!(
                 "there is no pack called `{name}` in `{}`",
                 context.display_path(&self.root.join("packs"))
@@ -224,7 +223,7 @@ pub(crate) fn find_pack(
     };
     if !file.is_file() {
         return Err(Error::new(
-            FailureKind::Request,
+            ErrorCode::PackNotFound,
             format!("there is no pack file `{}`", context.display_path(&file)),
         )
         .hint("`sp packs` lists the packs of this repository"));
@@ -266,7 +265,7 @@ fn ambiguous_pack(
     let shown = |&file: &usize| format!("`{}`", context.display_path(&files[file].0));
     let paths: Vec<String> = positions.iter().map(shown).collect();
     Error::new(
-        FailureKind::Data,
+        ErrorCode::NameCollision,
         format!("more than one pack is called `{name}`: {}", paths.join(" and ")),
     )
     .hint("give each its own `name`, or name the file: `sp show packs/<file>.yaml`")
@@ -316,7 +315,11 @@ pub(crate) fn parse_pack_lenient(
 fn require_valid((path, pack, report): ParsedPackFile) -> Result<ValidPackFile> {
     match pack {
         Some(pack) => Ok(ValidPackFile { path, pack, report }),
-        None => Err(Error::in_file(format!("the pack `{}` cannot be used", report.file), report)),
+        None => Err(Error::in_file(
+            ErrorCode::InvalidPack,
+            format!("the pack `{}` cannot be used", report.file),
+            report,
+        )),
     }
 }
 

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use sp_tree::{FileError, Zeroizing, read_limited};
 
 use crate::context::Context;
-use crate::error::{Error, FailureKind, Result};
+use crate::error::{Error, ErrorCode, Result};
 
 const MAX_SECRET_BYTES: u64 = 16 * 1024;
 
@@ -57,7 +57,7 @@ pub(crate) fn read_secret(
         }
     };
     if bytes.is_empty() {
-        return Err(Error::new(FailureKind::Usage, "the secret is empty")
+        return Err(Error::new(ErrorCode::InvalidSecret, "the secret is empty")
             .hint("write one into the file or the environment variable"));
     }
     Ok(bytes)
@@ -65,8 +65,11 @@ pub(crate) fn read_secret(
 
 pub(crate) fn require_env(context: &Context<'_>, name: &str) -> Result<String> {
     context.env.get(name).filter(|value| !value.is_empty()).cloned().ok_or_else(|| {
-        Error::new(FailureKind::Usage, format!("the environment variable `{name}` is not set"))
-            .hint("set it, or name a file with `--secret-file`; a secret is never an argument")
+        Error::new(
+            ErrorCode::InvalidSecret,
+            format!("the environment variable `{name}` is not set"),
+        )
+        .hint("set it, or name a file with `--secret-file`; a secret is never an argument")
     })
 }
 
@@ -77,7 +80,7 @@ pub(crate) fn check_private_file(context: &Context<'_>, path: &Path) -> Result<(
     match metadata.permissions().mode() & 0o077 {
         0 => Ok(()),
         _ => Err(Error::new(
-            FailureKind::Trust,
+            ErrorCode::ExposedSecret,
             format!("others can read `{}`", context.display_path(path)),
         )
         .hint(format!("`chmod 600 {}`, and think about a new secret", context.display_path(path)))),

@@ -6,7 +6,7 @@
 use sp_formats::printable::printable;
 use sp_formats::redact::{QueryAllowlist, redact_url};
 
-use crate::error::{Error, FailureKind, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::http::is_loopback;
 
 /// Returns the URL without its user, password and query, for messages.
@@ -24,7 +24,7 @@ pub(crate) fn display_server_url(target: &str) -> String {
 pub(crate) fn normalize_server_url(target: &str) -> Result<String> {
     let invalid = |why: &str| {
         Error::new(
-            FailureKind::Usage,
+            ErrorCode::InvalidUrl,
             format!("invalid target `{}`", printable(&display_server_url(target))),
         )
         .because(why.to_owned())

@@ -12,7 +12,7 @@ use sp_tree::{Limits, read_limited};
 
 use crate::context::Context;
 use crate::downloads::remove_stale_downloads;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::home::recover_interrupted;
 
 /// A [`Context`] together with the user's configuration.
@@ -45,7 +45,9 @@ fn load_config(context: &Context<'_>) -> Result<Config> {
         Err(e) => return Err(e.into()),
     };
     let (config, report) = config::read_bytes(&context.display_path(&path), &bytes, &limits);
-    config.ok_or_else(|| Error::in_file("the config cannot be used", report))
+    config.ok_or_else(|| {
+        Error::in_file(ErrorCode::InvalidConfig, "the config cannot be used", report)
+    })
 }
 
 /// Returns the default limits, overridden by the configuration, overridden by command-line flags.

@@ -17,7 +17,7 @@ use sp_tree::PinnedDir;
 
 use crate::agents::{Agent, agents, find_agent};
 use crate::context::{Context, Event};
-use crate::error::{Error, FailureKind, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::repository::SkillRepository;
 use crate::session::Session;
 
@@ -118,7 +118,7 @@ pub(crate) fn resolve_sink(session: &Session<'_>, request: &SinkRequest) -> Resu
         (Some(path), _) => context.expand(&path.to_string_lossy()),
         (None, _) if name == CUSTOM_SINK => {
             return Err(Error::new(
-                FailureKind::Usage,
+                ErrorCode::AgentRequired,
                 "the sink `custom` has no place of its own",
             )
             .hint("add `--path <directory>`"));
@@ -149,15 +149,18 @@ pub(crate) fn global_dir(
         return Ok(context.expand(path));
     }
     agent.and_then(|agent| agent.global_dir(context)).ok_or_else(|| {
-        Error::new(FailureKind::Request, format!("`{name}` has no place for all projects"))
-            .hint("add `--scope project`, or `--path <directory>`")
+        Error::new(
+            ErrorCode::AgentScopeUnsupported,
+            format!("`{name}` has no place for all projects"),
+        )
+        .hint("add `--scope project`, or `--path <directory>`")
     })
 }
 
 fn project_dir(context: &Context<'_>, name: &str, agent: Option<&Agent>) -> Result<PathBuf> {
     let Some(agent) = agent else {
         return Err(Error::new(
-            FailureKind::Request,
+            ErrorCode::AgentScopeUnsupported,
             format!("the sink `{name}` has no place in a project"),
         )
         .hint("leave out `--scope project`, or add `--path <directory>`"));
@@ -193,7 +196,7 @@ fn unknown_sink(name: &str, config: &Config) -> Error {
     let mut known: Vec<&str> = built_in.chain(configured).chain(table).collect();
     let mut seen = std::collections::HashSet::new();
     known.retain(|sink| seen.insert(*sink));
-    let error = Error::new(FailureKind::Usage, format!("there is no sink called `{name}`"));
+    let error = Error::new(ErrorCode::UnknownAgent, format!("there is no sink called `{name}`"));
     let error = match nearest(name, known.iter().copied()) {
         Some(near) => error.hint(format!("did you mean `{near}`?")),
         None => error,
@@ -212,7 +215,7 @@ pub(crate) fn pin_sink_dir(context: &Context<'_>, path: &Path) -> Result<Arc<Pin
 
 fn unusable_sink(context: &Context<'_>, path: &Path, source: std::io::Error) -> Error {
     Error::new(
-        FailureKind::Environment,
+        ErrorCode::DirectoryUnusable,
         format!("cannot use `{}` as a sink", context.display_path(path)),
     )
     .because(source)
@@ -257,7 +260,7 @@ fn refuse_nested(context: &Context<'_>, sink: &Sink, dir: &Path, what: &str) -> 
         context.display_path(&sink.path),
         context.display_path(dir)
     );
-    Err(Error::new(FailureKind::Request, message).hint("choose another sink with `--path`"))
+    Err(Error::new(ErrorCode::SinkOverlap, message).hint("choose another sink with `--path`"))
 }
 
 /// Emits a hint that an agent reads another directory, with the configuration that changes the

@@ -5,7 +5,7 @@ use sp_formats::state::InstallState;
 
 use crate::apply_mode::ApplyMode;
 use crate::context::Context;
-use crate::error::{Error, FailureKind, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::home::{DigestIndexes, read_state};
 use crate::install::change::{ApplyOptions, change_sinks};
 use crate::install::plan::{OtherPacks, PackTargets, PlanRequest, ReplacePolicy};
@@ -61,7 +61,7 @@ fn require_installed(
         return Ok(());
     }
     let error = Error::new(
-        FailureKind::Request,
+        ErrorCode::NotInstalled,
         format!("`{pack}` is not installed in `{}`", context.display_path(&sink.path)),
     );
     Err(if installed.is_empty() {

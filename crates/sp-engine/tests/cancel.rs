@@ -17,9 +17,9 @@ use sp_engine::context_pack::{ContextPackBuildRequest, ExplainOmitted, ZipOutput
 use sp_engine::model::ModelEndpoint;
 use sp_engine::pkg::{self, CreateRequest, CreateSource, Overwrite};
 use sp_engine::{
-    ApplyMode, Brief, CheckRequest, CheckStrictness, Context, Event, EventListener, FailureKind,
-    ImportPolicy, InstallRequest, Network, OtherPacks, ReplacePolicy, Result, SinkRequest,
-    SinkScope, check, install,
+    ApplyMode, Brief, CheckRequest, CheckStrictness, Context, Event, EventListener, ImportPolicy,
+    InstallRequest, Network, OtherPacks, ReplacePolicy, Result, SinkRequest, SinkScope, check,
+    install,
 };
 use sp_testkit::{Files, Model, ModelServer, World, files};
 
@@ -62,7 +62,7 @@ impl Client {
         let Err(error) = done else {
             panic!("it was done: {:?}", self.told.lock().unwrap().last())
         };
-        assert_eq!(error.kind, FailureKind::Cancelled, "{error}: {:?}", error.causes());
+        assert_eq!(error.code(), "E-cancelled", "{error}: {:?}", error.causes());
         assert!(self.cancelled.load(Ordering::SeqCst));
     }
 }

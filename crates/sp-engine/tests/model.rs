@@ -8,7 +8,7 @@ use std::time::Duration;
 use sp_engine::model::{
     ModelEndpoint, ModelSelection, PromptList, PromptSentence, select_sentences,
 };
-use sp_engine::{Brief, Context, Error, Event, EventListener, FailureKind, Network};
+use sp_engine::{Brief, Context, Error, Event, EventListener, Network};
 use sp_testkit::{Model, ModelServer};
 
 const KEY: &str = "sk-test-0123456789abcdef";
@@ -91,7 +91,7 @@ fn asked(endpoint: &ModelEndpoint, network: Network) -> Result<ModelSelection, E
     if let Err(error) = &result {
         assert!(
             error.hints.iter().any(|hint| hint.contains("--model"))
-                || error.kind == FailureKind::Usage,
+                || error.code() == "E-invalid-url",
             "{error:?}"
         );
     }
@@ -102,10 +102,10 @@ fn answer(model: Model) -> Result<ModelSelection, Error> {
     asked(&endpoint(&ModelServer::start(model).url()), Network::Allowed)
 }
 
-/// Kind and cause.
-fn failure(model: Model) -> (FailureKind, String) {
+/// Code and cause.
+fn failure(model: Model) -> (&'static str, String) {
     let error = answer(model).unwrap_err();
-    (error.kind, error.causes().join("; "))
+    (error.code(), error.causes().join("; "))
 }
 
 fn chosen(answer: &ModelSelection) -> Vec<(&str, usize, &str)> {
@@ -201,26 +201,26 @@ fn places_and_sentences_of_its_own_are_refused() {
 
 #[test]
 fn an_answer_that_cannot_be_read_is_an_error() {
-    let (kind, why) = failure(Model::WrongJson);
+    let (code, why) = failure(Model::WrongJson);
     assert_eq!(
-        (kind, why.starts_with("the model did not write JSON: expected a value")),
-        (FailureKind::Data, true),
+        (code, why.starts_with("the model did not write JSON: expected a value")),
+        ("E-invalid-response", true),
         "{why}"
     );
-    let (kind, why) = failure(Model::Html);
+    let (code, why) = failure(Model::Html);
     assert_eq!(
-        (kind, why.as_str()),
-        (FailureKind::Data, "it is not JSON: expected a value, found `<` (byte 0)")
+        (code, why.as_str()),
+        ("E-invalid-response", "it is not JSON: expected a value, found `<` (byte 0)")
     );
-    let (kind, why) = failure(Model::Says("I choose the first two.".into()));
+    let (code, why) = failure(Model::Says("I choose the first two.".into()));
     assert_eq!(
-        (kind, why.starts_with("the model did not write JSON")),
-        (FailureKind::Data, true),
+        (code, why.starts_with("the model did not write JSON")),
+        ("E-invalid-response", true),
         "{why}"
     );
     assert_eq!(
         failure(Model::Says("{}".into())),
-        (FailureKind::Data, "the model wrote no list at `chosen`".into())
+        ("E-invalid-response", "the model wrote no list at `chosen`".into())
     );
     assert_eq!(answer(Model::WrongTypes).unwrap().rejected.len(), 4);
 }
@@ -228,16 +228,13 @@ fn an_answer_that_cannot_be_read_is_an_error() {
 #[test]
 fn se_07_what_a_provider_says_of_a_failure_is_shown_without_the_key() {
     let said = format!("Incorrect key: {KEY}\u{1b}[31m. See the page.\nMore.");
-    let (kind, why) = failure(Model::Fails(401, said));
+    let (code, why) = failure(Model::Fails(401, said));
     assert_eq!(
-        (kind, why.as_str()),
-        (FailureKind::Environment, "it answered 401: Incorrect key: ***\\u{1b}[31m. See the page.")
+        (code, why.as_str()),
+        ("E-unavailable", "it answered 401: Incorrect key: ***\\u{1b}[31m. See the page.")
     );
-    let (kind, why) = failure(Model::Fails(500, format!("{}{KEY}", "x".repeat(190))));
-    assert_eq!(
-        (kind, why),
-        (FailureKind::Environment, format!("it answered 500: {}***", "x".repeat(190)))
-    );
+    let (code, why) = failure(Model::Fails(500, format!("{}{KEY}", "x".repeat(190))));
+    assert_eq!((code, why), ("E-unavailable", format!("it answered 500: {}***", "x".repeat(190))));
     let hints = |status| answer(Model::Fails(status, "no".into())).unwrap_err().hints.remove(0);
     assert_eq!(hints(401), "check the key, and that it may use this model");
     assert_eq!(hints(404), "check the address and the model's name");
@@ -259,17 +256,17 @@ fn se_14_slow_and_endless_answers_end() {
     let slow = ModelEndpoint { timeout: Duration::from_millis(300), ..endpoint(&server.url()) };
     let error = asked(&slow, Network::Allowed).unwrap_err();
     assert_eq!(
-        (error.kind, error.causes()),
-        (FailureKind::Environment, vec!["it did not answer within 0.3 s".into()])
+        (error.code(), error.causes()),
+        ("E-network", vec!["it did not answer within 0.3 s".into()])
     );
-    let (kind, why) = failure(Model::Endless);
-    assert_eq!((kind, why.as_str()), (FailureKind::Data, "it has more than 4194304 bytes"));
+    let (code, why) = failure(Model::Endless);
+    assert_eq!((code, why.as_str()), ("E-invalid-response", "it has more than 4194304 bytes"));
 }
 
 #[test]
 fn se_14_an_answer_that_is_packed_is_no_longer_than_any_other() {
-    let (kind, why) = failure(Model::Packed(64 << 20));
-    assert_eq!((kind, why.as_str()), (FailureKind::Data, "it has more than 4194304 bytes"));
+    let (code, why) = failure(Model::Packed(64 << 20));
+    assert_eq!((code, why.as_str()), ("E-invalid-response", "it has more than 4194304 bytes"));
 }
 
 #[test]
@@ -309,9 +306,9 @@ fn an_answer_that_was_cut_off_says_so() {
 #[test]
 fn se_07_nobody_is_sent_elsewhere_with_a_key() {
     let other = ModelServer::start(Model::Honest(1));
-    let (kind, why) =
+    let (code, why) =
         failure(Model::Redirect(format!("{}/chat/completions?key={KEY}", other.url())));
-    assert_eq!(kind, FailureKind::Environment);
+    assert_eq!(code, "E-redirected");
     assert!(
         why.starts_with("it answered 307: http://127.0.0.1:") && why.ends_with("/chat/completions"),
         "{why}"
@@ -321,12 +318,9 @@ fn se_07_nobody_is_sent_elsewhere_with_a_key() {
 
 #[test]
 fn an_endpoint_that_hangs_up_or_is_not_there_is_an_error() {
-    assert_eq!(failure(Model::HangsUp).0, FailureKind::Environment);
+    assert_eq!(failure(Model::HangsUp).0, "E-network");
     let gone = ModelServer::start(Model::Slow).url();
-    assert_eq!(
-        asked(&endpoint(&gone), Network::Allowed).unwrap_err().kind,
-        FailureKind::Environment
-    );
+    assert_eq!(asked(&endpoint(&gone), Network::Allowed).unwrap_err().code(), "E-network");
 }
 
 #[test]
@@ -334,12 +328,12 @@ fn se_07_se_13_nobody_is_asked_offline_or_over_open_http() {
     let server = ModelServer::start(Model::Honest(1));
     let error = asked(&endpoint(&server.url()), Network::Offline).unwrap_err();
     assert_eq!(
-        (error.kind, error.message.ends_with("cannot be asked with `--offline`")),
-        (FailureKind::Environment, true)
+        (error.code(), error.message.ends_with("cannot be asked with `--offline`")),
+        ("E-offline", true)
     );
     assert_eq!(server.requests(), []);
     let error = asked(&endpoint("http://models.example/v1"), Network::Allowed).unwrap_err();
-    assert_eq!(error.kind, FailureKind::Usage);
+    assert_eq!(error.code(), "E-invalid-url");
     assert_eq!(
         error.causes(),
         ["http would show your sources and the key to everybody on the way"]

@@ -15,6 +15,7 @@ pub mod checks;
 pub mod config;
 pub mod context_pack;
 pub mod discovery;
+pub mod error_code;
 pub mod git_repo;
 pub mod json;
 pub mod markdown;

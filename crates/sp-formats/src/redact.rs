@@ -198,14 +198,22 @@ fn find_userinfo(text: &str) -> Vec<Range<usize>> {
     found
 }
 
+/// Shorter words have no scheme, no signature, and no path with a parameter.
+const MIN_CANDIDATE_LEN: usize = 3;
+
 /// The runs without white space, quotes and angle brackets, on lines that can contain a URL with
 /// secrets.
 fn url_candidates(text: &str) -> impl Iterator<Item = Range<usize>> {
     let is_end = |c: char| c.is_whitespace() || matches!(c, '\'' | '"' | '`' | '<' | '>');
     let has_marks = |line: &&str| {
-        line.contains("://") || line.contains('?') || line.contains('#') || line.contains("/s/")
+        line.len() >= MIN_CANDIDATE_LEN
+            && (line.contains("://")
+                || line.contains('?')
+                || line.contains('#')
+                || line.contains("/s/"))
     };
-    text.split('\n').filter(has_marks).flat_map(move |line| line.split(is_end)).map(move |word| {
+    let words = text.split('\n').filter(has_marks).flat_map(move |line| line.split(is_end));
+    words.filter(|word| word.len() >= MIN_CANDIDATE_LEN).map(move |word| {
         let start = word.as_ptr().addr() - text.as_ptr().addr();
         start..start + word.len()
     })

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use sp_engine::pkg::{
     EnvelopeSignature, PackageReceiver, ReceiveError, ReceiveRequest, ReceivedPackage,
 };
-use sp_engine::{Context, Error, Event, FailureKind};
+use sp_engine::{Context, Error, ErrorCode, Event};
 use sp_formats::json::quoted;
 use sp_formats::package::envelope::HANDOFF_PATH;
 
@@ -69,7 +69,7 @@ pub fn receive(
 ) -> sp_engine::Result<()> {
     let receiver = PackageReceiver::open(context, &request.package)?;
     let listen_error = |e: std::io::Error| {
-        Error::new(FailureKind::Environment, format!("cannot listen on `{}`", request.listen))
+        Error::new(ErrorCode::Listen, format!("cannot listen on `{}`", request.listen))
             .because(e)
             .hint("choose another address; port 0 takes any that is free")
     };

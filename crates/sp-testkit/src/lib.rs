@@ -43,7 +43,7 @@ pub use noise::noise;
 pub use postgres::{Postgres, PostgresDatabase};
 pub use proxy::{Passing, Proxy};
 pub use registry::{HttpAnswer, Registry};
-pub use run::Run;
+pub use run::{CliError, CliFinding, Run};
 pub use server::{Daemon, HttpServer};
 pub use swap::SwapLoop;
 pub use tab::Tab;

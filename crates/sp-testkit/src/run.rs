@@ -3,6 +3,8 @@
 use std::fmt;
 use std::process::Output;
 
+use serde::Deserialize;
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Run {
     /// The exit code; `None` if it was killed by a signal.
@@ -27,11 +29,55 @@ impl Run {
         self
     }
 
+    /// Returns the error that a command with `--format json` printed. Panics if there is none, or
+    /// if it does not match the exit code.
+    #[track_caller]
+    pub fn error(&self) -> CliError {
+        #[derive(Deserialize)]
+        struct Printed {
+            error: CliError,
+        }
+        let line = self.stderr.lines().last().unwrap_or_default();
+        let printed: Printed =
+            serde_json::from_str(line).unwrap_or_else(|e| panic!("no JSON error: {e}\n{self}"));
+        assert_eq!(self.code, Some(printed.error.exit_code), "{self}");
+        assert_eq!(self.stdout, "", "a failed command prints nothing to stdout");
+        printed.error
+    }
+
     /// Panics unless it failed with this exit code.
     #[track_caller]
     pub fn fails(self, code: i32) -> Self {
         assert_eq!(self.code, Some(code), "{self}");
         self
+    }
+}
+
+/// The error that a failed command prints with `--format json`.
+#[derive(Debug, Clone, Deserialize)]
+pub struct CliError {
+    pub code: String,
+    pub exit_code: i32,
+    pub message: String,
+    pub because: Vec<String>,
+    pub hints: Vec<String>,
+    pub findings: Vec<CliFinding>,
+}
+
+/// A finding of a [`CliError`].
+#[derive(Debug, Clone, Deserialize)]
+pub struct CliFinding {
+    pub rule: String,
+    pub file: String,
+    pub line: u64,
+    pub column: u64,
+    pub message: String,
+}
+
+impl CliError {
+    /// Whether one of the hints contains this text, such as a command or a flag.
+    pub fn hints_at(&self, text: &str) -> bool {
+        self.hints.iter().any(|hint| hint.contains(text))
     }
 }
 

@@ -7,7 +7,7 @@ use regex_lite::Regex;
 use tempfile::TempDir;
 
 use crate::git::Repo;
-use crate::run::Run;
+use crate::run::{CliError, Run};
 
 /// The fixed time of every world, in seconds since the epoch.
 const EPOCH: &str = "1790000000";
@@ -110,6 +110,18 @@ impl World {
         self.run(self.command(args))
     }
 
+    /// Runs `sp` with `--format json`, and returns the error that it must end with.
+    #[track_caller]
+    pub fn sp_error(&self, args: &[&str]) -> CliError {
+        self.sp(&with_json(args)).error()
+    }
+
+    /// Like [`Self::sp_error`], in another directory of this world.
+    #[track_caller]
+    pub fn sp_error_in(&self, dir: &str, args: &[&str]) -> CliError {
+        self.sp_in(dir, &with_json(args)).error()
+    }
+
     /// Runs `sp` in another directory of this world.
     pub fn sp_in(&self, dir: &str, args: &[&str]) -> Run {
         let mut command = self.command(args);
@@ -155,4 +167,8 @@ impl World {
     pub fn files(&self, path: &str) -> crate::Files {
         crate::files(&self.path(path))
     }
+}
+
+fn with_json<'a>(args: &[&'a str]) -> Vec<&'a str> {
+    [args, &["--format", "json"]].concat()
 }

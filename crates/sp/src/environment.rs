@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use jiff::Timestamp;
-use sp_engine::{Context, Error, EventListener, FailureKind, Network, Result};
+use sp_engine::{Context, Error, ErrorCode, EventListener, Network, Result};
 
 use crate::cli::GlobalOptions;
 
@@ -23,10 +23,10 @@ pub(crate) fn context<'a>(
         .collect();
     let user_home =
         env.get("HOME").filter(|home| !home.is_empty()).map(PathBuf::from).ok_or_else(|| {
-            Error::new(FailureKind::Environment, "there is no home directory").hint("set HOME")
+            Error::new(ErrorCode::NoHome, "there is no home directory").hint("set HOME")
         })?;
     let current_dir = std::env::current_dir().map_err(|e| {
-        Error::new(FailureKind::Environment, "there is no current directory")
+        Error::new(ErrorCode::NoHome, "there is no current directory")
             .because(e)
             .hint("change to a directory that exists")
     })?;
@@ -62,7 +62,7 @@ pub(crate) fn arguments() -> Option<Vec<String>> {
 
 pub(crate) fn current_program() -> Result<PathBuf> {
     std::env::current_exe().map_err(|e| {
-        Error::new(FailureKind::Environment, "the system does not say where `sp` is").because(e)
+        Error::new(ErrorCode::NoHome, "the system does not say where `sp` is").because(e)
     })
 }
 
@@ -98,11 +98,15 @@ fn run_id() -> String {
 #[cfg(debug_assertions)]
 fn arm_faults(env: &BTreeMap<String, String>) -> Result<()> {
     use sp_engine::fault::{FaultKind, FaultPlan, arm, trace};
-    let wrong =
-        || Error::new(FailureKind::Usage, "SP_FAULT is not of the form `kill@N` or `ERRNO@N[+]`");
+    let wrong = || {
+        Error::new(
+            ErrorCode::InvalidFaultSpec,
+            "SP_FAULT is not of the form `kill@N` or `ERRNO@N[+]`",
+        )
+    };
     if let Some(path) = env.get("SP_FAULT_TRACE") {
         trace(&PathBuf::from(path)).map_err(|e| {
-            Error::new(FailureKind::Usage, "SP_FAULT_TRACE cannot be written").because(e)
+            Error::new(ErrorCode::InvalidFaultSpec, "SP_FAULT_TRACE cannot be written").because(e)
         })?;
     }
     let Some(text) = env.get("SP_FAULT") else {

@@ -23,7 +23,7 @@ fn main() -> ExitCode {
         Ok(code) => code,
         Err(error) => {
             terminal.print_error(&error);
-            ExitCode::from(error.kind.exit_code())
+            ExitCode::from(error.kind().exit_code())
         }
     }
 }

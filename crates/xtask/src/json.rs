@@ -8,8 +8,8 @@ pub(crate) fn page() -> Result<String, String> {
     text += "
 Each command prints one JSON value to stdout. Members are only ever added, so read those that
 you know and pass over the others. Warnings and hints go to stderr as text. A command that fails
-prints nothing to stdout, and the last line of stderr is the object below `error`. Only arguments
-that cannot be read at all are told as text, with exit code 2.
+prints nothing to stdout, and the last line of stderr is the object below `error`. Its `code` is
+stable; see [errors.md](errors.md).
 
 `sp completions` and `sp man` print what a shell and `man` read, in every format.
 ";

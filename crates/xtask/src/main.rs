@@ -2,6 +2,7 @@
 //! reports which of them are stale. It uses no network and changes nothing else.
 
 mod conformance;
+mod errors;
 mod json;
 mod rules;
 
@@ -46,6 +47,7 @@ fn main() -> ExitCode {
 fn generate(root: &Path, mode: Mode) -> Result<(), String> {
     let pages = [
         Page { path: "docs/conformance.md", text: conformance::page(root)? },
+        Page { path: "docs/errors.md", text: errors::page() },
         Page { path: "docs/json.md", text: json::page()? },
         Page { path: "docs/rules.md", text: rules::page() },
     ];

@@ -9,6 +9,8 @@ use sp_formats::workspace::detect_secret;
 
 /// Shorter words cannot be recognized by their shape.
 const MIN_WORD_LEN: usize = 16;
+/// Shorter words cannot be URLs.
+const MIN_URL_LEN: usize = "a://".len();
 /// Shorter lines cannot contain a name, an operator and a secret.
 const MIN_LINE_LEN: usize = 3 + 1 + MIN_SECRET_LEN;
 /// Shorter values are not secrets.
@@ -20,14 +22,16 @@ pub fn has_secret(text: &str) -> bool {
         || text.contains("PRIVATE KEY BLOCK-----")
         || text.split_whitespace().any(is_secret)
         || text
-            .lines()
+            .split('\n')
             .filter(|line| line.len() >= MIN_LINE_LEN)
+            .map(|line| line.strip_suffix('\r').unwrap_or(line))
             .any(|line| assigns_secret(line) || has_auth_credentials(line))
 }
 
 /// Whether a word is a secret or contains one between markup characters.
 pub fn is_secret(word: &str) -> bool {
-    if word.len() < MIN_WORD_LEN && !word.contains("://") {
+    let is_short = word.len() < MIN_WORD_LEN;
+    if is_short && (word.len() < MIN_URL_LEN || !word.contains("://")) {
         return false;
     }
     let is_mark = |c: char| !c.is_alphanumeric() && !matches!(c, '-' | '_' | '.' | '+' | '/' | '=');

@@ -12,7 +12,7 @@ use sp_tree::Digest;
 
 use super::{AuditFacts, CheckResults, CheckStrictness};
 use crate::context::{Context, Event};
-use crate::error::{Error, FailureKind};
+use crate::error::{Error, ErrorCode, FailureKind};
 
 /// Collects the results of a check.
 pub(super) struct FindingCollector<'a> {
@@ -105,7 +105,9 @@ impl<'a> FindingCollector<'a> {
 
     /// Adds a target that could not be read. For a check, that is always invalid data.
     pub(super) fn add_unreadable(&self, error: Error) {
-        self.lock().unreadable.push(Error { kind: FailureKind::Data, ..error });
+        let is_data = error.kind() == FailureKind::Data;
+        let error = if is_data { error } else { error.with_code(ErrorCode::UnreadableFile) };
+        self.lock().unreadable.push(error);
     }
 
     /// Adds a remote target that could not be read. The error keeps its kind: the network may have

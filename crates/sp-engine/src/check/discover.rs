@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use sp_formats::skill::SKILL_FILE;
 use sp_tree::{Dir, EntryKind, Name, WalkReport, find_dirs_with_file};
 
-use crate::error::{Error, FailureKind, Result};
+use crate::error::Result;
 use crate::pkg::{installed_packages_dir, is_package_file};
 use crate::repository::partition_skill_dirs;
 use crate::session::Session;
@@ -33,7 +33,7 @@ pub(super) fn local_skill_ids(session: &Session<'_>, root: &Path) -> Result<Vec<
 
 /// Finds the directories with a `SKILL.md` at and below a directory.
 pub(super) fn find_skill_dirs(session: &Session<'_>, dir: &Path) -> Result<WalkReport> {
-    let file = Name::new(SKILL_FILE).map_err(|e| Error::new(FailureKind::Data, e.to_string()))?;
+    let file = Name::new(SKILL_FILE)?;
     Ok(find_dirs_with_file(Dir::open(dir)?, &file, &session.limits)?)
 }
 

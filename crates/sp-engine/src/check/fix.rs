@@ -16,7 +16,7 @@ use sp_tree::{Digest, Dir, FileError, FileStamp, Follow, Name, read_limited};
 use super::{CheckRequest, CheckResults, check_with};
 use crate::apply_mode::ApplyMode;
 use crate::context::{Context, Event};
-use crate::error::{Error, FailureKind, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::home::LockedHome;
 use crate::install::change::ChangeExecutor;
 use crate::install::plan::FilePlan;
@@ -191,13 +191,14 @@ fn open_parent(path: &Path) -> Result<(Dir, Name)> {
 }
 
 fn fixable_name(name: &str) -> Result<Name> {
-    Name::new(name)
-        .map_err(|e| Error::new(FailureKind::Data, format!("`{name}` cannot be mended")).because(e))
+    Name::new(name).map_err(|e| {
+        Error::new(ErrorCode::NotFixable, format!("`{name}` cannot be mended")).because(e)
+    })
 }
 
 fn changed_error(context: &Context<'_>, path: &Path) -> Error {
     Error::new(
-        FailureKind::Request,
+        ErrorCode::ChangedMeanwhile,
         format!("`{}` changed while it was being mended", context.display_relative_path(path)),
     )
     .hint("it was left as it is: run it again")

@@ -36,7 +36,7 @@ pub use fix::{FixResults, FixedFile, fix};
 pub use watch::{CheckWatcher, watch};
 
 use crate::context::{Context, Event};
-use crate::error::{Error, FailureKind, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::session::Session;
 use crate::token_counter::TokenCounter;
 use collector::FindingCollector;
@@ -251,7 +251,7 @@ fn check_target(checker: &Checker<'_>, target: &CheckTarget) -> Result<()> {
     match FORMATS.iter().find(|format| format.matches(target)) {
         Some(format) => format.check(checker, target),
         None => Err(Error::new(
-            FailureKind::Data,
+            ErrorCode::NothingToCheck,
             format!("there is nothing to check in `{}`", context.display_relative_path(&target.path)),
         )
         .hint(

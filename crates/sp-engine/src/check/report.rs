@@ -61,8 +61,11 @@ impl CheckResults {
     }
 
     fn unreadable_items(&self) -> Vec<UnreadableItem> {
-        let item =
-            |error: &Error| UnreadableItem { message: error.to_string(), because: error.causes() };
+        let item = |error: &Error| UnreadableItem {
+            code: error.code().into(),
+            message: error.to_string(),
+            because: error.causes(),
+        };
         self.unreadable.iter().map(item).collect()
     }
 }

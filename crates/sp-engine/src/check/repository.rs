@@ -8,7 +8,7 @@ use super::pack::check_packs;
 use super::skills_below::check_skills_below;
 use super::target::CheckTarget;
 use super::{CheckableFormat, Checker};
-use crate::error::{Error, FailureKind, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::repository::{SkillRepository, find_misplaced};
 
 /// A directory with `skills/` or `packs/`.
@@ -51,7 +51,7 @@ impl CheckableFormat for SkillFolderFormat {
         if found.matches.is_empty() && !has_packages(&target.path) {
             let shown = checker.session.context.display_relative_path(&target.path);
             return Err(Error::new(
-                FailureKind::Data,
+                ErrorCode::NothingToCheck,
                 format!("there is nothing to check in `{shown}`"),
             )
             .hint(format!(

@@ -8,7 +8,7 @@ use super::skill_checks::check_skill;
 use super::skills_below::{check_skills_below, report_shadowed_skill};
 use super::target::CheckTarget;
 use super::{CheckableFormat, Checker};
-use crate::error::{Error, FailureKind, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::repository::SkillRepository;
 
 /// A directory with a `SKILL.md`, or a file in one.
@@ -21,7 +21,7 @@ impl CheckableFormat for SkillFormat {
 
     fn check(&self, checker: &Checker<'_>, target: &CheckTarget) -> Result<()> {
         let Some(dir) = skill_dir(target) else {
-            return Err(Error::new(FailureKind::Data, "not a skill"));
+            return Err(Error::new(ErrorCode::InvalidSkill, "not a skill"));
         };
         let found = find_skill_dirs(checker.session, dir)?;
         let below = check_skills_below(checker, dir, &found);

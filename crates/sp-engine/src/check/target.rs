@@ -6,7 +6,7 @@ use super::CheckRequest;
 use super::discover::{find_packages, has_packages, is_repository, is_skill_dir};
 use crate::context::Context;
 use crate::context_pack::{ContextPackLocation, RemoteContextPack, is_context_pack};
-use crate::error::{Error, FailureKind, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::workspace::workspace_dir::is_workspace;
 
 /// A file, a directory, or the URL of a context pack.
@@ -43,7 +43,7 @@ impl CheckTarget {
         match &self.address {
             None => Ok(()),
             Some(address) => {
-                Err(Error::new(FailureKind::Request, format!("`{address}` is on the web"))
+                Err(Error::new(ErrorCode::Unsupported, format!("`{address}` is on the web"))
                     .hint(hint))
             }
         }
@@ -53,7 +53,7 @@ impl CheckTarget {
         match self.path.metadata() {
             Ok(_) => Ok(()),
             Err(e) => Err(Error::new(
-                FailureKind::Data,
+                ErrorCode::UnreadableFile,
                 format!("cannot read `{}`", context.display_relative_path(&self.path)),
             )
             .because(e)
@@ -106,7 +106,7 @@ pub(super) fn resolve_targets(
             Ok(find_packages(&context.current_dir).into_iter().map(CheckTarget::new).collect())
         }
         // Walking the whole current directory, perhaps a home directory, requires an explicit path.
-        None => Err(Error::new(FailureKind::Data, "the current directory is in no skill and no repository of skills")
+        None => Err(Error::new(ErrorCode::NothingToCheck, "the current directory is in no skill and no repository of skills")
             .hint("name what to check: a skill's folder, a pack file, or a directory with skills, such as `.`")),
     }
 }

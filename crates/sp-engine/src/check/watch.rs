@@ -9,7 +9,7 @@ use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 
 use super::{CheckRequest, target};
 use crate::context::Context;
-use crate::error::{Error, FailureKind, Result};
+use crate::error::{Error, ErrorCode, Result};
 
 /// How long to wait for further changes. An editor writes a file in several steps.
 const DEBOUNCE_INTERVAL: Duration = Duration::from_millis(80);
@@ -25,7 +25,7 @@ pub struct CheckWatcher {
 pub fn watch(context: &Context<'_>, request: &CheckRequest) -> Result<CheckWatcher> {
     let (sender, changes) = channel();
     let failed = |e: notify::Error| {
-        Error::new(FailureKind::Environment, "cannot watch for changes")
+        Error::new(ErrorCode::Watch, "cannot watch for changes")
             .because(e)
             .hint("on Linux, `sysctl fs.inotify.max_user_watches` limits how many directories can be watched")
     };
@@ -47,7 +47,7 @@ pub fn watch(context: &Context<'_>, request: &CheckRequest) -> Result<CheckWatch
 impl CheckWatcher {
     /// Waits for a change, then until there are no further changes.
     pub fn wait(&self) -> Result<()> {
-        let ended = || Error::new(FailureKind::Environment, "cannot watch for changes any longer");
+        let ended = || Error::new(ErrorCode::Watch, "cannot watch for changes any longer");
         while !self.changes.recv().map_err(|_| ended())?.is_ok_and(|event| is_relevant(&event)) {}
         loop {
             match self.changes.recv_timeout(DEBOUNCE_INTERVAL) {

@@ -13,7 +13,7 @@ use sp_tree::{Digest, Dir};
 use super::entries::{ContextPackLocation, read_entries};
 use super::write::write_files;
 use crate::context::{Context, Event};
-use crate::error::{Error, FailureKind, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::output_file::{OUTPUT_OR_FORCE_HINT, Overwrite, write_output_file};
 use crate::session::Session;
 
@@ -56,7 +56,7 @@ pub(super) fn zip_pack(
 ) -> Result<(usize, Vec<u8>)> {
     let files = listed_files(pack, entries);
     let bytes = zip_files(&files)
-        .map_err(|why| Error::new(FailureKind::Data, "the zip cannot be made").because(why))?;
+        .map_err(|why| Error::new(ErrorCode::Internal, "the zip cannot be made").because(why))?;
     Ok((files.len(), bytes))
 }
 
@@ -67,7 +67,7 @@ pub fn unzip(context: &Context<'_>, zip: &Path, dir: &Path) -> Result<ContextPac
     let dir = context.absolute(dir);
     if dir.symlink_metadata().is_ok() && !Dir::open(&dir)?.entries()?.is_empty() {
         return Err(Error::new(
-            FailureKind::Request,
+            ErrorCode::AlreadyExists,
             format!("`{}` is not empty", context.display_path(&dir)),
         )
         .hint("nothing was changed: name a folder that is new or empty"));
@@ -108,5 +108,5 @@ pub(super) fn invalid_pack_error(
     }
     let last = invalid.pop().unwrap_or_else(|| Report::new(MANIFEST_FILE, ""));
     invalid.iter().for_each(|report| session.context.emit(Event::Findings(report)));
-    Error::in_file(message, last)
+    Error::in_file(ErrorCode::InvalidContextPack, message, last)
 }

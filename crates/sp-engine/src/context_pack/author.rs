@@ -21,7 +21,7 @@ use super::archive::invalid_pack_error;
 use super::entries::{ContextPackLocation, read_entries};
 use super::write::write_files;
 use crate::context::{Context, Event};
-use crate::error::{Error, FailureKind, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::session::Session;
 
 /// The arguments of `sp context new`.
@@ -47,7 +47,7 @@ pub fn new(
     let session = Session::begin(context)?;
     let dir = context.absolute(&request.dir);
     if dir.join(MANIFEST_FILE).symlink_metadata().is_ok() {
-        return Err(Error::new(FailureKind::Request, format!("`{}` has a `{MANIFEST_FILE}` already", context.display_path(&dir)))
+        return Err(Error::new(ErrorCode::AlreadyExists, format!("`{}` has a `{MANIFEST_FILE}` already", context.display_path(&dir)))
             .hint("nothing was changed: name another directory, or edit what is there and call `sp context seal`"));
     }
     let folder = dir.file_name().map(|name| name.to_string_lossy().into_owned());
@@ -105,7 +105,7 @@ pub fn seal(context: &Context<'_>, dir: &Path) -> Result<ContextPackWriteReport>
         ContextPackLocation::Local(dir) => dir,
         ContextPackLocation::Remote(address) => {
             return Err(Error::new(
-                FailureKind::Request,
+                ErrorCode::Unsupported,
                 format!("`{address}` cannot be sealed from here"),
             )
             .hint("`sp context unzip <address> <folder>` brings it here"));
@@ -201,7 +201,8 @@ fn markdown_files(entries: &ContextPackEntries) -> Result<BTreeMap<RelPath, Stri
     for (path, entry) in entries.iter().filter(|(path, _)| path.ends_with(".md")) {
         let ContextPackEntry::File(bytes) = entry else { continue };
         let text = String::from_utf8(bytes.clone()).map_err(|_| {
-            Error::new(FailureKind::Data, format!("`{path}` is not UTF-8")).hint("save it as UTF-8")
+            Error::new(ErrorCode::NotUtf8, format!("`{path}` is not UTF-8"))
+                .hint("save it as UTF-8")
         })?;
         documents.insert(pack_path(path)?, text);
     }
@@ -210,6 +211,6 @@ fn markdown_files(entries: &ContextPackEntries) -> Result<BTreeMap<RelPath, Stri
 
 fn pack_path(path: &str) -> Result<RelPath> {
     RelPath::new(path).map_err(|why| {
-        Error::new(FailureKind::Data, format!("`{path}` is no path in a pack")).because(why)
+        Error::new(ErrorCode::UnsafePath, format!("`{path}` is no path in a pack")).because(why)
     })
 }

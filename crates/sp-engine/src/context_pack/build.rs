@@ -18,7 +18,7 @@ use super::entries::{ContextPackLocation, read_entries};
 use super::generate::{GenerationProgress, generate_in};
 use super::write::{FileReplacement, change_files_with_home};
 use crate::context::Context;
-use crate::error::{Error, FailureKind, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::home::LockedHome;
 use crate::output_file::Overwrite;
 use crate::session::Session;
@@ -81,7 +81,7 @@ impl ExistingContextPack {
         }
         if !out.join(MANIFEST_FILE).is_file() {
             return Err(Error::new(
-                FailureKind::Request,
+                ErrorCode::AlreadyExists,
                 format!("`{}` is there and is no context pack", context.display_relative_path(out)),
             )
             .hint("nothing was changed: name another folder with `--out`"));
@@ -98,7 +98,7 @@ impl ExistingContextPack {
                     "`{}` was edited since it was made",
                     context.display_relative_path(out)
                 );
-                Err(Error::new(FailureKind::Request, message).because(error).hint(
+                Err(Error::new(ErrorCode::EditedOutput, message).because(error).hint(
                     "nothing was changed: `--force` replaces it, and `--out` names another folder",
                 ))
             }
@@ -172,7 +172,7 @@ fn refuse_existing_zip(context: &Context<'_>, request: &ContextPackZipRequest) -
     let existing = request.output.as_ref().filter(|path| path.symlink_metadata().is_ok());
     match existing.filter(|_| request.overwrite == Overwrite::Refuse) {
         Some(path) => Err(Error::new(
-            FailureKind::Request,
+            ErrorCode::AlreadyExists,
             format!("`{}` is there already", context.display_relative_path(path)),
         )
         .hint("nothing was changed: `--force` replaces it, and `--out` names another folder")),

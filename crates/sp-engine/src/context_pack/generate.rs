@@ -27,7 +27,7 @@ use sp_tree::Digest;
 use super::archive::invalid_pack_error;
 use super::build_request::ContextPackBuildRequest;
 use crate::context::{Context, Event};
-use crate::error::{Error, FailureKind, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::kb::{
     KnowledgeBase, KnowledgeIndex, MergedDocuments, indexed_folders, refresh, skipped_output,
 };
@@ -102,7 +102,7 @@ pub(super) fn generate_in(
     steps.advance()?;
     let composed = compose(&brief, pool, request.budget).map_err(|small| {
         let message = format!("`{}` does not fit into {} tokens", small.file, request.budget);
-        Error::new(FailureKind::Request, message)
+        Error::new(ErrorCode::BudgetTooSmall, message)
             .hint(format!("it needs at least `--budget {}`", small.required_tokens))
     })?;
     if composed.sources.is_empty() {
@@ -165,7 +165,8 @@ impl GenerationTimes {
             None => context.now,
             Some(text) => time::parse(text).ok_or_else(|| {
                 let message = format!("`--generated-at` is no time: `{text}`");
-                Error::new(FailureKind::Usage, message).hint("write it as `2026-04-24T14:22:03Z`")
+                Error::new(ErrorCode::InvalidTime, message)
+                    .hint("write it as `2026-04-24T14:22:03Z`")
             })?,
         };
         let now = Timestamp::from_second(now.as_second()).unwrap_or(now);
@@ -177,8 +178,11 @@ impl GenerationTimes {
 /// Returns the start of the named date, or of the date that is the given span before `now`.
 fn parse_since(text: &str, now: Timestamp) -> Result<String> {
     let invalid = || {
-        Error::new(FailureKind::Usage, format!("`--since` is neither a span nor a day: `{text}`"))
-            .hint("write `90d`, `12w`, `6m`, `1y` or `2026-04-24`")
+        Error::new(
+            ErrorCode::InvalidTime,
+            format!("`--since` is neither a span nor a day: `{text}`"),
+        )
+        .hint("write `90d`, `12w`, `6m`, `1y` or `2026-04-24`")
     };
     let today = now.to_zoned(TimeZone::UTC).date();
     let day = match text.parse::<jiff::civil::Date>() {
@@ -219,14 +223,13 @@ fn validate_brief(brief: &Brief) -> Result<Brief> {
         {
             let message =
                 format!("there is a character that does not show: {}", c.escape_unicode());
-            return Err(
-                Error::new(FailureKind::Usage, message).hint("take it out of what you typed")
-            );
+            return Err(Error::new(ErrorCode::HiddenCharacter, message)
+                .hint("take it out of what you typed"));
         }
     }
     if brief.name.is_empty() || brief.description.is_empty() {
         return Err(Error::new(
-            FailureKind::Usage,
+            ErrorCode::MissingArgument,
             "`--name` and `--description` must say something",
         )
         .hint("say what is intended in one to three sentences: documents are chosen by it"));
@@ -328,7 +331,7 @@ impl RelevantDocuments {
 
 fn no_documents_error(bases: &[KnowledgeBase]) -> Error {
     let skipped: Vec<_> = bases.iter().flat_map(|base| &base.skipped).collect();
-    let error = Error::new(FailureKind::Request, "the knowledge base has no document");
+    let error = Error::new(ErrorCode::NothingFound, "the knowledge base has no document");
     match skipped.first() {
         Some(first) => error
             .because(format!("{} were skipped; the first, `{}`: {}", skipped.len(), first.path, first.reason))
@@ -338,7 +341,8 @@ fn no_documents_error(bases: &[KnowledgeBase]) -> Error {
 }
 
 fn no_match_error(in_window: usize, times: &GenerationTimes) -> Error {
-    let error = Error::new(FailureKind::Request, "no document has anything of what is asked for");
+    let error =
+        Error::new(ErrorCode::NothingFound, "no document has anything of what is asked for");
     match (&times.since, in_window) {
         (Some(since), 0) => error
             .because(format!("none was captured since {since}"))
@@ -351,7 +355,7 @@ fn no_match_error(in_window: usize, times: &GenerationTimes) -> Error {
 
 fn no_quotes_error(left: &[OmittedItem]) -> Error {
     let error = Error::new(
-        FailureKind::Request,
+        ErrorCode::NothingFound,
         "the documents that were found say too little to be quoted",
     );
     match left.first() {
@@ -446,7 +450,7 @@ fn build_draft(
         Some(id) if is_pack_id(id) => id.clone(),
         Some(id) => {
             return Err(Error::new(
-                FailureKind::Usage,
+                ErrorCode::InvalidId,
                 format!("`--pack-id` is neither a ULID nor a UUID: `{id}`"),
             )
             .hint("leave it out: then it follows from what the pack is made of"));

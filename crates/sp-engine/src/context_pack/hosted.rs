@@ -13,7 +13,7 @@ use sp_tree::Digest;
 
 use super::archive::{read_valid_pack, zip_pack};
 use crate::context::Context;
-use crate::error::{Error, FailureKind, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::registry::{RegistryRequest, connect};
 use crate::session::Session;
 
@@ -56,7 +56,7 @@ pub fn push(
     let sha256 = Digest::of(&bytes).hex();
     if stored.sha256 != sha256 || stored.pack_id != id {
         return Err(Error::new(
-            FailureKind::Trust,
+            ErrorCode::DigestMismatch,
             format!("`{}` says that it took other bytes", client.address()),
         )
         .because(format!("they are {sha256} here"))
@@ -83,7 +83,7 @@ pub fn create_url(
     let expires_in = request.expires.as_deref().map(parse_expiry).transpose()?;
     let client = connect(&session, request.registry.as_deref())?;
     let body = serde_json::to_vec(&ContextPackUrlRequest { expires_in }).map_err(|why| {
-        Error::new(FailureKind::Data, "the request cannot be written").because(why)
+        Error::new(ErrorCode::Internal, "the request cannot be written").because(why)
     })?;
     let urls: ContextPackUrlResponse = client
         .execute(&RegistryRequest::post(&format!("context-packs/{id}/url")).with_body(&body))?
@@ -94,7 +94,7 @@ pub fn create_url(
         || urls.pack_id != id
     {
         return Err(Error::new(
-            FailureKind::Data,
+            ErrorCode::InvalidResponse,
             format!("`{address}` answers something else than a registry does"),
         )
         .hint("check the address"));
@@ -128,7 +128,7 @@ fn parse_pack_id(text: &str) -> Result<&str> {
         return Ok(text);
     }
     let message = format!("`{}` is no id of a context pack", printable(text));
-    Err(Error::new(FailureKind::Usage, message).hint(
+    Err(Error::new(ErrorCode::InvalidId, message).hint(
         "`sp context push` tells it, and `sp context show <pack>`: `pk_` and 26 letters and digits",
     ))
 }
@@ -137,7 +137,7 @@ fn parse_pack_id(text: &str) -> Result<&str> {
 fn parse_expiry(text: &str) -> Result<u64> {
     let invalid = |why: &str| {
         Error::new(
-            FailureKind::Usage,
+            ErrorCode::InvalidTime,
             format!("`{}` is no time for which an address is good", printable(text)),
         )
         .because(why.to_owned())

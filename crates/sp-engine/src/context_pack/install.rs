@@ -15,7 +15,7 @@ use super::archive::read_valid_pack;
 use super::write::{FileReplacement, change_files};
 use crate::apply_mode::ApplyMode;
 use crate::context::Context;
-use crate::error::{Error, FailureKind, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::session::Session;
 
 /// The rules file for Cursor, which belongs to `sp` alone.
@@ -69,7 +69,7 @@ pub fn install(
     }
     if wants(ContextPackAgent::Agents) || wants(ContextPackAgent::Claude) {
         let document = find_document(&pack, AGENTS_FILE).ok_or_else(|| {
-            Error::new(FailureKind::Request, format!("the pack has no `{AGENTS_FILE}`"))
+            Error::new(ErrorCode::NothingFound, format!("the pack has no `{AGENTS_FILE}`"))
                 .hint("install it for Cursor only: `--agent cursor`")
         })?;
         let old = repo.read_text(AGENTS_FILE)?;
@@ -131,7 +131,7 @@ pub fn uninstall(
     if files.is_empty() {
         let message =
             format!("no context pack is installed in `{}`", context.display_path(&repo.root));
-        return Err(Error::new(FailureKind::Request, message)
+        return Err(Error::new(ErrorCode::NotInstalled, message)
             .hint("name the repository with `--root <dir>`"));
     }
     change_files(&session, &repo.root, files, mode)
@@ -197,7 +197,7 @@ impl<'a> InstallRoot<'a> {
         let path = self.root.join(file);
         if path.is_symlink() {
             return Err(Error::new(
-                FailureKind::Trust,
+                ErrorCode::PathIsLink,
                 format!("`{}` is a link", self.session.context.display_path(&path)),
             )
             .hint(
@@ -209,7 +209,7 @@ impl<'a> InstallRoot<'a> {
         };
         String::from_utf8(bytes).map(Some).map_err(|_| {
             Error::new(
-                FailureKind::Data,
+                ErrorCode::NotUtf8,
                 format!("`{}` is not UTF-8", self.session.context.display_path(&path)),
             )
             .hint("nothing was changed: save it as UTF-8")
@@ -221,7 +221,7 @@ impl<'a> InstallRoot<'a> {
         match self.read_text(file)? {
             Some(text) if !text.contains(MARKER_PREFIX) => {
                 let path = self.session.context.display_path(&self.root.join(file));
-                Err(Error::new(FailureKind::Trust, format!("`{path}` is not ours"))
+                Err(Error::new(ErrorCode::NotOwned, format!("`{path}` is not ours"))
                     .hint("nothing was changed: move it away"))
             }
             other => Ok(other),
@@ -246,7 +246,7 @@ impl<'a> InstallRoot<'a> {
             }
             MarkedBlockError::Broken => "nothing was changed: mend the marks, or take them out",
         };
-        Error::new(FailureKind::Trust, format!("`{path}` cannot be changed"))
+        Error::new(ErrorCode::NotOwned, format!("`{path}` cannot be changed"))
             .because(why)
             .hint(hint)
     }

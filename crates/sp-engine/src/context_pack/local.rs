@@ -9,7 +9,7 @@ use sp_formats::printable::printable;
 use sp_tree::{Archive, Dir, DirEntry, EntryKind, FileError, Follow, Name, PathError};
 
 use super::read_budget::ContextPackReadBudget;
-use crate::error::{Error, FailureKind, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::session::Session;
 
 /// The file extension of a zipped pack.
@@ -40,7 +40,7 @@ impl ContextPackWalk<'_> {
                     printable(&shown),
                     self.budget.name
                 );
-                return Err(Error::new(FailureKind::Data, message)
+                return Err(Error::new(ErrorCode::NotUtf8, message)
                     .hint("rename it: the names of a pack are UTF-8"));
             };
             let path = format!("{prefix}{name}");
@@ -51,7 +51,7 @@ impl ContextPackWalk<'_> {
             if let Err(why @ PathError::GitDir(_)) = Name::new(name) {
                 let message =
                     format!("`{}` in `{}` cannot be used", printable(&path), self.budget.name);
-                return Err(Error::new(FailureKind::Data, message)
+                return Err(Error::new(ErrorCode::UnsafePath, message)
                     .because(why)
                     .hint("remove it, or rename it"));
             }
@@ -89,7 +89,7 @@ pub(super) fn read_zip(
     unzip_entries(&archive).map_err(|why| match why {
         ContextPackZipError::Archive(why) => why.into(),
         ContextPackZipError::NoFolder => {
-            Error::new(FailureKind::Data, format!("`{label}` is no context pack"))
+            Error::new(ErrorCode::InvalidContextPack, format!("`{label}` is no context pack"))
                 .because(why)
                 .hint("`sp context zip <folder>` makes one")
         }

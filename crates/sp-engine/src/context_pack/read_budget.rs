@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use sp_formats::printable::printable;
 use sp_tree::Limits;
 
-use crate::error::{Error, FailureKind, Result};
+use crate::error::{Error, ErrorCode, Result};
 
 /// Counts the files and bytes of a pack while it is read.
 pub(super) struct ContextPackReadBudget<'a> {
@@ -62,7 +62,7 @@ impl<'a> ContextPackReadBudget<'a> {
                 self.name,
                 limits.file_bytes
             );
-            return Err(Error::new(FailureKind::Data, message)
+            return Err(Error::new(ErrorCode::LimitExceeded, message)
                 .hint("raise it with `--limit file-bytes=<number>`, if you trust it"));
         }
         if self.bytes > limits.skill_bytes {
@@ -73,7 +73,7 @@ impl<'a> ContextPackReadBudget<'a> {
 
     fn limit_error(&self, what: &str, limit: u64, name: &str) -> Error {
         Error::new(
-            FailureKind::Data,
+            ErrorCode::LimitExceeded,
             format!("the context pack `{}` has {what} than {limit}", self.name),
         )
         .hint(format!("raise it with `--limit {name}=<number>`, if you trust it"))

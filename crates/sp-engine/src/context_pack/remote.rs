@@ -13,7 +13,7 @@ use sp_tree::RelPath;
 
 use super::local::{ZIP_EXTENSION, read_zip};
 use super::read_budget::ContextPackReadBudget;
-use crate::error::{Error, FailureKind, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::session::Session;
 use crate::source::web::{WebAddress, WebClient};
 
@@ -64,7 +64,7 @@ impl RemoteContextPack {
         {
             return Ok(address);
         }
-        Err(Error::new(FailureKind::Data, format!("`{address}` is no address of a context pack"))
+        Err(Error::new(ErrorCode::InvalidContextPack, format!("`{address}` is no address of a context pack"))
             .because("it ends neither in `.zip` nor in `/pack.json` nor in `/`")
             .hint("name the zip, the `pack.json`, or its folder with a `/`; anything else is checked from a copy here"))
     }

@@ -7,7 +7,7 @@ use sp_formats::output::{ContextPackWriteReport, ContextPackWrittenFile, FileCha
 use sp_tree::read_optional;
 
 use crate::apply_mode::ApplyMode;
-use crate::error::{Error, FailureKind, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::files::{canonicalize_existing, parent_and_name, read_for_update};
 use crate::home::LockedHome;
 use crate::install::change::ChangeExecutor;
@@ -127,7 +127,7 @@ fn plan_file(root: &Path, path: &str, target: FileReplacement) -> Result<FilePla
     let (old, before) = read_for_update(&full, u64::MAX)?;
     if old != target.old {
         return Err(Error::new(
-            FailureKind::Request,
+            ErrorCode::ChangedMeanwhile,
             format!("`{}` changed while the command was running", full.display()),
         )
         .hint("nothing was changed: run the command again"));

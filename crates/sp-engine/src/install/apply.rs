@@ -22,7 +22,7 @@ use super::records::RecordBuilder;
 use super::selection::{ResolvedPack, SkillIndex};
 use super::stage::{SkillStager, StageJob, StagedSkills};
 use crate::context::Event;
-use crate::error::{Error, FailureKind, Result};
+use crate::error::Result;
 use crate::home::{DigestIndexes, LockedHome};
 use crate::session::Session;
 
@@ -100,8 +100,7 @@ impl PlanApplier<'_> {
         let sinks = plan.sinks.iter().map(|sink| Ok(sink.sink.pinned.clone()));
         let file_dirs = file_dirs(plan).into_iter().map(|dir| Ok(Arc::new(PinnedDir::open(&dir)?)));
         Ok(TransactionPlan {
-            id: Name::new(&self.session.context.run_id)
-                .map_err(|e| Error::new(FailureKind::Usage, e.to_string()))?,
+            id: Name::new(&self.session.context.run_id)?,
             generation,
             roots: sinks.chain(file_dirs).collect::<Result<_>>()?,
             changes,

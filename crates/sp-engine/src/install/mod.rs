@@ -31,7 +31,7 @@ use sp_formats::output::PackChangeReport;
 
 use crate::apply_mode::ApplyMode;
 use crate::context::Context;
-use crate::error::{Error, FailureKind, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::home::DigestIndexes;
 use crate::session::Session;
 use crate::sinks::{Sink, SinkRequest, hint_agent_dir, refuse_repository_overlap, resolve_sinks};
@@ -89,7 +89,7 @@ fn resolve_packs(
         let pack = resolve_pack(session, request.root.as_deref(), spec, Some(indexes))?;
         if packs.iter().any(|other| other.name() == pack.name()) {
             return Err(Error::new(
-                FailureKind::Usage,
+                ErrorCode::DuplicateArgument,
                 format!("the pack `{}` is named twice", pack.name()),
             )
             .hint("name it once"));

@@ -13,7 +13,7 @@ use sp_tree::{Digest, DigestError, Hasher};
 
 use super::plan::{ChangePlan, FilePlan, FolderPlan, SinkPlan};
 use super::selection::{ResolvedPack, SkillIndex};
-use crate::error::{Error, FailureKind, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::select::SkillSource;
 
 /// Changes whenever the encoding of a plan changes.
@@ -41,7 +41,7 @@ impl PlanId {
     /// Refuses a plan other than the expected one, if one is expected.
     pub(super) fn ensure_matches(self, expected: Option<Self>) -> Result<()> {
         match expected {
-            Some(shown) if shown != self => Err(Error::new(FailureKind::Trust, "this is not what was shown")
+            Some(shown) if shown != self => Err(Error::new(ErrorCode::PlanMismatch, "this is not what was shown")
                 .because(format!("the plan that was shown is `{shown}`, and by now it is `{self}`"))
                 .hint("nothing was changed: look at it again with `--dry-run`, and give the id that it tells")),
             _ => Ok(()),

@@ -10,7 +10,7 @@ use sp_formats::report::Severity;
 use sp_tree::{LoadedTree, StampScope};
 
 use crate::context::{Context, Event};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::home::DigestIndexes;
 use crate::repository::{SkillRepository, ValidPackFile, find_pack};
 use crate::select::{ImportableSkills, SelectedSkill, select_skills};
@@ -101,7 +101,11 @@ fn unusable_pack(file: ValidPackFile) -> Error {
     let is_error = |severity: Severity| severity == Severity::Error;
     let errors = file.report.findings.iter().filter(|finding| is_error(finding.severity)).count();
     let what = if errors == 1 { "a problem".into() } else { format!("{errors} problems") };
-    Error::in_file(format!("the pack `{}` has {what}", file.pack.name), file.report)
+    Error::in_file(
+        ErrorCode::InvalidPack,
+        format!("the pack `{}` has {what}", file.pack.name),
+        file.report,
+    )
 }
 
 /// Returns the skills that a checkout offers to an import.

@@ -20,7 +20,7 @@ use super::local_digests::LocalDigests;
 use super::plan::{FolderPlan, OtherPacks, PlanRequest, ReplacePolicy, SinkPlan};
 use super::selection::{ResolvedPack, SkillIndex};
 use crate::context::Context;
-use crate::error::{Error, FailureKind, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::select::SkillSource;
 use crate::session::Session;
 use crate::sinks::Sink;
@@ -126,7 +126,7 @@ impl SinkPlanner<'_> {
                 self.session.context.display_path(Path::new(&theirs.pack_file)),
                 self.session.context.display_path(ours)
             );
-            return Err(Error::new(FailureKind::Trust, message)
+            return Err(Error::new(ErrorCode::PackFromElsewhere, message)
                 .because(because)
                 .hint("add `--replace` to put this one in its place"));
         }
@@ -203,7 +203,7 @@ impl SinkPlanner<'_> {
             for (skill_index, skill) in pack.skills.iter().enumerate() {
                 if let Some(other) = pack_by_folder.insert(fold_name(skill.folder.as_str()), pack) {
                     return Err(Error::new(
-                        FailureKind::Data,
+                        ErrorCode::NameCollision,
                         format!(
                             "the packs `{}` and `{}` would both install `{}`",
                             other.name(),
@@ -344,14 +344,14 @@ impl SinkPlanner<'_> {
         );
         let prefix = "give this pack another `install.prefix`";
         match candidate.owner {
-            Some(owner) => Error::new(FailureKind::Trust, message)
+            Some(owner) => Error::new(ErrorCode::NotOwned, message)
                 .because(format!(
                     "`{}` from `{}` owns it",
                     owner.pack,
                     self.session.context.display_path(Path::new(&owner.pack_file))
                 ))
                 .hint(format!("`sp uninstall {} --agent {}`, or {prefix}", owner.pack, sink.name)),
-            None => Error::new(FailureKind::Trust, message)
+            None => Error::new(ErrorCode::NotOwned, message)
                 .because("no pack owns it: somebody put it there by hand, or with another tool")
                 .hint(format!("move it away, or {prefix}")),
         }
@@ -371,7 +371,7 @@ fn recorded_folder_name(
 ) -> Result<Name> {
     let refuse = |why: String| {
         Error::new(
-            FailureKind::Trust,
+            ErrorCode::StateMismatch,
             format!(
                 "the state records `{path}` for the pack `{}`, which is not a folder in `{}`",
                 install.pack,

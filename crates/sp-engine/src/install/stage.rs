@@ -22,7 +22,7 @@ use sp_tree::{
 use super::plan::ChangePlan;
 use super::selection::{ResolvedPack, SkillIndex};
 use crate::context::Event;
-use crate::error::{Error, FailureKind, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::select::{SelectedSkill, SkillSource};
 use crate::session::Session;
 use crate::source::git::{GitListing, read_blobs};
@@ -182,8 +182,7 @@ impl SkillStager<'_> {
                 .iter()
                 .map(|(checkout, skills)| scope.spawn(move || fetch(*checkout, skills)))
                 .collect();
-            let panicked =
-                || Err(Error::new(FailureKind::Environment, "a fetch ended unexpectedly"));
+            let panicked = || Err(Error::new(ErrorCode::TaskFailed, "a fetch ended unexpectedly"));
             threads.into_iter().map(|thread| thread.join().unwrap_or_else(|_| panicked())).collect()
         });
         let mut listings = HashMap::new();
@@ -214,7 +213,7 @@ impl SkillStager<'_> {
                     "`{}` has too little space",
                     self.session.context.display_path(&sink.sink.path)
                 );
-                return Err(Error::new(FailureKind::Environment, message)
+                return Err(Error::new(ErrorCode::DiskFull, message)
                     .because(format!("about {needed} bytes are needed, and {free} are free"))
                     .hint("nothing was changed: free some space and run it again"));
             }
@@ -280,7 +279,7 @@ impl SkillStager<'_> {
         let (pack, skill) = self.pack_and_skill(job.skill);
         let path = pack.local_skill_dir(&skill.id);
         let StageSource::Local(scanned) = &job.source else {
-            return Err(Error::new(FailureKind::Request, "not a local skill"));
+            return Err(Error::new(ErrorCode::Unsupported, "not a local skill"));
         };
         let dir = Dir::open(&path)?;
         let mut writers = self.writers(transaction, job)?;
@@ -311,7 +310,7 @@ impl SkillStager<'_> {
     ) -> Result<StagedSkill> {
         let (pack, skill) = self.pack_and_skill(job.skill);
         let Some(packaged) = &pack.packaged_skills else {
-            return Err(Error::new(FailureKind::Request, "not a skill of a package"));
+            return Err(Error::new(ErrorCode::Unsupported, "not a skill of a package"));
         };
         let (content, id) = (&packaged.contents[number], &skill.id);
         let shown = format!("{id}/{SKILL_FILE} of {}", pack.name());
@@ -399,7 +398,11 @@ impl SkillStager<'_> {
     fn report_problems(&self, mut problems: Vec<Report>) -> Result<()> {
         problems.sort_by(|a, b| a.file.cmp(&b.file));
         if let Some(unusable) = problems.iter().position(|report| !report.is_usable()) {
-            return Err(Error::in_file("a skill cannot be read", problems.swap_remove(unusable)));
+            return Err(Error::in_file(
+                ErrorCode::InvalidSkill,
+                "a skill cannot be read",
+                problems.swap_remove(unusable),
+            ));
         }
         for report in &problems {
             self.session.context.emit(Event::Findings(report));

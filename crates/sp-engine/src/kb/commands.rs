@@ -16,7 +16,7 @@ use super::index::KnowledgeIndex;
 use super::refresh::refresh;
 use super::{no_knowledge_base, resolve_folder};
 use crate::context::Context;
-use crate::error::{Error, FailureKind, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::session::Session;
 
 /// A document is old if it was captured this many days before the newest one.
@@ -153,7 +153,7 @@ pub fn remove(context: &Context<'_>, dir: &Path) -> Result<KbRemoveReport> {
         resolve_folder(context, dir).unwrap_or_else(|_| context.expand(&dir.to_string_lossy()));
     if !KnowledgeIndex::remove(context, &path)? {
         return Err(Error::new(
-            FailureKind::Request,
+            ErrorCode::NothingFound,
             format!("`{}` was not added", context.display_path(&path)),
         )
         .hint("`sp context kb list` names those that were"));
@@ -175,7 +175,7 @@ pub(super) fn open_indexes(
     match KnowledgeIndex::open_existing(context, &path) {
         Some(store) => Ok(vec![(path, store)]),
         None => Err(Error::new(
-            FailureKind::Request,
+            ErrorCode::NothingFound,
             format!("`{}` was not added", context.display_path(&path)),
         )
         .hint(format!("`sp context kb add {}` adds it", context.display_path(&path)))),

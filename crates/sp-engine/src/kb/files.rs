@@ -12,7 +12,7 @@ use sp_analyze::knowledge::{
 };
 use sp_tree::{Digest, Dir, FileStamp, Follow, RelPath};
 
-use crate::error::{Error, FailureKind, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::session::Session;
 
 /// The maximum size of a sidecar or a defaults file.
@@ -99,7 +99,7 @@ fn collect_stamps(
                 session.context.display_path(root.path())
             );
             let hint = "name a part of it, or raise `--limit repo-entries=<number>`";
-            return Err(Error::new(FailureKind::Data, message).hint(hint));
+            return Err(Error::new(ErrorCode::LimitExceeded, message).hint(hint));
         }
         if !entry.file_type().is_some_and(|kind| kind.is_file()) {
             continue;

@@ -4,14 +4,12 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rusqlite::{
-    Connection, ErrorCode, OptionalExtension, Transaction, TransactionBehavior, params,
-};
+use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
 use sp_analyze::knowledge::{KnowledgeDocument, SkippedInput, url_identity};
 use sp_tree::{Digest, Dir, Name};
 
 use crate::context::Context;
-use crate::error::{Error, FailureKind, Result};
+use crate::error::{Error, ErrorCode, Result};
 
 /// Incremented when files are parsed differently, so that everything is read again.
 const SCHEMA_VERSION: i32 = 3;
@@ -86,7 +84,7 @@ impl KnowledgeIndex {
         create_private_file(&dir, &name)?;
         match Self::open_or_create(&path, folder) {
             Ok(Some(store)) => return Ok(store),
-            Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) => {
+            Err(error) if error.sqlite_error_code() == Some(rusqlite::ErrorCode::DatabaseBusy) => {
                 return Err(sqlite_error(&path, error));
             }
             _ => {}
@@ -406,8 +404,7 @@ fn index_file_name(folder: &Path) -> String {
 /// Creates the file of an index if it is missing. SQLite would make it readable to others; the
 /// files that it keeps next to it get the mode of this file.
 fn create_private_file(dir: &Dir, name: &str) -> Result<()> {
-    let name =
-        Name::new(name).map_err(|why| Error::new(FailureKind::Environment, why.to_string()))?;
+    let name = Name::new(name)?;
     match dir.create_file(&name, false) {
         Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => Err(error.into()),
         _ => Ok(()),
@@ -418,26 +415,25 @@ fn create_private_file(dir: &Dir, name: &str) -> Result<()> {
 fn remove_files(dir: &Dir, name: &str) -> Result<()> {
     for ending in ["", "-wal", "-shm", "-journal"] {
         let name = format!("{name}{ending}");
-        let name = Name::new(&name)
-            .map_err(|why| Error::new(FailureKind::Environment, why.to_string()))?;
+        let name = Name::new(&name)?;
         dir.remove_tree(&name)?;
     }
     Ok(())
 }
 
 fn unreadable_index(path: &Path) -> Error {
-    Error::new(FailureKind::Environment, format!("the index `{}` cannot be read", path.display()))
+    Error::new(ErrorCode::SearchIndex, format!("the index `{}` cannot be read", path.display()))
         .hint("it is a cache: remove it, and it is made again")
 }
 
 fn sqlite_error(path: &Path, error: rusqlite::Error) -> Error {
-    let is_full = error.sqlite_error_code() == Some(ErrorCode::DiskFull);
+    let is_full = error.sqlite_error_code() == Some(rusqlite::ErrorCode::DiskFull);
     let hint = if is_full {
         "nothing was changed: free some space and run it again"
     } else {
         "nothing was changed. It is a cache: if it stays so, remove it, and it is made again"
     };
-    Error::new(FailureKind::Environment, format!("the index `{}` cannot be used", path.display()))
+    Error::new(ErrorCode::SearchIndex, format!("the index `{}` cannot be used", path.display()))
         .because(error)
         .hint(hint)
 }

@@ -23,7 +23,7 @@ pub(crate) use search::MergedDocuments;
 use std::path::{Path, PathBuf};
 
 use crate::context::Context;
-use crate::error::{Error, FailureKind, Result};
+use crate::error::{Error, ErrorCode, Result};
 
 /// Returns the directory of the indexes.
 fn index_dir(context: &Context<'_>) -> PathBuf {
@@ -36,7 +36,7 @@ fn resolve_folder(context: &Context<'_>, dir: &Path) -> Result<PathBuf> {
     match dir.canonicalize() {
         Ok(real) if real.is_dir() => Ok(real),
         Ok(_) => Err(Error::new(
-            FailureKind::Usage,
+            ErrorCode::InvalidArguments,
             format!("`{}` is no folder", context.display_path(&dir)),
         )
         .hint("name the folder that holds your notes, pages and bookmarks")),
@@ -52,6 +52,6 @@ pub(crate) fn indexed_folders(context: &Context<'_>) -> Result<Vec<PathBuf>> {
 }
 
 fn no_knowledge_base() -> Error {
-    Error::new(FailureKind::Request, "there is no knowledge base yet")
+    Error::new(ErrorCode::NothingFound, "there is no knowledge base yet")
         .hint("`sp context kb add <folder>` adds one")
 }

@@ -11,7 +11,7 @@ use sp_formats::output::{KbFileState, KbHit, KbSearchReport};
 use super::commands::{CurrentFiles, day_number, open_indexes};
 use super::index::KnowledgeIndex;
 use crate::context::Context;
-use crate::error::{Error, FailureKind, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::session::Session;
 
 /// The maximum number of copies of one page that are merged.
@@ -32,7 +32,7 @@ pub fn search(context: &Context<'_>, request: &KnowledgeSearchRequest) -> Result
     let session = Session::begin(context)?;
     let question = KnowledgeQuery::new(&[(&request.query, 1.0)]);
     if question.is_empty() {
-        return Err(Error::new(FailureKind::Usage, "there is no word to look for")
+        return Err(Error::new(ErrorCode::MissingArgument, "there is no word to look for")
             .hint("name what the documents are about"));
     }
     let stores = open_indexes(&session, request.folder.as_deref())?;

@@ -5,7 +5,7 @@ use sp_analyze::knowledge::{
     KnowledgeSection, index_words, rank,
 };
 
-use crate::error::{Error, FailureKind, Result};
+use crate::error::{Error, ErrorCode, Result};
 
 /// A document to search.
 pub struct SearchDocument<'a> {
@@ -23,7 +23,7 @@ pub fn search_documents(
 ) -> Result<Vec<usize>> {
     let query = KnowledgeQuery::new(&[(query, 1.0)]);
     if query.is_empty() {
-        return Err(Error::new(FailureKind::Usage, "there is no word to look for")
+        return Err(Error::new(ErrorCode::MissingArgument, "there is no word to look for")
             .hint("say what it should be about"));
     }
     let candidates: Vec<IndexedDocument> =

@@ -8,7 +8,7 @@ use sp_formats::settings::SettingsFormat;
 use sp_formats::suggest::nearest;
 
 use super::McpServerEntry;
-use crate::error::{Error, FailureKind, Result};
+use crate::error::{Error, ErrorCode, Result};
 
 /// An agent that reads MCP servers from a settings file.
 #[derive(Debug)]
@@ -198,7 +198,7 @@ pub(super) fn find_agent(name: &str) -> Result<&'static McpAgent> {
 
 fn unknown_agent_error(name: &str) -> Error {
     let error = Error::new(
-        FailureKind::Usage,
+        ErrorCode::UnknownAgent,
         format!("there is no agent called `{name}` whose MCP servers `sp` can write"),
     );
     let known = MCP_AGENTS.iter().flat_map(|agent| agent.aliases.iter().copied().chain([agent.id]));
@@ -219,7 +219,7 @@ impl McpAgent {
             }
             McpServerEntry::Http { .. } if self.url_key.is_empty() => {
                 return Err(Error::new(
-                    FailureKind::Request,
+                    ErrorCode::Unsupported,
                     format!("{} takes no address from its settings file", self.name),
                 )
                 .hint(

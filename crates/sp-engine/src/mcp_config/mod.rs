@@ -27,7 +27,7 @@ use self::settings_file::{SettingsDrafts, SettingsFile};
 use crate::agents::expand_env_path;
 use crate::apply_mode::ApplyMode;
 use crate::context::{Context, Event};
-use crate::error::{Error, FailureKind, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::home::LockedHome;
 use crate::http::is_loopback;
 use crate::install::change::ChangeExecutor;
@@ -249,7 +249,7 @@ fn agent_change(
                 &sp_tree::Limits::default(),
             );
             Some(text.map_err(|e| {
-                Error::new(FailureKind::Data, "the entry cannot be written").because(e)
+                Error::new(ErrorCode::Internal, "the entry cannot be written").because(e)
             })?)
         }
     };
@@ -289,7 +289,7 @@ fn settings_path(context: &Context<'_>, agent: &McpAgent, scope: SinkScope) -> R
             SinkScope::Project => ("in a project", "leave out `--scope project`"),
         };
         Error::new(
-            FailureKind::Request,
+            ErrorCode::AgentHasNoSettings,
             format!("{} has no settings {has_not} that list MCP servers", agent.name),
         )
         .hint(way)
@@ -314,7 +314,7 @@ fn name_conflict_error(
     old: &Value,
 ) -> Error {
     let shown = context.display_path(&file.path);
-    Error::new(FailureKind::Request, format!("`{shown}` has another server called `{name}`"))
+    Error::new(ErrorCode::ForeignServer, format!("`{shown}` has another server called `{name}`"))
         .because(describe_entry(old))
         .hint("nothing was changed: add `--replace` to put this one in its place, or give this one another `--name`")
 }
@@ -361,7 +361,7 @@ fn refuse_foreign(
     }
     let message =
         format!("`{name}` in `{}` is not a server of Skillpack", context.display_path(&file.path));
-    Err(Error::new(FailureKind::Request, message)
+    Err(Error::new(ErrorCode::ForeignServer, message)
         .because(describe_entry(old))
         .hint("nothing was changed: take it out by hand, if you mean it"))
 }
@@ -370,7 +370,7 @@ fn settings_error(context: &Context<'_>, file: &SettingsFile, error: SettingsErr
     let place = Report::new(context.display_path(&file.path), file.text())
         .format_position(error.span.start);
     let hint = format!("nothing was changed: {}", error.help);
-    Error::new(FailureKind::Data, format!("`{place}` cannot be understood"))
+    Error::new(ErrorCode::InvalidSettings, format!("`{place}` cannot be understood"))
         .because(error)
         .hint(hint)
 }
@@ -380,8 +380,11 @@ fn validate_name(name: &str) -> Result<()> {
     const MAX_NAME_LEN: usize = 64;
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
     if name.is_empty() || name.len() > MAX_NAME_LEN || !name.bytes().all(plain) {
-        return Err(Error::new(FailureKind::Usage, format!("`{name}` is no name for a server"))
-            .hint(format!("use letters, digits, `-` and `_`, {MAX_NAME_LEN} at the most")));
+        return Err(Error::new(
+            ErrorCode::InvalidName,
+            format!("`{name}` is no name for a server"),
+        )
+        .hint(format!("use letters, digits, `-` and `_`, {MAX_NAME_LEN} at the most")));
     }
     Ok(())
 }
@@ -390,7 +393,7 @@ fn validate_name(name: &str) -> Result<()> {
 fn validate_url<'u>(context: &Context<'_>, url: &'u str) -> Result<&'u str> {
     let example = "name one such as `http://127.0.0.1:8080/mcp`";
     let wrong = |why: &str, hint: &str| {
-        Error::new(FailureKind::Usage, "this is no address for a server")
+        Error::new(ErrorCode::InvalidUrl, "this is no address for a server")
             .because(why.to_owned())
             .hint(hint)
     };
@@ -440,7 +443,7 @@ fn command_for(context: &Context<'_>, program: &Path, scope: SinkScope) -> Resul
         )));
     }
     program.to_str().map(Into::into).ok_or_else(|| {
-        Error::new(FailureKind::Request, "the path of this program is not UTF-8")
+        Error::new(ErrorCode::Unsupported, "the path of this program is not UTF-8")
             .hint("put `sp` on your PATH")
     })
 }

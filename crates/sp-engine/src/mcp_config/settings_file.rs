@@ -8,7 +8,7 @@ use sp_tree::transaction::PriorState;
 use sp_tree::{Digest, Dir, EntryKind, FileError, FileStamp, Follow, Name, read_limited};
 
 use crate::context::Context;
-use crate::error::{Error, FailureKind, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::files::canonicalize_existing;
 use crate::install::plan::FilePlan;
 use crate::session::Session;
@@ -102,7 +102,7 @@ impl SettingsFile {
         let stamp = dir.stat(&name, Follow::Never).map_err(|e| file_error(context, e))?;
         let Some(stamp) = stamp.filter(|stamp| stamp.kind() == EntryKind::File) else {
             return Err(Error::new(
-                FailureKind::Request,
+                ErrorCode::NotWritable,
                 format!("`{}` is not a file", context.display_path(&path)),
             )
             .hint("nothing was changed: move it away"));
@@ -110,9 +110,12 @@ impl SettingsFile {
         let bytes =
             read_limited(&real, session.limits.file_bytes).map_err(|e| file_error(context, e))?;
         let text = String::from_utf8(bytes).map_err(|e| {
-            Error::new(FailureKind::Data, format!("`{}` is not UTF-8", context.display_path(&path)))
-                .because(e)
-                .hint("nothing was changed: save it as UTF-8")
+            Error::new(
+                ErrorCode::NotUtf8,
+                format!("`{}` is not UTF-8", context.display_path(&path)),
+            )
+            .because(e)
+            .hint("nothing was changed: save it as UTF-8")
         })?;
         Ok(Self {
             path,
@@ -154,7 +157,7 @@ impl SettingsFile {
             // Replacing a file does not need write permission for it, so the mode is checked here.
             Some(found) if found.stamp.mode & 0o222 == 0 => {
                 let shown = context.display_path(&self.path);
-                Err(Error::new(FailureKind::Request, format!("`{shown}` is read-only")).hint(
+                Err(Error::new(ErrorCode::NotWritable, format!("`{shown}` is read-only")).hint(
                     format!(
                         "nothing was changed: `chmod u+w {}`, or change it where it is made",
                         context.display_path(&found.real_path)
@@ -170,7 +173,7 @@ impl SettingsFile {
 fn refuse_dangling(context: &Context<'_>, path: &Path) -> Result<()> {
     match path.symlink_metadata() {
         Ok(_) => Err(Error::new(
-            FailureKind::Request,
+            ErrorCode::NotWritable,
             format!("`{}` is a link to a file that is not there", context.display_path(path)),
         )
         .hint("nothing was changed: make the file, or remove the link")),
@@ -187,15 +190,18 @@ fn open_parent(context: &Context<'_>, real: &Path) -> Result<(Dir, Name)> {
 
 fn parse_name(context: &Context<'_>, path: &Path, name: &str) -> Result<Name> {
     Name::new(name).map_err(|e| {
-        Error::new(FailureKind::Data, format!("`{}` cannot be used", context.display_path(path)))
-            .because(e)
+        Error::new(
+            ErrorCode::InvalidSettings,
+            format!("`{}` cannot be used", context.display_path(path)),
+        )
+        .because(e)
     })
 }
 
 fn file_error(context: &Context<'_>, error: FileError) -> Error {
     let message = format!("cannot {} `{}`", error.action, context.display_path(&error.path));
     match error.kind() {
-        ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => Error::new(FailureKind::Environment, message)
+        ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => Error::new(ErrorCode::PermissionDenied, message)
             .because(error.source)
             .hint("nothing was changed there: make the place writable, or change the file where it is made"),
         _ => Error::from(error),

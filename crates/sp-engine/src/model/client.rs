@@ -15,7 +15,7 @@ use ureq::http::{HeaderMap, HeaderValue, StatusCode, Uri};
 use super::request::{ModelRequest, OPTIONAL_PARAMETERS};
 use super::{ModelEndpoint, REDACTED, WITHOUT_MODEL_HINT, truncate_printable};
 use crate::context::Context;
-use crate::error::{Error, FailureKind, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::http::{BodyError, ResponseBody, call_cancellable, is_loopback, single_server_client};
 
 /// The maximum size of a response, far more than the candidate sentences have.
@@ -122,7 +122,7 @@ impl<'a> ModelClient<'a> {
             ureq::Error::Io(e) if e.kind() == ErrorKind::UnexpectedEof => "it hung up".into(),
             e => self.redact(&e.to_string()),
         };
-        Error::new(FailureKind::Environment, format!("`{}` cannot be asked", self.display_url))
+        Error::new(ErrorCode::Network, format!("`{}` cannot be asked", self.display_url))
             .because(why)
             .hint("check the address, and that the model is up")
             .hint(WITHOUT_MODEL_HINT)
@@ -130,7 +130,7 @@ impl<'a> ModelClient<'a> {
 
     fn invalid_response(&self, why: &str) -> Error {
         Error::new(
-            FailureKind::Data,
+            ErrorCode::InvalidResponse,
             format!("what `{}` answered cannot be used", self.display_url),
         )
         .because(why.to_owned())
@@ -140,7 +140,7 @@ impl<'a> ModelClient<'a> {
 
     fn redirect_error(&self, status: StatusCode, headers: &HeaderMap) -> Error {
         let to = headers.get("location").and_then(|to| to.to_str().ok()).unwrap_or_default();
-        Error::new(FailureKind::Environment, format!("`{}` sends us elsewhere", self.display_url))
+        Error::new(ErrorCode::Redirected, format!("`{}` sends us elsewhere", self.display_url))
             .because(format!("it answered {}: {}", status.as_u16(), truncate_printable(&self.redact(to), MAX_MESSAGE_LEN)))
             .hint("sources and keys go only where you say: name that address yourself if you trust it")
             .hint(WITHOUT_MODEL_HINT)
@@ -166,7 +166,7 @@ impl<'a> ModelClient<'a> {
             }
             _ => "the provider has a problem: run it again later",
         };
-        Error::new(FailureKind::Environment, format!("`{}` did not answer", self.display_url))
+        Error::new(ErrorCode::Unavailable, format!("`{}` did not answer", self.display_url))
             .because(why)
             .hint(hint)
             .hint(WITHOUT_MODEL_HINT)
@@ -193,7 +193,7 @@ fn bearer_header(key: &str) -> Result<HeaderValue> {
     let header = HeaderValue::from_str(&format!("Bearer {key}")).ok();
     let mut header =
         header.filter(|_| key.bytes().all(|byte| byte.is_ascii_graphic())).ok_or_else(|| {
-            Error::new(FailureKind::Usage, "the key for the model cannot be sent")
+            Error::new(ErrorCode::InvalidSecret, "the key for the model cannot be sent")
                 .because("it has white space or other characters in it that no key has")
                 .hint("look for a line feed or a space at its end")
         })?;
@@ -229,7 +229,7 @@ pub(super) fn shown(url: &str) -> String {
 /// Validates the URL of the endpoint, and returns the URL to post to.
 fn completions_url(given: &str) -> Result<String> {
     let wrong = |why: &str, hint: &str| {
-        Error::new(FailureKind::Usage, format!("`{}` is no address of a model", shown(given)))
+        Error::new(ErrorCode::InvalidUrl, format!("`{}` is no address of a model", shown(given)))
             .because(why.to_owned())
             .hint(hint)
     };
@@ -312,7 +312,7 @@ mod tests {
             "https:// api.example",
         ] {
             let error = completions_url(bad).unwrap_err();
-            assert_eq!(error.kind, FailureKind::Usage, "{bad}");
+            assert_eq!(error.code(), "E-invalid-url", "{bad}");
             assert!(!format!("{error:?}").contains("secret"), "{bad}");
         }
     }

@@ -21,7 +21,7 @@ pub use reply::{ModelReplyError, judge};
 use self::client::ModelClient;
 use self::request::ModelRequest;
 use crate::context::{Context, Event, Network};
-use crate::error::{Error, FailureKind, Result};
+use crate::error::{Error, ErrorCode, Result};
 
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
 
@@ -110,7 +110,7 @@ pub fn select_sentences(
     let shown = client.display_url();
     if context.network == Network::Offline {
         return Err(Error::new(
-            FailureKind::Environment,
+            ErrorCode::Offline,
             format!("`{shown}` cannot be asked with `--offline`"),
         )
         .hint(WITHOUT_MODEL_HINT));
@@ -119,7 +119,7 @@ pub fn select_sentences(
     let body =
         client.send(context, &ModelRequest { model: &endpoint.name, brief, lists: offers })?;
     let unread = |e: ModelReplyError| {
-        Error::new(FailureKind::Data, format!("what `{shown}` answered cannot be used"))
+        Error::new(ErrorCode::InvalidResponse, format!("what `{shown}` answered cannot be used"))
             .because(client.redact(&e.to_string()))
             .hint(e.hint())
             .hint(WITHOUT_MODEL_HINT)

@@ -26,7 +26,7 @@ use super::package_store::{
 use super::trust::TrustOverrides;
 use super::write_error::write_error;
 use crate::context::{Context, Event};
-use crate::error::{Error, FailureKind, Result};
+use crate::error::{Error, ErrorCode, FailureKind, Result};
 use crate::home::LockedHome;
 use crate::install::selection::resolve_pack;
 use crate::output_file::{OUTPUT_OR_FORCE_HINT, Overwrite, write_output_file};
@@ -144,13 +144,11 @@ fn relocate_reports(mut error: Error, file: Option<&PackageInputFile>) -> Error 
 
 /// Replaces the hints of a trust error, which are meant for packages of others.
 fn hint_signing(error: Error) -> Error {
-    match error.kind {
-        FailureKind::Trust => {
-            let hint = "`--sign` signs it with your key, `--sign=<key>` with another; `sp key trust` changes whose it is";
-            Error { hints: vec![hint.into()], ..error }
-        }
-        _ => error,
+    if error.kind() != FailureKind::Trust {
+        return error;
     }
+    let hint = "`--sign` signs it with your key, `--sign=<key>` with another; `sp key trust` changes whose it is";
+    Error { hints: vec![hint.into()], ..error }
 }
 
 /// The placeholder for a version that is derived from the store.
@@ -187,7 +185,7 @@ fn next_version(index: &PackageStoreIndex, name: &PackageName) -> Result<Package
     let known = index.known.get(name).into_iter().flat_map(|versions| versions.keys());
     let highest = known.filter_map(|text| semver::Version::parse(text).ok()).max();
     let text = highest.map_or("1.0.0".into(), |highest| next_patch(&highest));
-    PackageVersion::new(&text).map_err(|e| Error::new(FailureKind::Data, e.to_string()))
+    PackageVersion::new(&text).map_err(|e| Error::new(ErrorCode::Internal, e.to_string()))
 }
 
 /// Builds a package with a given version, or returns the stored one if nothing changed. An explicit
@@ -334,7 +332,7 @@ fn draft_version(
 ) -> Result<PackageVersion> {
     if let Some(text) = &request.version {
         return PackageVersion::new(text).map_err(|why| {
-            Error::new(FailureKind::Usage, format!("`{text}` is no version"))
+            Error::new(ErrorCode::InvalidVersion, format!("`{text}` is no version"))
                 .because(why)
                 .hint("write it as `1.2.3`")
         });
@@ -342,23 +340,26 @@ fn draft_version(
     match input {
         Some(version) => Ok(version.clone()),
         None => PackageVersion::new(UNSET_VERSION)
-            .map_err(|e| Error::new(FailureKind::Data, e.to_string())),
+            .map_err(|e| Error::new(ErrorCode::Internal, e.to_string())),
     }
 }
 
 fn check_level(level: Option<u64>) -> Result<()> {
     match level.filter(|level| !(1..=3).contains(level)) {
-        Some(level) => {
-            Err(Error::new(FailureKind::Usage, format!("there is no conformance level {level}"))
-                .hint("the levels are 1, 2 and 3"))
-        }
+        Some(level) => Err(Error::new(
+            ErrorCode::InvalidArguments,
+            format!("there is no conformance level {level}"),
+        )
+        .hint("the levels are 1, 2 and 3")),
         None => Ok(()),
     }
 }
 
 fn package_name(request: &CreateRequest, input: Option<&PackageName>) -> Result<PackageName> {
-    let missing =
-        || Error::new(FailureKind::Usage, "the package has no name").hint("add `--name <name>`");
+    let missing = || {
+        Error::new(ErrorCode::MissingArgument, "the package has no name")
+            .hint("add `--name <name>`")
+    };
     let name =
         request.name.clone().or_else(|| input.map(ToString::to_string)).ok_or_else(missing)?;
     let full = match &request.scope {
@@ -368,7 +369,7 @@ fn package_name(request: &CreateRequest, input: Option<&PackageName>) -> Result<
         _ => name,
     };
     PackageName::new(&full).map_err(|why| {
-        Error::new(FailureKind::Usage, format!("`{full}` is no name of a package"))
+        Error::new(ErrorCode::InvalidName, format!("`{full}` is no name of a package"))
             .because(why)
             .hint("write a name such as `my-project`")
     })
@@ -380,7 +381,7 @@ fn parse_dependency(text: &str) -> Result<PackageDependency> {
         _ => (text, "*"),
     };
     let invalid = |why: String| {
-        Error::new(FailureKind::Usage, format!("`{text}` is no dependency"))
+        Error::new(ErrorCode::InvalidPackageSpec, format!("`{text}` is no dependency"))
             .because(why)
             .hint("write it as `name@^1.2`")
     };
@@ -413,7 +414,11 @@ fn parse_input(session: &Session<'_>, label: &str, bytes: &[u8]) -> Result<Packa
             }
             Ok(input)
         }
-        None => Err(Error::in_file(format!("no package can be made of `{label}`"), report)),
+        None => Err(Error::in_file(
+            ErrorCode::InvalidPackage,
+            format!("no package can be made of `{label}`"),
+            report,
+        )),
     }
 }
 
@@ -467,7 +472,7 @@ fn check_file_limits(session: &Session<'_>, files: &[SkillFile]) -> Result<()> {
     ] {
         if count > limit {
             return Err(Error::new(
-                FailureKind::Data,
+                ErrorCode::InvalidPackage,
                 format!(
                     "the skills have {count} {what}, and a package carries {limit} at the most"
                 ),
@@ -482,16 +487,20 @@ fn dir_name(path: &Path) -> Result<String> {
     let real = path.canonicalize().map_err(|e| sp_tree::FileError::new("find", path, e))?;
     real.file_name()
         .map(|name| name.to_string_lossy().into_owned())
-        .ok_or_else(|| Error::new(FailureKind::Usage, "a skill has a folder of its own"))
+        .ok_or_else(|| Error::new(ErrorCode::InvalidArguments, "a skill has a folder of its own"))
 }
 
 fn add_skill(content: &LoadedTree, folder: &str, files: &mut Vec<SkillFile>) -> Result<()> {
     for (path, executable, bytes) in content.files() {
-        let full = RelPath::new(&format!("{folder}/{path}"))
-            .map_err(|why| Error::new(FailureKind::Data, format!("`{folder}/{path}`: {why}")))?;
+        let full = RelPath::new(&format!("{folder}/{path}")).map_err(|why| {
+            Error::new(ErrorCode::UnsafePath, format!("`{folder}/{path}`: {why}"))
+        })?;
         if files.iter().any(|(known, ..)| *known == full) {
-            return Err(Error::new(FailureKind::Data, format!("two skills are called `{folder}`"))
-                .hint("rename one of the two"));
+            return Err(Error::new(
+                ErrorCode::NameCollision,
+                format!("two skills are called `{folder}`"),
+            )
+            .hint("rename one of the two"));
         }
         files.push((full, executable, bytes.to_vec()));
     }
@@ -505,7 +514,7 @@ fn add_pack(
     files: &mut Vec<SkillFile>,
 ) -> Result<()> {
     find_pack(session, request.root.as_deref(), pack).map_err(|error| {
-        Error::new(FailureKind::Request, format!("`{pack}` is neither a skill nor a pack"))
+        Error::new(ErrorCode::PackNotFound, format!("`{pack}` is neither a skill nor a pack"))
             .because(error.to_string())
             .hint(format!("name a folder with a `{SKILL_FILE}`, or a pack by name or path"))
     })?;

@@ -12,7 +12,7 @@ use super::package_spec::PackageSpec;
 use super::package_store::read_store_index;
 use super::query::unknown_node_error;
 use crate::context::Context;
-use crate::error::{Error, FailureKind, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::session::Session;
 
 /// Creates the next version of a package. Returns it and the number of affected nodes.
@@ -30,7 +30,7 @@ pub fn evolve(
         let (content, count) = evolved(package.content(), evolution, context.now);
         // Without the removed nodes, the graph may no longer reach its level.
         let json = JsonDocument::parse(content.as_str(), &session.limits)
-            .map_err(|e| Error::new(FailureKind::Data, e.to_string()))?;
+            .map_err(|e| Error::new(ErrorCode::Internal, e.to_string()))?;
         let reached = ConformanceLevel::of(&Graph::from_content(json.root())).reached;
         let level = package.manifest.level.map(|claimed| claimed.min(reached));
         (to_input_text(&package, &content), count, level)
@@ -48,7 +48,7 @@ fn check_nodes_exist(package: &Package, evolution: &GraphEvolution) -> Result<()
     match ids.iter().find(|id| !graph.nodes.iter().any(|node| node.id == **id)) {
         Some(id) => Err(unknown_node_error(&graph, id)),
         None if graph.nodes.is_empty() => Err(Error::new(
-            FailureKind::Request,
+            ErrorCode::Unsupported,
             format!("`{}` has no graph", package.manifest.name),
         )
         .hint("`sp pkg create --level 1` makes one of layers")),

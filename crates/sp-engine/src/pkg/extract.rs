@@ -20,7 +20,7 @@ use sp_formats::package::GraphBuilder;
 use sp_tree::{Dir, Follow, RelPath};
 
 use crate::context::Event;
-use crate::error::{Error, FailureKind, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::session::Session;
 use crate::source::git::read_history;
 
@@ -61,7 +61,7 @@ pub(super) fn extract(session: &Session<'_>, dir: &Path, level: u64) -> Result<G
     }
     if graph.nodes.is_empty() {
         return Err(Error::new(
-            FailureKind::Request,
+            ErrorCode::NothingFound,
             format!("there is nothing to pack in `{}`", session.context.display_path(dir)),
         )
         .because("it has no documents, no manifests and no source code that can be read")
@@ -91,7 +91,7 @@ fn project_files(session: &Session<'_>, dir: &Path) -> Result<Vec<RelPath>> {
                 session.context.display_path(dir),
                 session.limits.repo_entries
             );
-            return Err(Error::new(FailureKind::Data, message)
+            return Err(Error::new(ErrorCode::LimitExceeded, message)
                 .hint("name a part of it, or raise `--limit repo-entries=<number>`"));
         }
         let path = entry.path().strip_prefix(dir).ok().and_then(Path::to_str);

@@ -10,7 +10,7 @@ use super::solve::SolveRequest;
 use super::trust::TrustOverrides;
 use crate::apply_mode::ApplyMode;
 use crate::context::Context;
-use crate::error::{Error, FailureKind, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::home::LockedHome;
 use crate::session::Session;
 use crate::sinks::SinkRequest;
@@ -65,7 +65,7 @@ pub fn install(
     change.restore_locked = request.packages.is_empty();
     let requested = change.parse_requests(&request.packages)?;
     if change.project.lock.requests.is_empty() && requested.is_empty() {
-        return Err(Error::new(FailureKind::Usage, "there is nothing to install")
+        return Err(Error::new(ErrorCode::MissingArgument, "there is nothing to install")
             .hint("name a package or a file; without one, what `ctxpkg.lock` says is installed"));
     }
     let mut solve_request = SolveRequest {

@@ -14,7 +14,7 @@ use sp_tree::{Dir, FileError, Name, PrivateKey, PublicKey, read_limited};
 use super::package_store::read_trust_pins;
 use crate::apply_mode::ApplyMode;
 use crate::context::{Context, Event};
-use crate::error::{Error, FailureKind, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::files::parent_and_name;
 use crate::home::LockedHome;
 use crate::install::change::ChangeExecutor;
@@ -92,7 +92,7 @@ pub fn import_key(context: &Context<'_>, file: &Path, name: &str) -> Result<KeyL
         .and_then(|pem| PrivateKey::from_pem(pem).ok())
         .ok_or_else(|| {
             Error::new(
-                FailureKind::Data,
+                ErrorCode::InvalidKeyFile,
                 format!("`{}` is no Ed25519 private key in PEM", context.display_path(&path)),
             )
             .hint("`openssl genpkey -algorithm ed25519` makes one, and so does `sp key new`")
@@ -136,7 +136,7 @@ fn create_key(session: &Session<'_>, home: &LockedHome<'_>, name: &str) -> Resul
 pub(super) fn generate_key(context: &Context<'_>) -> Result<PrivateKey> {
     let mut seed = zeroizing([0; 32]);
     (context.random)(&mut *seed).map_err(|e| {
-        Error::new(FailureKind::Environment, "the system gives no random bytes").because(e)
+        Error::new(ErrorCode::Randomness, "the system gives no random bytes").because(e)
     })?;
     Ok(PrivateKey::from_seed(&seed))
 }
@@ -154,7 +154,7 @@ fn store_key(
     check_key_name(name)?;
     if key_path(session.context, name).symlink_metadata().is_ok() {
         return Err(Error::new(
-            FailureKind::Request,
+            ErrorCode::AlreadyExists,
             format!("there is a key called `{name}` already"),
         )
         .hint("give the new one another name, or use `sp key rotate`"));
@@ -194,7 +194,7 @@ pub(super) fn new_file_plan(context: &Context<'_>, path: &Path, bytes: &[u8]) ->
     let (dir, name) = parent_and_name(path)?;
     if path.symlink_metadata().is_ok() {
         return Err(Error::new(
-            FailureKind::Request,
+            ErrorCode::AlreadyExists,
             format!("`{}` is there already", context.display_path(path)),
         )
         .hint("nothing was changed: choose another file, or remove this one"));
@@ -204,7 +204,8 @@ pub(super) fn new_file_plan(context: &Context<'_>, path: &Path, bytes: &[u8]) ->
 }
 
 fn encode_pem(key: &PrivateKey) -> Result<sp_tree::Zeroizing<String>> {
-    key.to_pem().map_err(|e| Error::new(FailureKind::Data, "the key cannot be written").because(e))
+    key.to_pem()
+        .map_err(|e| Error::new(ErrorCode::Internal, "the key cannot be written").because(e))
 }
 
 /// Removes temporary files with private keys that earlier versions left behind when killed.
@@ -235,17 +236,16 @@ pub(super) fn load_key(context: &Context<'_>, name: &str) -> Result<PrivateKey> 
     let pem =
         read_limited(&path, MAX_KEY_BYTES).map(zeroizing).map_err(|error| match error.kind() {
             std::io::ErrorKind::NotFound => {
-                Error::new(FailureKind::Request, format!("there is no key called `{name}`"))
+                Error::new(ErrorCode::KeyNotFound, format!("there is no key called `{name}`"))
                     .hint("`sp key new` makes one, `sp key list` shows all")
             }
             _ => error.into(),
         })?;
     let key = std::str::from_utf8(&pem).ok().and_then(|pem| PrivateKey::from_pem(pem).ok());
     key.ok_or_else(|| {
-        Error::new(FailureKind::Data, format!("the key `{name}` cannot be read")).hint(format!(
-            "look at `{}`, and make a new one if it is lost",
-            context.display_path(&path)
-        ))
+        Error::new(ErrorCode::InvalidKeyFile, format!("the key `{name}` cannot be read")).hint(
+            format!("look at `{}`, and make a new one if it is lost", context.display_path(&path)),
+        )
     })
 }
 
@@ -258,7 +258,7 @@ pub(super) fn check_key_name(name: &str) -> Result<()> {
         name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-'));
     match Name::new(&format!("{name}.pem")) {
         Ok(_) if plain && !name.is_empty() && !name.starts_with('.') => Ok(()),
-        _ => Err(Error::new(FailureKind::Usage, format!("`{name}` is no name for a key"))
+        _ => Err(Error::new(ErrorCode::InvalidName, format!("`{name}` is no name for a key"))
             .hint("use letters, digits, `.`, `_` and `-`")),
     }
 }

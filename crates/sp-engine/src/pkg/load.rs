@@ -14,7 +14,7 @@ use sp_tree::Limits;
 
 use super::package_graphs::PackageGraphs;
 use crate::context::Context;
-use crate::error::{Error, FailureKind, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::session::Session;
 
 /// The maximum number of omitted nodes that are named per reason.
@@ -91,7 +91,7 @@ fn request_time(context: &Context<'_>, request: &LoadRequest) -> Result<Timestam
     match &request.at {
         None => Ok(context.now),
         Some(text) => sp_formats::package::time::parse(text).ok_or_else(|| {
-            Error::new(FailureKind::Usage, format!("`{text}` is no time"))
+            Error::new(ErrorCode::InvalidTime, format!("`{text}` is no time"))
                 .hint("write it as `2026-05-22T00:00:00Z`")
         }),
     }

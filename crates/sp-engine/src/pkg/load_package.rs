@@ -13,7 +13,7 @@ use sp_tree::{Limits, read_limited};
 use super::package_spec::PackageSpec;
 use super::package_store::{LoadedPackage, find_best_stored, read_blob};
 use crate::context::Event;
-use crate::error::{Error, FailureKind, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::session::Session;
 
 /// Loads the package that a spec names.
@@ -97,12 +97,12 @@ pub(super) fn read_file(session: &Session<'_>, path: &Path) -> Result<Vec<u8>> {
                 "`{}` is larger than the limit of {limit} bytes",
                 session.context.display_path(path)
             );
-            Error::new(FailureKind::Data, message)
+            Error::new(ErrorCode::LimitExceeded, message)
                 .because(error.source)
                 .hint("raise it with `--max-size <bytes>` if you trust it")
         }
         std::io::ErrorKind::NotFound => Error::new(
-            FailureKind::Request,
+            ErrorCode::FileNotFound,
             format!("there is no file `{}`", session.context.display_path(path)),
         )
         .hint("name a file that exists, or a package of the store by its name alone"),
@@ -139,7 +139,7 @@ pub(super) fn require_package(
     result: PackageReadResult,
     label: &str,
 ) -> Result<Package> {
-    let kind = if result.is_forged() { FailureKind::Trust } else { FailureKind::Data };
+    let code = unusable_code(&result);
     match result.package {
         Some(package) => {
             if !result.report.findings.is_empty() {
@@ -147,17 +147,23 @@ pub(super) fn require_package(
             }
             Ok(package)
         }
-        None => Err(unusable_error(result.report, label, kind)),
+        None => Err(unusable_error(result.report, label, code)),
     }
 }
 
 /// The store has verified packages only, so an unusable one was tampered with.
 fn require_stored_package(result: PackageReadResult, label: &str) -> Result<Package> {
-    result.package.ok_or_else(|| unusable_error(result.report, label, FailureKind::Trust))
+    result.package.ok_or_else(|| unusable_error(result.report, label, ErrorCode::ForgedPackage))
 }
 
-fn unusable_error(report: sp_formats::Report, label: &str, kind: FailureKind) -> Error {
-    let what = if kind == FailureKind::Trust { "cannot be trusted" } else { "cannot be used" };
-    let error = Error::in_file(format!("`{label}` {what}"), report);
-    Error { kind, ..error }.hint("nothing was changed. `sp pkg verify` shows each step")
+/// Returns the code of the error for a result without a usable package.
+pub(super) fn unusable_code(result: &PackageReadResult) -> ErrorCode {
+    if result.is_forged() { ErrorCode::ForgedPackage } else { ErrorCode::InvalidPackage }
+}
+
+fn unusable_error(report: sp_formats::Report, label: &str, code: ErrorCode) -> Error {
+    let is_forged = code == ErrorCode::ForgedPackage;
+    let what = if is_forged { "cannot be trusted" } else { "cannot be used" };
+    Error::in_file(code, format!("`{label}` {what}"), report)
+        .hint("nothing was changed. `sp pkg verify` shows each step")
 }

@@ -10,7 +10,7 @@ use super::items::package_item_in_project;
 use super::package_store::{find_best_stored, read_store_index};
 use super::project::PackageProject;
 use crate::context::Context;
-use crate::error::{Error, FailureKind, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::session::Session;
 
 /// Returns the versions of a package in the store, newest first, and the versions that were
@@ -20,7 +20,7 @@ pub fn log(context: &Context<'_>, root: Option<&Path>, name: &str) -> Result<Pac
     let index = read_store_index(context)?;
     let project = PackageProject::find(&session, root)?;
     let package_name = PackageName::new(name).map_err(|why| {
-        Error::new(FailureKind::Usage, format!("`{name}` is no name of a package"))
+        Error::new(ErrorCode::InvalidName, format!("`{name}` is no name of a package"))
             .because(why)
             .hint("name one without a version")
     })?;

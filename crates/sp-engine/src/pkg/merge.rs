@@ -9,7 +9,7 @@ use super::create::{CreateRequest, CreateSource, create};
 use super::items::{contradiction_items, superseded_items};
 use super::package_graphs::PackageGraphs;
 use crate::context::Context;
-use crate::error::{Error, FailureKind, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::output_file::Overwrite;
 use crate::session::Session;
 
@@ -52,7 +52,7 @@ pub fn merge(context: &Context<'_>, request: &MergeRequest) -> Result<PackageMer
         .packages
         .into_iter()
         .next()
-        .ok_or_else(|| Error::new(FailureKind::Data, "nothing was made"))?;
+        .ok_or_else(|| Error::new(ErrorCode::InvalidPackage, "nothing was made"))?;
     Ok(PackageMergeReport {
         stored,
         sources,

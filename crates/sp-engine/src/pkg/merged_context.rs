@@ -9,7 +9,7 @@ use sp_tree::{Digest, Limits};
 
 use super::project::PackageProject;
 use crate::context::Event;
-use crate::error::{Error, FailureKind, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::session::Session;
 
 /// Returns the merged graph of a project, if the file and the lock agree. The packages are not
@@ -35,7 +35,7 @@ pub(super) fn read_merged_context(
         return Ok(None);
     }
     let text =
-        String::from_utf8(bytes).map_err(|e| Error::new(FailureKind::Data, e.to_string()))?;
+        String::from_utf8(bytes).map_err(|e| Error::new(ErrorCode::Internal, e.to_string()))?;
     parse_graph(session, text).map(Some)
 }
 
@@ -43,5 +43,5 @@ pub(super) fn read_merged_context(
 pub(super) fn parse_graph(session: &Session<'_>, text: String) -> Result<JsonDocument> {
     // Each package was within the limits, so their number is no reason to refuse the graph.
     let limits = Limits { json_values: u64::MAX, ..session.limits.clone() };
-    JsonDocument::parse(text, &limits).map_err(|e| Error::new(FailureKind::Data, e.to_string()))
+    JsonDocument::parse(text, &limits).map_err(|e| Error::new(ErrorCode::Internal, e.to_string()))
 }

@@ -15,7 +15,7 @@ use super::merged_context::read_merged_context;
 use super::package_spec::PackageSpec;
 use super::package_store::read_store_index;
 use super::project::{PackageProject, installed_packages_dir};
-use crate::error::{Error, FailureKind, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::session::Session;
 
 /// Packages whose graphs are used together.
@@ -137,7 +137,7 @@ impl PackageGraphs {
                     // Each package was within the limits.
                     let limits = Limits { json_values: u64::MAX, ..limits.clone() };
                     let json = JsonDocument::parse(content, &limits)
-                        .map_err(|e| Error::new(FailureKind::Data, e.to_string()))?;
+                        .map_err(|e| Error::new(ErrorCode::Internal, e.to_string()))?;
                     use_graph(&Graph::from_content(json.root()))
                 }
             },
@@ -164,9 +164,8 @@ fn installed_files(
                     "`{}` is not what `ctxpkg.lock` says",
                     session.context.display_path(&path)
                 );
-                return Err(
-                    Error::new(FailureKind::Trust, message).hint("`sp pkg install` puts it right")
-                );
+                return Err(Error::new(ErrorCode::LockMismatch, message)
+                    .hint("`sp pkg install` puts it right"));
             }
             packages.push((path, format!("{name} {}", locked.version)));
         }
@@ -174,7 +173,7 @@ fn installed_files(
     if packages.is_empty() {
         let root = session.context.display_path(&project.root);
         let message = format!("`{root}` has no packages of knowledge");
-        return Err(Error::new(FailureKind::Request, message)
+        return Err(Error::new(ErrorCode::NothingFound, message)
             .hint("`sp pkg install <package>` installs one, or name packages"));
     }
     Ok(packages)
@@ -188,5 +187,5 @@ fn graph_from_layers(limits: &Limits, package: &Package) -> Result<Option<JsonDo
     let text = layers_to_graph(package.content()).to_content_json();
     JsonDocument::parse(text, limits)
         .map(Some)
-        .map_err(|e| Error::new(FailureKind::Data, e.to_string()))
+        .map_err(|e| Error::new(ErrorCode::Internal, e.to_string()))
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use sp_formats::package::{PACKAGE_EXTENSIONS, PackageName, VersionRange};
 use sp_formats::registry::RegistryPackageName;
 
-use crate::error::{Error, FailureKind, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::session::Session;
 
 /// A package as a user names it.
@@ -57,7 +57,7 @@ pub fn parse_versioned_name(text: &str) -> Result<(PackageName, Option<VersionRa
         PackageName::new(name)
     };
     let name = name.map_err(|why| {
-        Error::new(FailureKind::Usage, format!("`{text}` is no package"))
+        Error::new(ErrorCode::InvalidPackageSpec, format!("`{text}` is no package"))
             .because(why)
             .hint("name a file that ends in `.ctxpkg`, or a package such as `notes`, `@team/notes` or `notes@^1`")
     })?;

@@ -27,7 +27,7 @@ use super::stored_package::stored_package;
 use super::trust::{TrustOverrides, check_signer, record_signer};
 use crate::apply_mode::ApplyMode;
 use crate::context::{Context, Event};
-use crate::error::{Error, FailureKind, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::home::LockedHome;
 use crate::install::change::ChangeExecutor;
 use crate::install::plan::FilePlan;
@@ -46,7 +46,7 @@ fn read_record<T: StoreRecord>(context: &Context<'_>, path: &str) -> Result<T> {
         None => Ok(T::default()),
         Some(bytes) => T::parse(&bytes).map_err(|why| {
             let shown = context.display_path(&path);
-            Error::new(FailureKind::Data, format!("`{shown}` cannot be used"))
+            Error::new(ErrorCode::InvalidState, format!("`{shown}` cannot be used"))
                 .because(why)
                 .hint(format!("nothing was changed. Mend the file, or move it away (`mv {shown} {shown}.broken`)"))
         }),
@@ -70,9 +70,9 @@ pub(super) fn read_blob(context: &Context<'_>, digest: &Digest) -> Result<Vec<u8
     // The size was checked when the package was added.
     let bytes = BlobStore::of(&context.home)
         .get(digest, u64::MAX)
-        .map_err(|e| Error { kind: FailureKind::Trust, ..e.into() })?;
+        .map_err(|e| Error::from(e).with_code(ErrorCode::DigestMismatch))?;
     bytes.ok_or_else(|| {
-        Error::new(FailureKind::Trust, format!("the store does not hold {digest} any more"))
+        Error::new(ErrorCode::DigestMismatch, format!("the store does not hold {digest} any more"))
             .hint("import the package again, or take it out with `sp pkg remove`")
     })
 }
@@ -213,7 +213,7 @@ impl<'a> PackageStore<'a> {
                 } else {
                     format!("it hashed to {}, and this one to {sha256}", known.sha256)
                 };
-                Err(Error::new(FailureKind::Trust, message).because(because).hint(
+                Err(Error::new(ErrorCode::VersionReplaced, message).because(because).hint(
                     "a version never becomes another, even after it was removed: whoever made it gives it a new version",
                 ))
             }
@@ -231,12 +231,9 @@ impl<'a> PackageStore<'a> {
         let store = BlobStore::of(&home);
         let old: PackageStoreIndex = read_record(context, STORE_INDEX_FILE)?;
         let (before, after) = (referenced_digests(&old), referenced_digests(&self.index));
-        let location = |digest: &Digest| {
-            store.location(digest).map_err(|e| Error::new(FailureKind::Data, e.to_string()))
-        };
         let mut plans = Vec::new();
         for digest in &after {
-            let (dir, name) = location(digest)?;
+            let (dir, name) = store.location(digest)?;
             if let (Some(bytes), false) =
                 (self.new_blobs.get(digest), dir.join(name.as_str()).exists())
             {
@@ -249,7 +246,7 @@ impl<'a> PackageStore<'a> {
             }
         }
         for digest in before.difference(&after) {
-            let (dir, name) = location(digest)?;
+            let (dir, name) = store.location(digest)?;
             if dir.join(name.as_str()).exists() {
                 plans.push(FilePlan::new(dir, name, PriorState::Ours(Some(*digest)), None));
             }
@@ -299,7 +296,7 @@ fn record_plan<T: StoreRecord + PartialEq>(
     }
     let before = old.map_or(PriorState::Absent, |old| PriorState::Ours(Some(Digest::of(&old))));
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let name = Name::new(&name).map_err(|e| Error::new(FailureKind::Data, e.to_string()))?;
+    let name = Name::new(&name)?;
     let dir = path.parent().unwrap_or(home).to_path_buf();
     Ok(Some(FilePlan::new(dir, name, before, Some(bytes.into()))))
 }
@@ -348,23 +345,21 @@ fn not_found_error(
     let versions: Vec<String> = all.iter().map(|stored| stored.version.to_string()).collect();
     match (all.is_empty(), range) {
         (false, Some(range)) => Error::new(
-            FailureKind::Request,
+            ErrorCode::VersionNotFound,
             format!("no version of `{name}` in the store fits `{range}`"),
         )
         .hint(format!("in the store: {}", versions.join(", "))),
-        (false, None) => {
-            Error::new(FailureKind::Request, format!("every version of `{name}` was rolled back"))
-                .hint(format!(
-                    "name one of them: `{name}@{}`",
-                    versions.join(&format!("`, `{name}@"))
-                ))
-        }
+        (false, None) => Error::new(
+            ErrorCode::VersionNotFound,
+            format!("every version of `{name}` was rolled back"),
+        )
+        .hint(format!("name one of them: `{name}@{}`", versions.join(&format!("`, `{name}@")))),
         (true, _) => {
             let names = index.packages.iter().map(|stored| stored.name.as_str());
             let is_file_name = is_package_file(Path::new(name.as_str()));
             let or_file = if is_file_name { ", and no file either" } else { "" };
             let message = format!("there is no package called `{name}` in the store{or_file}");
-            let error = Error::new(FailureKind::Request, message);
+            let error = Error::new(ErrorCode::PackageNotFound, message);
             match sp_formats::suggest::nearest(name.as_str(), names) {
                 Some(near) => error.hint(format!("did you mean `{near}`?")),
                 None => {

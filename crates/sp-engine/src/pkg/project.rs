@@ -13,7 +13,7 @@ use sp_formats::package::lock::{LOCKFILE_NAME, LockHistory, LockHistoryEntry, Pa
 use sp_tree::transaction::PriorState;
 use sp_tree::{Digest, Name, read_optional};
 
-use crate::error::{Error, FailureKind, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::install::plan::FilePlan;
 use crate::session::Session;
 
@@ -61,7 +61,7 @@ fn reject_symlinks(session: &Session<'_>, root: &Path) -> Result<()> {
     ] {
         if path.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink()) {
             return Err(Error::new(
-                FailureKind::Trust,
+                ErrorCode::PathIsLink,
                 format!("`{}` is a link", session.context.display_path(&path)),
             )
             .because("what is written there would be written elsewhere")
@@ -81,7 +81,7 @@ impl PackageProject {
                 let root = context.expand(&given.to_string_lossy());
                 if !root.is_dir() {
                     return Err(Error::new(
-                        FailureKind::Request,
+                        ErrorCode::DirectoryNotFound,
                         format!("there is no directory `{}`", context.display_path(&root)),
                     )
                     .hint("give `--root` the directory of the project"));
@@ -103,7 +103,7 @@ impl PackageProject {
         let lock = match &stored {
             None => PackageLock::default(),
             Some(bytes) => PackageLock::parse(bytes).map_err(|why| {
-                Error::new(FailureKind::Data, format!("`{}` cannot be used", context.display_path(&path)))
+                Error::new(ErrorCode::InvalidProject, format!("`{}` cannot be used", context.display_path(&path)))
                     .because(why)
                     .hint("nothing was changed: mend it, take it from your history, or remove it and install anew")
             })?,
@@ -122,7 +122,7 @@ impl PackageProject {
     pub(super) fn package_file_name(name: &PackageName) -> Result<Name> {
         Name::new(&format!("{}.ctxpkg", name.file_stem())).map_err(|why| {
             Error::new(
-                FailureKind::Data,
+                ErrorCode::InvalidProject,
                 format!("`{name}` cannot be installed: no file can have its name"),
             )
             .because(why)
@@ -156,7 +156,7 @@ impl PackageProject {
         if old.is_some() && locked.is_none() {
             let path = self.packages_dir().join(Self::package_file_name(name)?.as_str());
             return Err(Error::new(
-                FailureKind::Trust,
+                ErrorCode::NotOwned,
                 format!("`{}` was not put there by `sp`", session.context.display_path(&path)),
             )
             .because(format!("`{LOCKFILE_NAME}` says nothing of it"))
@@ -184,8 +184,7 @@ impl PackageProject {
         }
         // A file with another digest than the locked one makes the transaction fail.
         let locked = self.lock.context.as_ref().map(|locked| locked.digest);
-        let name =
-            Name::new(CONTEXT_FILE).map_err(|e| Error::new(FailureKind::Data, e.to_string()))?;
+        let name = Name::new(CONTEXT_FILE)?;
         let before = if old.is_some() { PriorState::Ours(locked) } else { PriorState::Absent };
         Ok(Some(FilePlan::new(self.ctxpkg_dir(), name, before, bytes.map(Into::into))))
     }
@@ -197,7 +196,7 @@ impl PackageProject {
             None => Ok(LockHistory::default()),
             Some(bytes) => LockHistory::parse(&bytes).map_err(|why| {
                 Error::new(
-                    FailureKind::Data,
+                    ErrorCode::InvalidProject,
                     format!("`{}` cannot be used", session.context.display_path(&path)),
                 )
                 .because(why)
@@ -222,12 +221,10 @@ impl PackageProject {
         let before = |old: Option<&[u8]>| {
             old.map_or(PriorState::Absent, |old| PriorState::Ours(Some(Digest::of(old))))
         };
-        let file_name =
-            |name: &str| Name::new(name).map_err(|e| Error::new(FailureKind::Data, e.to_string()));
         let stored = before(self.lock_bytes.as_deref());
         let mut plans = vec![FilePlan::new(
             self.root.clone(),
-            file_name(LOCKFILE_NAME)?,
+            Name::new(LOCKFILE_NAME)?,
             stored,
             Some(bytes.into()),
         )];
@@ -244,7 +241,7 @@ impl PackageProject {
         let bytes = Some(history.to_json().into());
         plans.push(FilePlan::new(
             self.ctxpkg_dir(),
-            file_name(HISTORY_FILE)?,
+            Name::new(HISTORY_FILE)?,
             before(old.as_deref()),
             bytes,
         ));

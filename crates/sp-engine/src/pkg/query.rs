@@ -13,7 +13,7 @@ use sp_tree::Limits;
 
 use super::package_graphs::PackageGraphs;
 use crate::context::Context;
-use crate::error::{Error, FailureKind, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::session::Session;
 
 /// A question about a graph.
@@ -87,7 +87,7 @@ fn run_query(
                 }
                 let (nodes, edges) = shortest_path(graph, from, to).ok_or_else(|| {
                     Error::new(
-                        FailureKind::Request,
+                        ErrorCode::NodeNotFound,
                         format!("no edges lead from `{from}` to `{to}`"),
                     )
                     .hint(
@@ -102,7 +102,7 @@ fn run_query(
 }
 
 pub(super) fn unknown_node_error(graph: &Graph<'_>, id: &str) -> Error {
-    let error = Error::new(FailureKind::Request, format!("there is no node called `{id}`"));
+    let error = Error::new(ErrorCode::NodeNotFound, format!("there is no node called `{id}`"));
     match nearest(id, graph.nodes.iter().map(|node| &*node.id)) {
         Some(near) => error.hint(format!("did you mean `{near}`?")),
         None => error.hint("`sp pkg query` lists the nodes"),

@@ -254,7 +254,7 @@ fn to_receive_error(error: &Error) -> ReceiveError {
     for cause in error.causes() {
         why += &format!(": {cause}");
     }
-    let status = match error.kind {
+    let status = match error.kind() {
         FailureKind::Trust => 403,
         FailureKind::Environment => 500,
         _ => 422,

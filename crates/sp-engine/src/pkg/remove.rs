@@ -8,7 +8,7 @@ use super::package_spec::PackageSpec;
 use super::package_store::{PackageStore, find_best_stored};
 use crate::apply_mode::ApplyMode;
 use crate::context::Context;
-use crate::error::{Error, FailureKind, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::home::LockedHome;
 use crate::session::Session;
 
@@ -25,7 +25,7 @@ pub fn remove(
     for text in names {
         let PackageSpec::Named(name, range) = PackageSpec::parse(&session, text)? else {
             return Err(Error::new(
-                FailureKind::Usage,
+                ErrorCode::InvalidPackageSpec,
                 format!("`{text}` is a file, and not a package of the store"),
             )
             .hint("name the package: `sp pkg list` shows them"));

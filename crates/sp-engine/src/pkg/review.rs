@@ -8,7 +8,7 @@ use super::load_package::require_package;
 use super::package_store::{LoadedPackage, PackageStore, read_blob};
 use super::trust::TrustOverrides;
 use crate::context::Context;
-use crate::error::{Error, FailureKind, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::home::LockedHome;
 use crate::session::Session;
 
@@ -50,7 +50,8 @@ pub fn review_waiting_package(
 
 fn unknown_id_error(store: &PackageStore<'_>, id: &str) -> Error {
     let ids: Vec<String> = store.index.waiting.iter().map(waiting_id).collect();
-    let error = Error::new(FailureKind::Request, format!("no package called `{id}` is waiting"));
+    let error =
+        Error::new(ErrorCode::PackageNotFound, format!("no package called `{id}` is waiting"));
     if ids.is_empty() {
         error.hint("nothing is waiting")
     } else {

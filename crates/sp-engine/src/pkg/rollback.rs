@@ -12,7 +12,7 @@ use super::project::PackageProject;
 use super::project_change::ProjectChange;
 use super::solve::SolveRequest;
 use crate::context::Context;
-use crate::error::{Error, FailureKind, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::home::LockedHome;
 use crate::session::Session;
 
@@ -34,7 +34,7 @@ pub fn rollback(
         return roll_back_all(change, &history);
     };
     let named = PackageName::new(text).map_err(|why| {
-        Error::new(FailureKind::Usage, format!("`{text}` is no name of a package")).because(why)
+        Error::new(ErrorCode::InvalidName, format!("`{text}` is no name of a package")).because(why)
     })?;
     if !project.lock.packages.contains_key(&named) {
         return roll_back_store(&session, home.as_ref(), &named, to);
@@ -49,7 +49,7 @@ fn roll_back_all(
     history: &LockHistory,
 ) -> Result<PackageChangeReport> {
     let previous = history.entries.last().ok_or_else(|| {
-        Error::new(FailureKind::Request, "this project has no earlier state")
+        Error::new(ErrorCode::NoEarlierState, "this project has no earlier state")
             .hint("`sp pkg rollback <name>` goes back in the store")
     })?;
     let exact = previous
@@ -84,7 +84,7 @@ fn roll_back_one(
         .find_map(|(index, entry)| Some((index, other_version(entry)?)));
     let target = match (to, earlier) {
         (Some(version), _) => PackageVersion::new(version).map_err(|why| {
-            Error::new(FailureKind::Usage, format!("`{version}` is no version")).because(why)
+            Error::new(ErrorCode::InvalidVersion, format!("`{version}` is no version")).because(why)
         })?,
         (None, Some((index, version))) => {
             change.truncate_history_to = Some(index);
@@ -92,7 +92,7 @@ fn roll_back_one(
         }
         (None, None) => {
             return Err(Error::new(
-                FailureKind::Request,
+                ErrorCode::NoEarlierState,
                 format!("this project never had another version of `{name}`"),
             )
             .hint(format!("name one with `--to`; `sp pkg log {name}` lists them")));
@@ -135,7 +135,7 @@ fn roll_back_store(
                 .filter(|stored| stored.version < current.version);
             earlier.max_by_key(|stored| &stored.version).cloned().ok_or_else(|| {
                 Error::new(
-                    FailureKind::Request,
+                    ErrorCode::NoEarlierState,
                     format!("the store has no earlier version of `{name}`"),
                 )
                 .hint(format!("`sp pkg log {name}` lists its versions"))

@@ -14,7 +14,7 @@ use super::load_package::load_package;
 use super::package_spec::PackageSpec;
 use super::package_store::read_store_index;
 use crate::context::{Context, Event, Network};
-use crate::error::{Error, FailureKind, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::http::{BodyError, ResponseBody, single_server_client};
 use crate::secret::{SecretSource, TRANSPORT_SECRET_ENV, read_secret_if_set, require_env};
 use crate::server_url::{display_server_url, normalize_server_url};
@@ -80,7 +80,7 @@ pub fn send(context: &Context<'_>, request: &SendRequest) -> Result<PackageSendR
     let limit = session.limits.envelope_bytes;
     if text.len() as u64 > limit {
         return Err(Error::new(
-            FailureKind::Data,
+            ErrorCode::LimitExceeded,
             format!("the envelope would have {} bytes, and the limit is {limit}", text.len()),
         )
         .hint("export the package and copy the file, or leave something out of it"));
@@ -100,11 +100,11 @@ fn only_package(index: &PackageStoreIndex) -> Result<PackageSpec> {
     names.dedup();
     match names.as_slice() {
         [name] => Ok(PackageSpec::Named((*name).clone(), None)),
-        [] => Err(Error::new(FailureKind::Request, "there is nothing in the store to send")
+        [] => Err(Error::new(ErrorCode::NothingFound, "there is nothing in the store to send")
             .hint("name a file, or make a package with `sp pkg create`")),
         many => {
             let names: Vec<String> = many.iter().map(ToString::to_string).collect();
-            Err(Error::new(FailureKind::Usage, "the store has more than one package")
+            Err(Error::new(ErrorCode::AmbiguousPackage, "the store has more than one package")
                 .hint(format!("name one of: {}", names.join(", "))))
         }
     }
@@ -118,7 +118,7 @@ fn post(context: &Context<'_>, url: &str, text: &str, token: Option<&str>) -> Re
     let target = display_server_url(url);
     if context.network == Network::Offline {
         return Err(Error::new(
-            FailureKind::Environment,
+            ErrorCode::Offline,
             format!("`{target}` cannot be reached with `--offline`"),
         )
         .hint("leave it out"));
@@ -129,7 +129,7 @@ fn post(context: &Context<'_>, url: &str, text: &str, token: Option<&str>) -> Re
         request = request.header("authorization", format!("Bearer {token}"));
     }
     let failed = |why: String| {
-        Error::new(FailureKind::Environment, format!("`{target}` cannot be reached"))
+        Error::new(ErrorCode::Network, format!("`{target}` cannot be reached"))
             .because(redact_secrets(&why))
             .hint("check the address, and that the other side listens")
     };
@@ -139,7 +139,7 @@ fn post(context: &Context<'_>, url: &str, text: &str, token: Option<&str>) -> Re
         Ok(text) => text.trim().to_owned(),
         Err(why @ BodyError::TooLarge { .. }) => {
             return Err(Error::new(
-                FailureKind::Data,
+                ErrorCode::InvalidResponse,
                 format!("cannot read the response of `{target}`"),
             )
             .because(why)
@@ -150,12 +150,13 @@ fn post(context: &Context<'_>, url: &str, text: &str, token: Option<&str>) -> Re
     };
     match status.as_u16() {
         200..=299 => Ok(answer),
-        code => Err(Error::new(
-            if code < 500 { FailureKind::Trust } else { FailureKind::Environment },
-            format!("`{target}` did not take the package"),
-        )
-        .because(format!("it answered {status}: {answer}"))
-        .hint("the other side says why; the secret, the clock and the recipient must fit")),
+        code => {
+            let is_refused = code < 500;
+            let code = if is_refused { ErrorCode::ReceiverRefused } else { ErrorCode::Unavailable };
+            Err(Error::new(code, format!("`{target}` did not take the package"))
+                .because(format!("it answered {status}: {answer}"))
+                .hint("the other side says why; the secret, the clock and the recipient must fit"))
+        }
     }
 }
 

@@ -12,7 +12,7 @@ use sp_tree::{Dir, EntryKind, Follow, RelPath, read_text};
 
 use super::package_graphs::PackageGraphs;
 use crate::context::{Context, Event};
-use crate::error::{Error, FailureKind, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::session::Session;
 use crate::source::git::read_history;
 
@@ -85,7 +85,7 @@ impl StaleChecker<'_> {
         {
             let shown = self.session.context.display_path(self.dir);
             return Err(Error::new(
-                FailureKind::Request,
+                ErrorCode::FileNotFound,
                 format!("none of the files is in `{shown}`"),
             )
             .hint("name the folder that the package was made from with `--dir <folder>`"));

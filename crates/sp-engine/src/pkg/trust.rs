@@ -11,7 +11,7 @@ use sp_formats::package::store::{KeyPin, TrustStore};
 use sp_formats::package::{Package, SignatureCoverage, Signer};
 
 use crate::context::{Context, Event};
-use crate::error::{Error, FailureKind, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::session::Session;
 
 /// Whether unsigned packages are accepted.
@@ -72,12 +72,12 @@ pub(super) fn check_signing_policy(
     let (policy, name) = (&session.config.packages, &package.manifest.name);
     match package.signer {
         None if unsigned == UnsignedPolicy::Refuse || policy.require_signed || !policy.trusted_keys.is_empty() => {
-            Err(Error::new(FailureKind::Trust, format!("`{name}` is not signed"))
+            Err(Error::new(ErrorCode::Unsigned, format!("`{name}` is not signed"))
                 .because("only signed packages are taken here")
                 .hint("ask whoever made it to sign it; `require-signed` and `trusted-keys` stand in the config"))
         }
         Some(signer) if !policy.trusted_keys.is_empty() && !policy.trusted_keys.contains(&signer.key) => {
-            Err(Error::new(FailureKind::Trust, format!("`{name}` is signed by a key that is not trusted here"))
+            Err(Error::new(ErrorCode::UntrustedKey, format!("`{name}` is signed by a key that is not trusted here"))
                 .because(format!("the key is {}", signer.key))
                 .hint("add it to `trusted-keys` in the config if you know whose it is"))
         }
@@ -119,7 +119,7 @@ pub(super) fn check_signer(
             pin.key.short_hex(),
             signer.key.short_hex()
         ))),
-        Some(pin) => Err(Error::new(FailureKind::Trust, format!("`{name}` is signed by another key than before"))
+        Some(pin) => Err(Error::new(ErrorCode::KeyChanged, format!("`{name}` is signed by another key than before"))
             .because(format!(
                 "`{namespace}` has the key {} ({} since {}), and this one is signed by {}",
                 pin.key, pin.because, pin.since, signer.key
@@ -131,7 +131,7 @@ pub(super) fn check_signer(
 fn check_downgrade(overrides: TrustOverrides, message: String) -> Result<SignerStatus> {
     match overrides.downgrade {
         DowngradePolicy::Allow => Ok(SignerStatus::Overridden(message)),
-        DowngradePolicy::Refuse => Err(Error::new(FailureKind::Trust, message)
+        DowngradePolicy::Refuse => Err(Error::new(ErrorCode::SignerDowngrade, message)
             .because("somebody may have taken the signature away")
             .hint("ask whoever made it; `--allow-downgrade` takes it all the same")),
     }

@@ -11,7 +11,7 @@ use super::package_store::PackageStore;
 use super::rotate_key::{parse_rotation_statement, replace_pins};
 use super::trust::new_pin;
 use crate::context::Context;
-use crate::error::{Error, FailureKind, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::home::LockedHome;
 use crate::session::Session;
 
@@ -20,7 +20,7 @@ pub fn trust_key(context: &Context<'_>, namespace: &str, key: &str) -> Result<Ke
     let session = Session::begin(context)?;
     check_namespace(namespace)?;
     let key = PublicKey::from_hex(key).map_err(|why| {
-        Error::new(FailureKind::Usage, "this is no public key")
+        Error::new(ErrorCode::InvalidPublicKey, "this is no public key")
             .because(why)
             .hint("`sp key export` prints one")
     })?;
@@ -38,7 +38,7 @@ fn check_namespace(namespace: &str) -> Result<()> {
     let as_name =
         if namespace.starts_with('@') { format!("{namespace}/x") } else { namespace.to_owned() };
     PackageName::new(&as_name).map(drop).map_err(|why| {
-        Error::new(FailureKind::Usage, format!("`{namespace}` is no namespace"))
+        Error::new(ErrorCode::InvalidName, format!("`{namespace}` is no namespace"))
             .because(why)
             .hint("name a scope such as `@acme`, or a package that has none")
     })
@@ -51,7 +51,7 @@ pub fn trust_rotation(context: &Context<'_>, file: &Path) -> Result<KeyList> {
     let bytes = read_limited(&path, MAX_KEY_BYTES)?;
     let refuse = || {
         Error::new(
-            FailureKind::Trust,
+            ErrorCode::InvalidRotation,
             format!(
                 "`{}` is no statement that an old key and a new one both signed",
                 context.display_path(&path)
@@ -65,7 +65,7 @@ pub fn trust_rotation(context: &Context<'_>, file: &Path) -> Result<KeyList> {
     if replace_pins(context, &mut store.trust, &rotation) == 0 {
         let message = format!("no namespace has the key {}", rotation.old);
         return Err(
-            Error::new(FailureKind::Request, message).hint("`sp key list` shows whom you trust")
+            Error::new(ErrorCode::KeyNotFound, message).hint("`sp key list` shows whom you trust")
         );
     }
     store.save(&home)?;

@@ -10,7 +10,7 @@ use super::project::PackageProject;
 use super::project_change::ProjectChange;
 use super::solve::SolveRequest;
 use crate::context::Context;
-use crate::error::{Error, FailureKind, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::home::LockedHome;
 use crate::session::Session;
 
@@ -29,7 +29,7 @@ pub fn uninstall(
     let mut requests = change.project.lock.requests.clone();
     for text in names {
         let name = PackageName::new(text).map_err(|why| {
-            Error::new(FailureKind::Usage, format!("`{text}` is no name of a package"))
+            Error::new(ErrorCode::InvalidName, format!("`{text}` is no name of a package"))
                 .because(why)
                 .hint("name it without a version")
         })?;

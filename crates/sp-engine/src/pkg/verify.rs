@@ -6,12 +6,12 @@ use sp_formats::package::{
 };
 use sp_tree::Limits;
 
-use super::load_package::read_file;
+use super::load_package::{read_file, unusable_code};
 use super::package_spec::PackageSpec;
 use super::package_store::{find_best_stored, read_blob, read_store_index, read_trust_pins};
 use super::trust::{DowngradePolicy, NewKeyPolicy, SignerStatus, TrustOverrides, check_signer};
 use crate::context::{Context, Event};
-use crate::error::{Error, FailureKind, Result};
+use crate::error::{Error, Result};
 use crate::session::Session;
 
 const DAY_SECONDS: i64 = 24 * 60 * 60;
@@ -61,9 +61,9 @@ pub fn verify(
         None => {
             steps.insert(signer_index, skipped_step("signer"));
             steps.push(skipped_step("freshness"));
-            let error = Error::in_file(format!("`{label}` does not hold"), result.report.clone());
-            let kind = if result.is_forged() { FailureKind::Trust } else { FailureKind::Data };
-            Some(Error { kind, ..error }.hint("do not use it: get it again from whoever made it"))
+            let message = format!("`{label}` does not hold");
+            let error = Error::in_file(unusable_code(&result), message, result.report.clone());
+            Some(error.hint("do not use it: get it again from whoever made it"))
         }
     };
     if result.package.is_some() && !result.report.findings.is_empty() {

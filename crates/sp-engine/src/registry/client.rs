@@ -11,7 +11,7 @@ use ureq::SendBody;
 
 use super::partial_download::PartialDownload;
 use crate::context::{Context, Event, Network, POLL_INTERVAL};
-use crate::error::{Error, FailureKind, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::http::{BodyError, ResponseBody, call_cancellable, single_server_client};
 
 const TIMEOUT: Duration = Duration::from_secs(60);
@@ -125,7 +125,7 @@ impl RegistryResponse {
     pub(crate) fn json<T: DeserializeOwned>(&self) -> Result<T> {
         serde_json::from_str(&self.text).map_err(|why| {
             Error::new(
-                FailureKind::Data,
+                ErrorCode::InvalidResponse,
                 format!("`{}` answers something else than a registry does", self.address),
             )
             .because(why)
@@ -150,7 +150,7 @@ impl<'a> RegistryClient<'a> {
     ) -> Result<Self> {
         if context.network == Network::Offline {
             return Err(Error::new(
-                FailureKind::Environment,
+                ErrorCode::Offline,
                 format!("`{address}` cannot be reached with `--offline`"),
             )
             .hint("leave it out"));
@@ -344,7 +344,7 @@ impl<'a> RegistryClient<'a> {
     fn too_large_error(&self, request: &RegistryRequest<'_>, why: BodyError) -> Error {
         let path = request.path.split('?').next().unwrap_or_default();
         Error::new(
-            FailureKind::Data,
+            ErrorCode::InvalidResponse,
             format!("cannot read the response of `{}{API_PREFIX}/{path}`", self.address),
         )
         .because(why)
@@ -352,27 +352,27 @@ impl<'a> RegistryClient<'a> {
     }
 
     fn unreachable_error(&self, why: &str) -> Error {
-        Error::new(FailureKind::Environment, format!("`{}` cannot be reached", self.address))
+        Error::new(ErrorCode::Network, format!("`{}` cannot be reached", self.address))
             .because(redact_secrets(why))
             .hint("check the address, and that the registry runs; `--offline` uses what the store has")
     }
 
-    fn rejected_error(&self, code: u16, text: &str) -> Error {
+    fn rejected_error(&self, status: u16, text: &str) -> Error {
         let response: Option<RegistryErrorResponse> = serde_json::from_str(text).ok();
-        let kind = match code {
-            401 | 403 => FailureKind::Trust,
-            400 | 413 => FailureKind::Data,
-            404 | 409 => FailureKind::Request,
-            _ => FailureKind::Environment,
+        let code = match status {
+            401 | 403 => ErrorCode::Unauthorized,
+            400 | 413 => ErrorCode::RejectedRequest,
+            404 | 409 => ErrorCode::RegistryRefused,
+            _ => ErrorCode::Unavailable,
         };
         let why = response
             .as_ref()
-            .map_or_else(|| format!("it answered {code}"), |response| response.message.clone());
-        let error = Error::new(kind, format!("`{}` refused it", self.address))
+            .map_or_else(|| format!("it answered {status}"), |response| response.message.clone());
+        let error = Error::new(code, format!("`{}` refused it", self.address))
             .because(printable(&why).into_owned());
         let help =
             response.and_then(|response| response.help).map(|help| printable(&help).into_owned());
-        match (code, help) {
+        match (status, help) {
             (401, _) => {
                 error.hint(format!("`sp login {}` with a token that may do this", self.address))
             }

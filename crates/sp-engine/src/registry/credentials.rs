@@ -7,7 +7,7 @@ use sp_tree::atomic::{ExistingFilePolicy, FileAccess, OutputFile};
 use sp_tree::read_optional;
 
 use crate::context::Context;
-use crate::error::{Error, FailureKind, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::output_file::write_output_file;
 use crate::secret::check_private_file;
 use crate::server_url::normalize_server_url;
@@ -36,7 +36,7 @@ impl RegistryCredentials {
         check_private_file(context, &path)?;
         let value: Value = serde_json::from_slice(&bytes).map_err(|why| {
             Error::new(
-                FailureKind::Data,
+                ErrorCode::InvalidCredentials,
                 format!("`{}` cannot be read", context.display_path(&path)),
             )
             .because(why)
@@ -110,12 +110,14 @@ pub(crate) fn select_registry(
         (Some(named), ..) => normalize_server_url(named),
         (None, [only], _) => normalize_server_url(&only.url),
         (None, _, Some(last)) => Ok(last.clone()),
-        (None, [], None) => Err(Error::new(FailureKind::Usage, "there is no registry to speak to")
-            .hint("`sp login <address>` remembers one, or name it with `--registry <address>`")),
+        (None, [], None) => {
+            Err(Error::new(ErrorCode::NoRegistry, "there is no registry to speak to")
+                .hint("`sp login <address>` remembers one, or name it with `--registry <address>`"))
+        }
         (None, several, None) => {
             let addresses: Vec<&str> =
                 several.iter().map(|registry| registry.url.as_str()).collect();
-            Err(Error::new(FailureKind::Usage, "there are several registries")
+            Err(Error::new(ErrorCode::AmbiguousRegistry, "there are several registries")
                 .hint(format!("name one with `--registry`: {}", addresses.join(", "))))
         }
     }

@@ -6,7 +6,7 @@ use sp_formats::printable::printable;
 use sp_tree::{Digest, Dir, Name, NewFile, read_optional};
 
 use crate::context::{Context, Event};
-use crate::error::{Error, FailureKind, Result};
+use crate::error::{Error, ErrorCode, Result};
 
 /// The bytes of a package version received so far.
 pub(crate) struct PartialDownload<'a> {
@@ -80,8 +80,7 @@ impl<'a> PartialDownload<'a> {
     /// Creates the cache file with the bytes received so far.
     fn create_cache_file(&self) -> Result<CacheFile> {
         let dir = self.context.open_private_dir(&downloads_dir(self.context))?;
-        let name = Name::new(&self.digest.hex())
-            .map_err(|e| Error::new(FailureKind::Data, e.to_string()))?;
+        let name = Name::new(&self.digest.hex())?;
         dir.remove_tree(&name)?;
         let mut file = dir.create_file(&name, false)?;
         file.write(&self.bytes)?;
@@ -124,7 +123,7 @@ impl<'a> PartialDownload<'a> {
         if (self.bytes.len() + bytes.len()) as u64 > self.expected_len {
             self.discard_cache_file();
             return Err(Error::new(
-                FailureKind::Trust,
+                ErrorCode::DigestMismatch,
                 format!("`{}` is larger than the registry said", self.label),
             )
             .because(format!("it said {} bytes, and sends more", self.expected_len))
@@ -158,7 +157,7 @@ impl<'a> PartialDownload<'a> {
         }
         let actual = Digest::of(&self.bytes);
         Err(Error::new(
-            FailureKind::Trust,
+            ErrorCode::DigestMismatch,
             format!("the bytes of `{}` are not those that the registry names", self.label),
         )
         .because(format!("it names {}, and these are {actual}", self.digest))

@@ -18,7 +18,7 @@ use sp_tree::{
     load_untrusted, read_limited,
 };
 
-use crate::error::{Error, FailureKind, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::session::Session;
 use git::{CheckoutOpener, GitCheckout, read_blobs};
 
@@ -56,7 +56,7 @@ impl OpenedSource {
                 let dir = resolve_path(session, request.base, path);
                 if !dir.is_dir() {
                     return Err(Error::new(
-                        FailureKind::Environment,
+                        ErrorCode::SourceNotFound,
                         format!("there is no directory `{}`", session.context.display_path(&dir)),
                     )
                     .hint("a relative path starts at the file that names it"));
@@ -78,7 +78,7 @@ impl OpenedSource {
     ) -> Result<Self> {
         let git_ref = request.version.map(GitRef::new).transpose().map_err(|e| {
             Error::new(
-                FailureKind::Data,
+                ErrorCode::InvalidGitTree,
                 format!(
                     "the version `{}` of `{repo}` cannot be used",
                     request.version.unwrap_or_default()
@@ -102,7 +102,7 @@ impl OpenedSource {
         let checkout = opener.open(std::slice::from_ref(&import))?.into_iter().next();
         checkout
             .map(|checkout| Self::Git(Box::new(checkout)))
-            .ok_or_else(|| Error::new(FailureKind::Environment, "nothing was fetched"))
+            .ok_or_else(|| Error::new(ErrorCode::TaskFailed, "nothing was fetched"))
     }
 
     fn fetch_zip(session: &Session<'_>, source: &WebSource) -> Result<Self> {
@@ -238,7 +238,8 @@ fn join_path(root: &str, path: &str) -> String {
 
 /// Reads a file of an untrusted directory. A link, or a file behind one, counts as missing.
 fn read_regular_file(root: &Path, path: &str, limit: u64) -> Result<Option<Vec<u8>>> {
-    let invalid = |e: sp_tree::PathError| Error::new(FailureKind::Data, format!("`{path}`: {e}"));
+    let invalid =
+        |e: sp_tree::PathError| Error::new(ErrorCode::UnsafePath, format!("`{path}`: {e}"));
     let mut dir = Dir::open(root)?;
     let checked = RelPath::new(path).map_err(invalid)?;
     for segment in checked.parent().into_iter().flat_map(|parent| parent.split('/')) {
@@ -259,7 +260,7 @@ fn read_member(archive: &Archive, path: &str, limit: u64) -> Result<Option<Vec<u
     let entry = archive.listing.entries.iter().find(|entry| entry.path.as_str() == path);
     match entry.map(|entry| (&entry.path, &entry.kind)) {
         Some((_, ListingKind::File { size, .. })) if *size > limit => Err(Error::new(
-            FailureKind::Data,
+            ErrorCode::LimitExceeded,
             format!("`{path}` has {size} bytes, more than the limit of {limit}"),
         )
         .hint("raise it with `--limit markdown-bytes=<bytes>` if you trust the source")),
@@ -273,7 +274,7 @@ fn load_members(archive: &Archive, folder: &str) -> Result<LoadedTree> {
     let prefix = format!("{folder}/");
     for entry in &archive.listing.entries {
         let Some(path) = entry.path.as_str().strip_prefix(&prefix) else { continue };
-        let path = RelPath::new(path).map_err(|e| Error::new(FailureKind::Data, e.to_string()))?;
+        let path = RelPath::new(path)?;
         match &entry.kind {
             ListingKind::Dir => content.add_dir(path),
             ListingKind::File { executable, handle, .. } => {

@@ -15,7 +15,7 @@ use sp_tree::{Digest, Hasher};
 
 use crate::context::{Event, Network};
 use crate::downloads::{DownloadedFile, archive_path};
-use crate::error::{Error, FailureKind, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::http::{BodyError, ResponseBody, call_cancellable, client_config};
 use crate::session::Session;
 
@@ -52,7 +52,7 @@ pub(super) fn locked_archive(
     path.filter(is_right).ok_or_else(|| {
         let entry = &locked.entry;
         Error::new(
-            FailureKind::Environment,
+            ErrorCode::SourceNotReproducible,
             format!("the source of `{entry}` cannot be fetched again"),
         )
         .because(format!(
@@ -86,7 +86,7 @@ impl<'a> WebClient<'a> {
     pub(crate) fn new(session: &'a Session<'a>, address: &WebAddress) -> Result<Self> {
         if session.context.network == Network::Offline {
             return Err(Error::new(
-                FailureKind::Environment,
+                ErrorCode::Offline,
                 format!("`{}` would have to be fetched", address.display_url),
             )
             .hint("run it without `--offline`, or fetch it yourself and name the file"));
@@ -169,7 +169,7 @@ impl<'a> WebClient<'a> {
             return self.timeout_error(address, *timeout);
         }
         let reason = error.to_string().replace(&address.url, &address.display_url);
-        Error::new(FailureKind::Environment, format!("cannot fetch `{}`", address.display_url))
+        Error::new(ErrorCode::Network, format!("cannot fetch `{}`", address.display_url))
             // The reason may contain this URL or the target of a redirect, with secrets.
             .because(redact_secrets(&reason))
             .hint("check the address and your access; a local copy can be named instead")
@@ -180,7 +180,7 @@ impl<'a> WebClient<'a> {
         if let BodyError::Timeout(timeout) = error {
             return self.timeout_error(address, timeout);
         }
-        Error::new(FailureKind::Environment, format!("cannot fetch `{}`", address.display_url))
+        Error::new(ErrorCode::Network, format!("cannot fetch `{}`", address.display_url))
             .because(error)
             .hint("nothing was changed: run it again, or fetch it yourself and name the file")
     }
@@ -202,7 +202,7 @@ impl<'a> WebClient<'a> {
             ),
         };
         let error =
-            Error::new(FailureKind::Environment, format!("cannot fetch `{}`", address.display_url))
+            Error::new(ErrorCode::Network, format!("cannot fetch `{}`", address.display_url))
                 .because(reason);
         match limit {
             Some(limit) => {
@@ -217,7 +217,7 @@ impl<'a> WebClient<'a> {
 
 fn too_large_error(address: &WebAddress, limit: u64) -> Error {
     Error::new(
-        FailureKind::Data,
+        ErrorCode::LimitExceeded,
         format!("`{}` has more bytes than allowed: the limit is {limit}", address.display_url),
     )
     .hint("raise it with `--limit zip-bytes=<bytes>` if you trust the source")

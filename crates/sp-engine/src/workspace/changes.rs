@@ -16,7 +16,7 @@ use sp_tree::transaction::{
 use sp_tree::{LoadedTree, Name, PinnedDir, TreeWriter};
 
 use super::workspace_dir::Workspace;
-use crate::error::{Error, FailureKind, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::files::read_for_update;
 use crate::home::LockedHome;
 use crate::install::change::trashed_folder;
@@ -163,7 +163,7 @@ fn run_transaction(
     steps: &[WorkspaceChangeStep<'_>],
 ) -> Result<Vec<TrashedFolder>> {
     let to_name = |name: &str| {
-        Name::new(name).map_err(|e| Error::new(FailureKind::Data, format!("`{name}`: {e}")))
+        Name::new(name).map_err(|e| Error::new(ErrorCode::UnsafePath, format!("`{name}`: {e}")))
     };
     let state = home.state()?;
     let generation = home.next_generation(&state)?;

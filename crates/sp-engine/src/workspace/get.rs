@@ -15,7 +15,7 @@ use super::resolve::{ResolvedSkills, ResolvedSource, SkillRequirement, resolve_s
 use super::workspace_dir::{Workspace, folder_digest};
 use crate::apply_mode::ApplyMode;
 use crate::context::{Context, Event};
-use crate::error::{Error, FailureKind, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::home::LockedHome;
 use crate::install::plan::ReplacePolicy;
 use crate::session::Session;
@@ -69,7 +69,7 @@ pub fn get(context: &Context<'_>, request: &GetSkillsRequest) -> Result<Workspac
     let declared = workspace.contexts.iter().any(|context| !context.dependencies.is_empty());
     if request.names.is_empty() && !declared {
         return Err(Error::new(
-            FailureKind::Usage,
+            ErrorCode::MissingArgument,
             "there is nothing to install: no skill is named, and no context declares one",
         )
         .hint("`sp bag get <skill> --source <source>`"));
@@ -214,13 +214,13 @@ fn requirements(
         }
     }
     let source = request.source.as_deref().map(SourceRef::new).transpose().map_err(|e| {
-        Error::new(FailureKind::Usage, "the source cannot be used")
+        Error::new(ErrorCode::InvalidUrl, "the source cannot be used")
             .because(e)
             .hint("write a git URL, the URL of a zip, or a path to a zip or a directory")
     })?;
     for name in &request.names {
         SkillName::new(name).map_err(|why| {
-            Error::new(FailureKind::Usage, format!("the name `{name}` {why}"))
+            Error::new(ErrorCode::InvalidName, format!("the name `{name}` {why}"))
                 .hint("a skill's name has hyphens, no underscores")
         })?;
         let record = workspace.lock.skills.get(name);
@@ -327,7 +327,7 @@ fn load_incoming(
             (&source.extra_steps, request.extra_steps, confirmed)
         {
             return Err(Error::new(
-                FailureKind::Request,
+                ErrorCode::ManualSteps,
                 format!("`{}` asks for extra steps before its skills can be used", source.display_name),
             )
             .because(text.clone())
@@ -338,7 +338,7 @@ fn load_incoming(
         if total > session.limits.zip_bytes {
             let limit = session.limits.zip_bytes;
             return Err(Error::new(
-                FailureKind::Data,
+                ErrorCode::LimitExceeded,
                 format!("the skills have more than {limit} bytes together"),
             )
             .hint("install fewer at once, or raise it with `--limit zip-bytes=<bytes>`"));
@@ -392,7 +392,7 @@ fn refuse_edited(edited: &[String]) -> Result<()> {
         return Ok(());
     }
     let (names, verb) = (edited.join("`, `"), if edited.len() == 1 { "was" } else { "were" });
-    Err(Error::new(FailureKind::Trust, format!("`{names}` {verb} edited here, or not installed by `sp`"))
+    Err(Error::new(ErrorCode::EditedSkill, format!("`{names}` {verb} edited here, or not installed by `sp`"))
         .hint("nothing was changed: add `--replace` to replace it; what was there is kept until `sp clean`"))
 }
 

@@ -21,7 +21,7 @@ use super::get::{
 use super::workspace_dir::{Workspace, find_root, read_optional_text};
 use crate::apply_mode::ApplyMode;
 use crate::context::Context;
-use crate::error::{Error, FailureKind, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::home::LockedHome;
 use crate::install::plan::ReplacePolicy;
 use crate::session::Session;
@@ -78,22 +78,25 @@ fn entrypoint_text(session: &Session<'_>, given: Option<&Path>) -> Result<String
     let path = session.context.expand(&path.to_string_lossy());
     let text = read_optional_text(&path, session.limits.markdown_bytes)?.ok_or_else(|| {
         Error::new(
-            FailureKind::Request,
+            ErrorCode::FileNotFound,
             format!("there is no file `{}`", session.context.display_path(&path)),
         )
         .hint("give `--entrypoint` a text that exists")
     })?;
     match read_entrypoint(&session.context.display_relative_path(&path), &text) {
         (Some(_), _) => Ok(text),
-        (None, report) => Err(Error::in_file("the text cannot be an entrypoint", report)),
+        (None, report) => Err(Error::in_file(
+            ErrorCode::InvalidWorkspace,
+            "the text cannot be an entrypoint",
+            report,
+        )),
     }
 }
 
 /// Returns the reserved skill and its record for the lockfile.
 fn bootstrap_skill() -> Result<(String, LoadedTree, LockedSkill)> {
     let mut content = LoadedTree::default();
-    let path =
-        RelPath::new(SKILL_FILE).map_err(|e| Error::new(FailureKind::Data, e.to_string()))?;
+    let path = RelPath::new(SKILL_FILE)?;
     content.add_file(path, false, BOOTSTRAP_TEMPLATE.as_bytes().to_vec());
     let record = LockedSkill {
         source: "sp".into(),
@@ -171,8 +174,9 @@ fn refuse_invalid_skills(workspace: &Workspace) -> Result<()> {
     if workspace.invalid_skills.is_empty() {
         return Ok(());
     }
-    let mut error = Error::new(FailureKind::Data, "not every folder below `.skills/` is a skill")
-        .hint("nothing was changed: mend them, or move them away");
+    let mut error =
+        Error::new(ErrorCode::InvalidWorkspace, "not every folder below `.skills/` is a skill")
+            .hint("nothing was changed: mend them, or move them away");
     error.reports = workspace.invalid_skills.iter().map(|(_, report)| report.clone()).collect();
     Err(error)
 }
@@ -240,7 +244,7 @@ pub fn remove(
 fn check_removable(workspace: &Workspace, name: &str, names: &[String]) -> Result<()> {
     if name == BOOTSTRAP_SKILL {
         return Err(Error::new(
-            FailureKind::Request,
+            ErrorCode::ReservedName,
             format!("`{BOOTSTRAP_SKILL}` is reserved, and every workspace has it"),
         )
         .hint("nothing was changed"));
@@ -252,7 +256,7 @@ fn check_removable(workspace: &Workspace, name: &str, names: &[String]) -> Resul
     {
         let known: Vec<&str> = workspace.skills.iter().map(|skill| skill.name.as_str()).collect();
         return Err(Error::new(
-            FailureKind::Request,
+            ErrorCode::SkillNotFound,
             format!("there is no skill called `{name}` in `.skills/`"),
         )
         .hint(format!("the skills are: {}", known.join(", "))));
@@ -262,7 +266,7 @@ fn check_removable(workspace: &Workspace, name: &str, names: &[String]) -> Resul
     };
     if let Some(file) = workspace.contexts.iter().find(declares) {
         return Err(Error::new(
-            FailureKind::Request,
+            ErrorCode::StillRequired,
             format!("`{name}` is declared in `{}`", file.file),
         )
         .hint("nothing was changed: take it out there first"));
@@ -282,7 +286,7 @@ fn check_removable(workspace: &Workspace, name: &str, names: &[String]) -> Resul
     match needed[..] {
         [] => Ok(()),
         _ => Err(Error::new(
-            FailureKind::Request,
+            ErrorCode::StillRequired,
             format!("`{name}` is needed by `{}`", needed.join("`, `")),
         )
         .hint("nothing was changed: remove those too, in the same command")),

@@ -9,7 +9,7 @@ use super::resolve::{DependencyProvider, SkillRequirement};
 use super::source::WorkspaceSource;
 use super::workspace_dir::Workspace;
 use crate::context::Context;
-use crate::error::{Error, FailureKind, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::session::Session;
 
 /// Provides the dependencies of skills. Fetches each source once.
@@ -97,7 +97,7 @@ impl DependencyProvider<LocatedSource> for WorkspaceProvider<'_> {
             let hint = format!(
                 "nothing was changed: declare `{name}` in `CONTEXT.md` with a source of your own"
             );
-            return Err(Error::new(FailureKind::Trust, message).hint(hint));
+            return Err(Error::new(ErrorCode::ForeignLocalSource, message).hint(hint));
         }
         let base = source.content_base();
         let fetched = self.fetch_source(source, version)?;

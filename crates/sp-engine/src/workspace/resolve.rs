@@ -8,7 +8,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::error::{Error, FailureKind, Result};
+use crate::error::{Error, ErrorCode, FailureKind, Result};
 
 /// A requirement of a skill, by the user, a context or another skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -128,7 +128,7 @@ impl<S: Clone + PartialEq + std::fmt::Display> ResolverPass<'_, S> {
             let cycle: Vec<&str> =
                 self.path[at..].iter().chain([&requirement.name]).map(String::as_str).collect();
             let message = format!("the skills need each other in a circle: {}", cycle.join(" → "));
-            let error = Error::new(FailureKind::Data, message)
+            let error = Error::new(ErrorCode::DependencyCycle, message)
                 .hint("nothing was changed: take one of these dependencies out");
             self.first_error.get_or_insert(error);
             return;
@@ -198,7 +198,7 @@ impl<S: Clone + PartialEq + std::fmt::Display> ResolverPass<'_, S> {
         match self.provider.remote_dependencies(&requirement.name, &source, version.as_deref()) {
             Ok(needs) => Ok((ResolvedSource::Source(source, version), needs)),
             // An unreachable source of an optional skill is not an error.
-            Err(error) if !required && error.kind == FailureKind::Environment => {
+            Err(error) if !required && error.kind() == FailureKind::Environment => {
                 Ok((ResolvedSource::Missing, Vec::new()))
             }
             Err(error) => Err(error),
@@ -263,7 +263,7 @@ impl<S: Clone + PartialEq + std::fmt::Display> ResolverPass<'_, S> {
 fn missing_source_error<S>(requirement: &SkillRequirement<S>) -> Error {
     let need = if requirement.requested_by == "you" { "need" } else { "needs" };
     Error::new(
-        FailureKind::Request,
+        ErrorCode::SkillNotFound,
         format!(
             "`{}`, which {} {need}, is not here and has no source",
             requirement.name, requirement.requested_by
@@ -280,7 +280,7 @@ fn describe_demand((who, what): (&str, &str)) -> String {
 }
 
 fn conflict_error(name: &str, one: (&str, &str), other: (&str, &str)) -> Error {
-    Error::new(FailureKind::Request, format!("`{name}` is wanted twice, and not the same"))
+    Error::new(ErrorCode::Unresolvable, format!("`{name}` is wanted twice, and not the same"))
         .because(format!("{} {}, and {} {}", one.0, describe_demand(one), other.0, describe_demand(other)))
         .hint(format!("nothing was changed: declare `{name}` in `USER_CONTEXT.md` or `CONTEXT.md`, which settles it"))
 }

@@ -19,7 +19,7 @@ use sp_tree::{Dir, Follow, Name, atomic};
 
 use super::workspace_dir::{Workspace, read_optional_text};
 use crate::context::Context;
-use crate::error::{Error, FailureKind, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::session::Session;
 
 /// Which skill to prepare.
@@ -103,7 +103,7 @@ pub fn run(context: &Context<'_>, request: &RunSkillRequest) -> Result<Workspace
     let workspace = Workspace::open(&session, request.root.as_deref())?;
     let name = SkillName::from_identifier(&request.identifier).map_err(|why| {
         let canonical = request.identifier.replace('-', "_");
-        Error::new(FailureKind::Usage, format!("the identifier `{}` {why}", request.identifier))
+        Error::new(ErrorCode::InvalidName, format!("the identifier `{}` {why}", request.identifier))
             .hint(format!(
                 "skills are run by identifiers with underscores: `sp bag run {canonical}`"
             ))
@@ -175,11 +175,15 @@ fn find_skill<'a>(workspace: &'a Workspace, name: &str) -> Result<&'a WorkspaceS
             .iter()
             .find(|(path, _)| path.parent().is_some_and(|dir| dir.ends_with(name)));
         if let Some((_, report)) = broken {
-            return Error::in_file(format!("the skill `{name}` cannot be used"), report.clone());
+            return Error::in_file(
+                ErrorCode::InvalidSkill,
+                format!("the skill `{name}` cannot be used"),
+                report.clone(),
+            );
         }
         let names: Vec<&str> = workspace.skills.iter().map(|skill| skill.name.as_str()).collect();
         let error = Error::new(
-            FailureKind::Request,
+            ErrorCode::SkillNotFound,
             format!("there is no skill called `{name}` in `.skills/`"),
         );
         match sp_formats::suggest::nearest(name, names.iter().copied()) {
@@ -195,7 +199,7 @@ fn conversation_layer(skill: &WorkspaceSkill, set: &[(String, String)]) -> Resul
         let names = || skill.parameters.all.iter().map(|parameter| parameter.name.as_str());
         if !names().any(|known| known == name) {
             let error = Error::new(
-                FailureKind::Usage,
+                ErrorCode::UnknownParameter,
                 format!("`{}` asks for no parameter called `{name}`", skill.name),
             );
             return Err(match sp_formats::suggest::nearest(name, names()) {
@@ -261,7 +265,7 @@ fn save_parameters(
     for (name, value) in set {
         if let Some(why) = detect_secret(name, value) {
             return Err(Error::new(
-                FailureKind::Trust,
+                ErrorCode::SecretInPlainFile,
                 format!("the value of `{name}` is not written to `{USER_CONTEXT_FILE}`: {why}"),
             )
             .hint("nothing was written: give it with `--set` each time, without `--save`"));
@@ -291,21 +295,20 @@ fn save_parameters(
     };
     if !set.iter().all(is_saved) {
         return Err(Error::new(
-            FailureKind::Data,
+            ErrorCode::InvalidValue,
             format!("a value cannot be written to `{USER_CONTEXT_FILE}` so that it is found again"),
         )
         .hint("nothing was written: perhaps a code block in it is not closed"));
     }
     let dir = Dir::open(&workspace.root)?;
-    let named =
-        |name: &str| Name::new(name).map_err(|e| Error::new(FailureKind::Data, e.to_string()));
-    let (name, temp) = (named(USER_CONTEXT_FILE)?, named(&format!(".{USER_CONTEXT_FILE}.sp-new"))?);
+    let name = Name::new(USER_CONTEXT_FILE)?;
+    let temp = Name::new(&format!(".{USER_CONTEXT_FILE}.sp-new"))?;
     let _home = crate::home::LockedHome::open(session.context, &session.limits)?;
     match dir.stat(&name, Follow::Never)? {
         Some(stamp) => {
             if !atomic::replace_if_unchanged(&dir, &name, &stamp, &temp, new.as_bytes())? {
                 return Err(Error::new(
-                    FailureKind::Request,
+                    ErrorCode::ChangedMeanwhile,
                     format!("`{USER_CONTEXT_FILE}` changed meanwhile"),
                 )
                 .hint("run it again"));

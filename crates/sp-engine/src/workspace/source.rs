@@ -11,7 +11,7 @@ use sp_formats::workspace::{
 use sp_tree::{Digest, LoadedTree};
 
 use crate::context::Event;
-use crate::error::{Error, FailureKind, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::session::Session;
 use crate::source::{OpenedSource, SourceRequest};
 
@@ -56,7 +56,7 @@ impl WorkspaceSource {
                 &catalog_path
             };
             return Err(Error::new(
-                FailureKind::Data,
+                ErrorCode::InvalidWorkspace,
                 format!("`{shown}` is no SkillBag source: it has no `{missing}`"),
             )
             .hint("nothing was changed: name another source, or run `sp bag source init` in it"));
@@ -92,7 +92,7 @@ impl WorkspaceSource {
         self.skills.iter().find(|skill| skill.name.as_str() == name).ok_or_else(|| {
             let names: Vec<&str> = self.skills.iter().map(|skill| skill.name.as_str()).collect();
             let error = Error::new(
-                FailureKind::Request,
+                ErrorCode::SkillNotFound,
                 format!("`{}` has no skill called `{name}`", self.display_name),
             );
             match sp_formats::suggest::nearest(name, names.iter().copied()) {
@@ -126,7 +126,7 @@ fn refuse_invalid(session: &Session<'_>, shown: &str, reports: Vec<Report>) -> R
         reports.into_iter().partition(|report| !report.is_usable());
     if !unusable.is_empty() {
         let mut error = Error::new(
-            FailureKind::Data,
+            ErrorCode::InvalidWorkspace,
             format!("`{shown}` does not satisfy the SkillBag standard"),
         )
         .hint("nothing was changed: its author can find all of this with `sp bag check`");

@@ -13,7 +13,7 @@ use sp_formats::workspace::{
 use sp_tree::{Digest, Dir, EntryKind, hash_installed, read_optional};
 
 use crate::context::Context;
-use crate::error::{Error, FailureKind, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::session::Session;
 
 /// The content of a workspace.
@@ -34,7 +34,7 @@ pub fn find_root(context: &Context<'_>, given: Option<&Path>) -> Result<PathBuf>
         let root = context.expand(&given.to_string_lossy());
         if !root.is_dir() {
             return Err(Error::new(
-                FailureKind::Request,
+                ErrorCode::DirectoryNotFound,
                 format!("there is no directory `{}`", root.display()),
             )
             .hint("give `--root` the directory that holds `SKILLBAG.md`"));
@@ -45,7 +45,7 @@ pub fn find_root(context: &Context<'_>, given: Option<&Path>) -> Result<PathBuf>
     found.map(Into::into).ok_or_else(|| {
         let shown = context.display_path(&context.current_dir);
         Error::new(
-            FailureKind::Request,
+            ErrorCode::WorkspaceNotFound,
             format!("neither `{shown}` nor a directory above it has a `{ENTRYPOINT_FILE}`"),
         )
         .hint("run `sp bag init` to make a workspace here")
@@ -84,6 +84,7 @@ impl Workspace {
                 );
                 if !report.is_usable() {
                     return Err(Error::in_file(
+                        ErrorCode::InvalidWorkspace,
                         format!("`{}` cannot be used", report.file),
                         report,
                     )
@@ -96,7 +97,7 @@ impl Workspace {
         if let Some(bytes) = read_optional(&path, session.limits.file_bytes)? {
             workspace.lock = WorkspaceLock::parse(&bytes).map_err(|why| {
                 Error::new(
-                    FailureKind::Data,
+                    ErrorCode::InvalidWorkspace,
                     format!("`{}` cannot be used", session.context.display_path(&path)),
                 )
                 .because(why)

@@ -77,6 +77,8 @@ pub struct FixedFileItem {
 /// Something that could not be read.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct UnreadableItem {
+    /// The stable code, from `docs/errors.md`.
+    pub code: String,
     /// What failed.
     pub message: String,
     /// Why, outermost first.

@@ -285,6 +285,8 @@ pub struct ErrorReport {
 /// An error.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ErrorItem {
+    /// The stable code: the rule ID of the first finding, or a code from `docs/errors.md`.
+    pub code: String,
     /// The exit code that goes with it.
     pub exit_code: u8,
     /// What failed.

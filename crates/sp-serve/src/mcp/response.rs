@@ -29,7 +29,7 @@ pub(crate) fn error_text(error: &Error) -> String {
 
 /// Converts an error of the backend to a protocol error.
 pub(crate) fn internal_error(error: &Error) -> ErrorData {
-    ErrorData::internal_error(error_text(error), None)
+    ErrorData::internal_error(error_text(error), Some(json!({ "code": error.code() })))
 }
 
 /// Quotes text from a file between delimiters. `text` must be marked already, so that it cannot

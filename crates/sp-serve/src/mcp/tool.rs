@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use sp_engine::{Error, FailureKind, Result};
+use sp_engine::{Error, ErrorCode, Result};
 
 use crate::mcp::schema::schema_of;
 use crate::mcp::tool_call::ToolCall;
@@ -98,13 +98,16 @@ impl<B: 'static> McpTool<B> {
     {
         let run = move |backend: &B, input: Value, call: &ToolCall| {
             let input = serde_json::from_value(input).map_err(|why| {
-                Error::new(FailureKind::Usage, format!("`{}` takes other arguments", spec.name))
-                    .because(why)
-                    .hint("its input schema says which")
+                Error::new(
+                    ErrorCode::InvalidArguments,
+                    format!("`{}` takes other arguments", spec.name),
+                )
+                .because(why)
+                .hint("its input schema says which")
             })?;
             let output = run(backend, input, call)?;
             serde_json::to_value(output).map_err(|why| {
-                Error::new(FailureKind::Data, "the result cannot be told").because(why)
+                Error::new(ErrorCode::Internal, "the result cannot be told").because(why)
             })
         };
         Self {

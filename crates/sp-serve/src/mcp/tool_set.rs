@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use rmcp::ErrorData;
 use rmcp::model::{CallToolRequestParams, CallToolResult, ContentBlock, Tool as Listed};
-use serde_json::Value;
+use serde_json::{Value, json};
 use sp_engine::Result;
 use sp_formats::printable::printable;
 
 use crate::mcp::backend::McpBackend;
-use crate::mcp::response::{error_text, quote_as_data};
+use crate::mcp::response::{error_text, meta, quote_as_data};
 use crate::mcp::schema::clean_value;
 use crate::mcp::tool::McpTool;
 use crate::mcp::tool_call::ToolCall;
@@ -61,9 +61,13 @@ impl<B: McpBackend> McpToolSet<B> {
                 result.content.extend(beside);
                 result
             }
-            Err(error) => CallToolResult::error(
-                std::iter::once(ContentBlock::text(error_text(&error))).chain(beside).collect(),
-            ),
+            Err(error) => {
+                let text = ContentBlock::text(error_text(&error));
+                let mut result =
+                    CallToolResult::error(std::iter::once(text).chain(beside).collect());
+                result.meta = Some(meta(json!({ "skillpack/code": error.code() })));
+                result
+            }
         })
     }
 }

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use sp_engine::hidden::mark;
-use sp_engine::{Error, FailureKind, Result};
+use sp_engine::{Error, ErrorCode, Result};
 use sp_formats::checks::{
     CHECKS, CheckRule, ExampleContent, ExampleFile, example_files, find_check, truncate_example,
 };
@@ -34,7 +34,8 @@ pub(super) fn run(rule: Option<&str>, terminal: &Terminal) -> Result<()> {
 }
 
 fn unknown_rule(id: &str) -> Error {
-    let error = Error::new(FailureKind::Usage, format!("`sp check` reports no rule called `{id}`"));
+    let error =
+        Error::new(ErrorCode::UnknownRule, format!("`sp check` reports no rule called `{id}`"));
     let upper = id.to_uppercase();
     match nearest(&upper, CHECKS.iter().map(|check| check.id)) {
         Some(near) => {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use sp_engine::{Context, Error, FailureKind, Result};
+use sp_engine::{Context, Error, ErrorCode, Result};
 use sp_formats::printable::printable;
 
 use super::pluralize;
@@ -27,7 +27,7 @@ pub(super) fn packs(context: &Context<'_>, root: Option<&Path>, terminal: &Termi
     match list.packs.iter().filter(|pack| !pack.valid).count() {
         0 => Ok(()),
         broken => Err(Error::new(
-            FailureKind::Data,
+            ErrorCode::InvalidPack,
             format!("{} cannot be used", pluralize(broken, "pack")),
         )
         .hint("mend what is shown above")),

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use clap::CommandFactory;
-use sp_engine::{Context, Error, FailureKind, Result, write_files};
+use sp_engine::{Context, Error, ErrorCode, Result, write_files};
 
 use crate::cli::Cli;
 
@@ -18,7 +18,7 @@ pub(super) fn completions(shell: clap_complete::Shell) -> Result<()> {
 /// Prints the main page, or writes one page per command to `dir`.
 pub(super) fn man(context: &Context<'_>, dir: Option<&Path>) -> Result<()> {
     let failed =
-        |e: io::Error| Error::new(FailureKind::Environment, "cannot make the man pages").because(e);
+        |e: io::Error| Error::new(ErrorCode::Output, "cannot make the man pages").because(e);
     let command = Cli::command();
     let Some(dir) = dir else {
         let mut page = Vec::new();
@@ -58,7 +58,7 @@ fn collect_commands(
 fn print(bytes: &[u8]) -> Result<()> {
     match io::stdout().lock().write_all(bytes) {
         Err(e) if e.kind() != io::ErrorKind::BrokenPipe => {
-            Err(Error::new(FailureKind::Environment, "cannot write to standard output").because(e))
+            Err(Error::new(ErrorCode::Output, "cannot write to standard output").because(e))
         }
         _ => Ok(()),
     }

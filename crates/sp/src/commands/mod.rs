@@ -31,7 +31,7 @@ mod watch;
 use std::process::ExitCode;
 
 use sp_engine::{
-    ApplyMode, AuditRequest, CleanScope, CostRequest, Error, FailureKind, OtherPacks, Result,
+    ApplyMode, AuditRequest, CleanScope, CostRequest, Error, ErrorCode, OtherPacks, Result,
     SinkRequest, SinkScope,
 };
 
@@ -129,7 +129,7 @@ fn check_format(cli: &Cli) -> Result<()> {
         return Ok(());
     }
     let message = format!("`--format {format}` is for `{supported_by}` only");
-    Err(Error::new(FailureKind::Usage, message).hint("use `human`, `plain` or `json`"))
+    Err(Error::new(ErrorCode::InvalidArguments, message).hint("use `human`, `plain` or `json`"))
 }
 
 fn mode(dry_run: bool) -> ApplyMode {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sp_engine::Limits;
-use sp_engine::{Context, Error, FailureKind, Result};
+use sp_engine::{Context, Error, ErrorCode, Result};
 use sp_formats::output::{RegistryBackupReport, RegistryStartReport};
 use sp_serve::ServeError;
 use sp_serve::registry::{
@@ -73,7 +73,7 @@ fn copy_registry(
     if context.env.get(DATABASE_ENV).is_some_and(|address| !address.is_empty()) {
         let what =
             format!("`{DATABASE_ENV}` is set, and what stands in PostgreSQL is not copied by `sp`");
-        return Err(Error::new(FailureKind::Usage, what).hint(POSTGRES_BACKUP_HINT));
+        return Err(Error::new(ErrorCode::InvalidArguments, what).hint(POSTGRES_BACKUP_HINT));
     }
     let copied = sp_serve::registry::copy_registry(&from, &to).map_err(copy_error)?;
     let view = RegistryBackupReport { from, to, objects: copied.objects, bytes: copied.bytes };
@@ -90,7 +90,7 @@ fn copy_registry(
 
 fn copy_error(error: RegistryCopyError) -> Error {
     const NOTHING_COPIED: &str = "nothing was copied";
-    let report = Error::new(FailureKind::Environment, error.to_string());
+    let report = Error::new(ErrorCode::Io, error.to_string());
     match error {
         RegistryCopyError::NoRegistry(_) => {
             report.hint(format!("name its folder with `--data`; {POSTGRES_BACKUP_HINT}"))
@@ -121,7 +121,7 @@ fn database_address(context: &Context<'_>, given: Option<&str>) -> Result<Option
         .or_else(|| context.env.get(DATABASE_ENV).map(String::as_str))
         .filter(|text| !text.is_empty());
     address.map(str::parse).transpose().map_err(|error: PostgresAddressError| {
-        Error::new(FailureKind::Usage, error.to_string())
+        Error::new(ErrorCode::InvalidArguments, error.to_string())
             .hint(format!("mend `--database` or `{DATABASE_ENV}`"))
     })
 }
@@ -154,7 +154,7 @@ fn print_started(
 }
 
 pub(super) fn serve_error(error: ServeError) -> Error {
-    let report = Error::new(FailureKind::Environment, error.to_string());
+    let report = Error::new(ErrorCode::Io, error.to_string());
     match error {
         ServeError::DataDir(_, source) => {
             report.because(source).hint("name another folder with `--data`, or make this one writable")

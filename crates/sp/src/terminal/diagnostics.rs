@@ -28,7 +28,8 @@ pub(super) fn error_text(error: &Error) -> String {
 pub(super) fn error_json(error: &Error) -> String {
     let report = ErrorReport {
         error: ErrorItem {
-            exit_code: error.kind.exit_code(),
+            code: error.code().into(),
+            exit_code: error.kind().exit_code(),
             message: error.to_string(),
             because: error.causes(),
             hints: error.hints.clone(),

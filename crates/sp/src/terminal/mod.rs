@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anstyle::{AnsiColor, Style};
 use serde::Serialize;
-use sp_engine::{Error, Event, EventListener, FailureKind, RecoveryOutcome, Result};
+use sp_engine::{Error, ErrorCode, Event, EventListener, RecoveryOutcome, Result};
 use sp_formats::printable::printable_lines;
 use sp_formats::report::{Report, Severity};
 
@@ -109,8 +109,7 @@ impl Terminal {
                 Ok(())
             }
             Err(e) => {
-                Err(Error::new(FailureKind::Environment, "cannot write to standard output")
-                    .because(e))
+                Err(Error::new(ErrorCode::Output, "cannot write to standard output").because(e))
             }
             Ok(()) => Ok(()),
         }
@@ -263,7 +262,7 @@ pub(crate) fn to_json<T: Serialize>(value: &T) -> Result<String> {
     let mut bytes = Vec::new();
     let text = write_json(value, &mut bytes)
         .and_then(|()| String::from_utf8(bytes).map_err(std::io::Error::other));
-    text.map_err(|e| Error::new(FailureKind::Data, "this cannot be written as JSON").because(e))
+    text.map_err(|e| Error::new(ErrorCode::Internal, "this cannot be written as JSON").because(e))
 }
 
 fn write_json<T: Serialize>(value: &T, out: &mut dyn Write) -> std::io::Result<()> {

@@ -4,8 +4,10 @@ use std::ffi::OsString;
 
 use clap::Parser;
 use clap::error::Error;
+use sp_engine::ErrorCode;
 use sp_formats::printable::{printable, printable_lines};
 
+use super::diagnostics::error_json;
 use super::write_stderr;
 use crate::cli::Cli;
 
@@ -13,7 +15,8 @@ use crate::cli::Cli;
 pub(crate) fn parse_cli(arguments: &[OsString]) -> Result<Cli, u8> {
     Cli::try_parse_from(arguments).map_err(|error| {
         if error.use_stderr() {
-            write_stderr(&render_error(&error, arguments));
+            let text = render_error(&error, arguments);
+            write_stderr(&if requests_json(arguments) { usage_json(&text) } else { text });
         } else {
             // Help and the version quote no arguments. A closed stdout is not an error.
             drop(error.print());
@@ -37,6 +40,22 @@ fn render_error(error: &Error, arguments: &[OsString]) -> String {
         Err(escaped) if escaped.kind() == error.kind() => escaped.render().ansi().to_string(),
         _ => printable_lines(&error.render().to_string()) + "\n",
     }
+}
+
+/// Whether the arguments, which could not be parsed, ask for JSON.
+fn requests_json(arguments: &[OsString]) -> bool {
+    let options: Vec<&OsString> = arguments.iter().take_while(|text| **text != "--").collect();
+    options.iter().any(|option| **option == "--format=json")
+        || options.windows(2).any(|pair| pair[0] == "--format" && pair[1] == "json")
+}
+
+/// Turns a rendered usage error into JSON: its first line is the message, the others are hints.
+fn usage_json(rendered: &str) -> String {
+    let plain = anstream::adapter::strip_str(rendered).to_string();
+    let mut lines = plain.lines().map(str::trim).filter(|line| !line.is_empty());
+    let message = lines.next().unwrap_or_default().trim_start_matches("error: ");
+    let error = sp_engine::Error::new(ErrorCode::InvalidArguments, message);
+    error_json(&lines.fold(error, |error, line| error.hint(line.trim_start_matches("tip: "))))
 }
 
 #[cfg(test)]

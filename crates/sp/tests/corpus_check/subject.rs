@@ -49,17 +49,18 @@ impl Subject {
         found
     }
 
-    /// Everything that was found, a block a finding, and the exit codes.
+    /// Lists the findings and the exit codes. Messages and help are not included, so that their
+    /// wording can change; the values that a message quotes are.
     pub(super) fn show(&self, found: &Value, strict: &Value) -> String {
         let mut shown = String::new();
         for finding in findings(found) {
             let place = self.place(finding);
             let text = |name: &str| visible(finding[name].as_str().unwrap());
-            writeln!(shown, "{place} {} {} {}", text("severity"), text("rule"), text("message"))
-                .unwrap();
-            if finding["help"].is_string() {
-                writeln!(shown, "  help: {}", text("help")).unwrap();
+            write!(shown, "{place} {} {}", text("severity"), text("rule")).unwrap();
+            for quoted in text("message").split('`').skip(1).step_by(2) {
+                write!(shown, " `{quoted}`").unwrap();
             }
+            shown += "\n";
             if let Some(cut) = self.cut(finding) {
                 writeln!(shown, "  cut: {}", shortened(&cut)).unwrap();
             }
@@ -69,7 +70,7 @@ impl Subject {
             shown += "\n";
         }
         for unreadable in found["unreadable"].as_array().unwrap() {
-            writeln!(shown, "unreadable: {unreadable}\n").unwrap();
+            writeln!(shown, "unreadable: {}\n", unreadable["code"]).unwrap();
         }
         writeln!(shown, "exit {}, strict {}", exit_code(found), exit_code(strict)).unwrap();
         shown

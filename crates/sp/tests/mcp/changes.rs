@@ -30,11 +30,8 @@ fn mc_03_nothing_is_changed_unless_that_was_allowed() {
     for tool in ["install", "uninstall"] {
         let refused = server.try_call(tool, wanted(&plan));
         assert_eq!(refused["isError"], true);
-        let says = refused["content"][0]["text"].as_str().unwrap();
-        assert!(
-            says.contains("nothing may be changed") && says.contains("--allow-write"),
-            "{says}"
-        );
+        assert_eq!(refused["_meta"]["skillpack/code"], "E-read-only-server", "{refused}");
+        assert!(refused["content"][0]["text"].as_str().unwrap().contains("--allow-write"));
     }
     assert!(!world.path(SINK).exists());
 }
@@ -63,10 +60,7 @@ fn mc_03_a_plan_that_is_not_true_any_more_is_refused() {
         .write("skills/review/SKILL.md", "---\nname: review\ndescription: Other.\n---\n\nOther.\n");
     let refused = server.try_call("install", wanted(&plan));
     assert_eq!(refused["isError"], true);
-    assert!(
-        refused["content"][0]["text"].as_str().unwrap().contains("this is not what was shown"),
-        "{refused}"
-    );
+    assert_eq!(refused["_meta"]["skillpack/code"], "E-plan-mismatch", "{refused}");
     assert!(!world.path(SINK).join("team__review").exists());
     for plan in [json!({"plan": "yes"}), json!({"plan": ""}), json!({"plan": null}), json!({})] {
         assert_eq!(server.try_call("install", wanted(&plan))["isError"], true, "{plan}");

@@ -6,25 +6,21 @@ use std::process::Stdio;
 use super::*;
 
 #[test]
-fn sp_31_se_12_each_kind_of_failure_has_its_exit_code_and_says_nothing_on_stdout() {
+fn sp_31_se_12_each_failure_has_its_exit_code_and_a_stable_code() {
     let world = installed();
     let schema = schema("error");
-    for (code, args) in failures(&world) {
-        let run = world.sp(&args).fails(code);
+    for (exit_code, code, args) in failures(&world) {
+        let run = world.sp(&args).fails(exit_code);
         assert!(run.stdout.is_empty() && run.stderr.contains("error"), "{run}");
         assert!(
             run.stderr.contains("hint: ") || run.stderr.contains("help: "),
             "it names the way out: {run}"
         );
-        let run = world.sp(&[&args[..], &["--format", "json"]].concat()).fails(code);
+        let run = world.sp(&[&args[..], &["--format", "json"]].concat()).fails(exit_code);
         let last = run.stderr.lines().last().unwrap_or_default();
         let value: Value = serde_json::from_str(last).unwrap_or_else(|e| panic!("{e}: {run}"));
         assert_fits(&value, &schema, &schema, "error");
-        assert_eq!(
-            (value["error"]["exit_code"].as_i64(), run.stdout.as_str()),
-            (Some(code.into()), ""),
-            "{run}"
-        );
+        assert_eq!(run.error().code, code, "{run}");
     }
 }
 
@@ -47,6 +43,22 @@ fn sp_31_wrong_usage_is_exit_code_2() {
         let run = world.sp(args).fails(2);
         assert!(run.stdout.is_empty() && !run.stderr.is_empty(), "{args:?}: {run}");
     }
+}
+
+#[test]
+fn sp_31_wrong_usage_is_json_when_json_was_requested() {
+    let world = world!();
+    for args in [
+        &["no-such-command", "--format", "json"][..],
+        &["--format=json", "install"],
+        &["list", "--no-such-flag", "--format", "json"],
+    ] {
+        let error = world.sp(args).error();
+        assert_eq!((error.code.as_str(), error.exit_code), ("E-invalid-arguments", 2), "{args:?}");
+        assert!(!error.message.is_empty() && error.hints_at("sp"), "{args:?}: {error:?}");
+    }
+    let run = world.sp(&["list", "--no-such-flag", "--", "--format", "json"]).fails(2);
+    assert!(run.stderr.starts_with("error:"), "{run}");
 }
 
 #[test]

@@ -97,18 +97,18 @@ fn assert_fits(value: &Value, schema: &Value, root: &Value, at: &str) {
 }
 
 /// One request for each exit code.
-fn failures(world: &World) -> [(i32, Vec<&'static str>); 8] {
+fn failures(world: &World) -> [(i32, &'static str, Vec<&'static str>); 8] {
     world.pack("bad", "name: bad\ninclude: [zzz]\n");
     world.pack("gone", "name: gone\nimports:\n  - repo: ./no-such-repo\n    include: ['**']\n");
     world.pack("taken", "name: taken\ninclude: ['**']\ninstall: {prefix: team}\n");
     [
-        (1, vec!["show", "nothing"]),
-        (1, vec!["uninstall", "nothing", "--agent", "claude"]),
-        (2, vec!["install", "team", "--agent", "no-such-agent"]),
-        (3, vec!["show", "bad"]),
-        (3, vec!["install", "bad", "--agent", "claude"]),
-        (4, vec!["install", "taken", "--agent", "claude"]),
-        (5, vec!["show", "gone"]),
-        (5, vec!["install", "gone", "--agent", "claude"]),
+        (1, "E-pack-not-found", vec!["show", "nothing"]),
+        (1, "E-not-installed", vec!["uninstall", "nothing", "--agent", "claude"]),
+        (2, "E-unknown-agent", vec!["install", "team", "--agent", "no-such-agent"]),
+        (3, "SP-17", vec!["show", "bad"]),
+        (3, "SP-17", vec!["install", "bad", "--agent", "claude"]),
+        (4, "E-not-owned", vec!["install", "taken", "--agent", "claude"]),
+        (5, "E-source-not-found", vec!["show", "gone"]),
+        (5, "E-source-not-found", vec!["install", "gone", "--agent", "claude"]),
     ]
 }

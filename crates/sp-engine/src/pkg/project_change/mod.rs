@@ -25,7 +25,7 @@ use super::registry::{AvailablePackage, KnownRegistries, is_registry_url};
 use super::solve::{CandidatesByName, SolveRequest, VersionCandidate, solve};
 use super::trust::{TrustOverrides, check_signing_policy};
 use crate::apply_mode::ApplyMode;
-use crate::error::{Error, FailureKind, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::home::{DigestIndexes, LockedHome};
 use crate::install::change::ChangeExecutor;
 use crate::install::plan::{FilePlan, OtherPacks, PackTargets, PlanRequest, ReplacePolicy};
@@ -144,7 +144,7 @@ impl<'a> ProjectChange<'a> {
                 && other != range
             {
                 return Err(Error::new(
-                    FailureKind::Usage,
+                    ErrorCode::DuplicateArgument,
                     format!("`{name}` is named twice: {other} and {range}"),
                 )
                 .hint("name it once"));
@@ -291,7 +291,7 @@ impl<'a> ProjectChange<'a> {
         requested: &BTreeSet<PackageName>,
     ) -> Result<BTreeMap<PackageName, ResolvedPackage>> {
         let solution = solve(candidates, solve_request).map_err(|conflict| {
-            Error::new(FailureKind::Request, "these packages do not go together")
+            Error::new(ErrorCode::Unresolvable, "these packages do not go together")
                 .because(conflict)
                 .hint("nothing was changed: import what is missing, or ask for other versions")
         })?;
@@ -363,7 +363,7 @@ impl<'a> ProjectChange<'a> {
         let manifest = &package.manifest;
         if matches!(manifest.kind, PackageKind::Addon | PackageKind::Grammar) {
             return Err(Error::new(
-                FailureKind::Request,
+                ErrorCode::Unsupported,
                 format!("`{name}` is a package of kind `{}`", manifest.kind.as_str()),
             )
             .because("such a package is made for one tool, and is installed by that tool")
@@ -404,7 +404,7 @@ impl<'a> ProjectChange<'a> {
             format!("the lock says {}, and this one hashes to {sha256}", locked.sha256)
         };
         Err(Error::new(
-            FailureKind::Trust,
+            ErrorCode::LockMismatch,
             format!("`{name} {}` is not what `ctxpkg.lock` says", locked.version),
         )
         .because(because)
@@ -439,7 +439,7 @@ impl<'a> ProjectChange<'a> {
             }
         };
         Err(Error::new(
-            FailureKind::Request,
+            ErrorCode::PackageNotFound,
             format!("`{name} {version}` is locked, and is not here"),
         )
         .because(because)
@@ -583,7 +583,7 @@ impl<'a> ProjectChange<'a> {
     pub(super) fn check_installed_in_sink(&self, name: &PackageName) -> Result<()> {
         if let Some(dependent) = self.find_dependent(name) {
             return Err(Error::new(
-                FailureKind::Request,
+                ErrorCode::StillRequired,
                 format!("`{name}` is needed by `{dependent}`"),
             )
             .hint(format!("`sp pkg uninstall {dependent}` takes both out")));
@@ -595,7 +595,7 @@ impl<'a> ProjectChange<'a> {
             self.project.lock.requests.keys().map(ToString::to_string).collect();
         let root = self.session.context.display_path(&self.project.root);
         let error =
-            Error::new(FailureKind::Request, format!("`{name}` is not installed in `{root}`"));
+            Error::new(ErrorCode::NotInstalled, format!("`{name}` is not installed in `{root}`"));
         Err(if installed.is_empty() {
             error.hint("nothing is installed there")
         } else {
@@ -625,7 +625,7 @@ fn check_file_name_collisions<'n>(names: impl Iterator<Item = &'n PackageName>) 
     for name in names {
         if let Some(other) = seen.insert(fold_name(&name.file_stem()), name) {
             return Err(Error::new(
-                FailureKind::Data,
+                ErrorCode::NameCollision,
                 format!("`{other}` and `{name}` would share a file"),
             )
             .because("where case does not count, they are one name")

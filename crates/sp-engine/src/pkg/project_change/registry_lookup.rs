@@ -6,7 +6,7 @@ use sp_formats::package::{PackageDependency, PackageName, PackageVersion, Versio
 
 use super::ProjectChange;
 use crate::apply_mode::ApplyMode;
-use crate::error::{Error, FailureKind, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::pkg::package_store::{LoadedPackage, find_best_stored};
 use crate::pkg::registry::AvailablePackage;
 use crate::pkg::solve::{CandidatesByName, SolveRequest, VersionCandidate};
@@ -40,7 +40,7 @@ impl ProjectChange<'_> {
         match newest {
             Some(newest) => Ok(newest.clone()),
             None if self.available.contains_key(name) => Err(Error::new(
-                FailureKind::Request,
+                ErrorCode::VersionNotFound,
                 format!("every version of `{name}` was yanked"),
             )
             .hint(format!("`sp info {name}` lists them; one is installed by its exact version"))),
@@ -52,7 +52,7 @@ impl ProjectChange<'_> {
                         asked.join(", ")
                     );
                     let word = name.as_str().rsplit('/').next().unwrap_or_default();
-                    Error::new(FailureKind::Request, message)
+                    Error::new(ErrorCode::PackageNotFound, message)
                         .hint(format!("`sp search {word}` looks for packages like it"))
                 }
             }),
@@ -71,7 +71,7 @@ impl ProjectChange<'_> {
             visited.extend(pending.iter().cloned());
             if visited.len() > MAX_QUERIED_PACKAGES {
                 return Err(Error::new(
-                    FailureKind::Data,
+                    ErrorCode::LimitExceeded,
                     format!("this could need more than {MAX_QUERIED_PACKAGES} packages"),
                 )
                 .hint("nothing was changed: ask for an exact version"));

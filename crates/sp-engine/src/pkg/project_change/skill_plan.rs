@@ -14,7 +14,7 @@ use sp_tree::{LoadedTree, StampScope, fold_name};
 
 use super::{ProjectChange, ResolvedPackage};
 use crate::context::{Context, Event};
-use crate::error::{Error, FailureKind, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::home::read_state;
 use crate::install::selection::{PackagedSkills, ResolvedPack};
 use crate::repository::{SkillRepository, ValidPackFile};
@@ -84,7 +84,7 @@ impl ProjectChange<'_> {
         }
         if sinks.is_empty() {
             return Err(Error::new(
-                FailureKind::Usage,
+                ErrorCode::AgentRequired,
                 format!("`{name}` is a package of skills, and no agent is named"),
             )
             .hint("add `--agent claude`, or another; `sp config` lists them"));
@@ -118,16 +118,19 @@ impl ProjectChange<'_> {
         let mut contents = Vec::new();
         for (id, content) in self.skill_contents(package) {
             let folder = naming.folder_name(&id).map_err(|why| {
-                Error::new(FailureKind::Data, format!("`{id}` of `{name}` cannot be installed"))
-                    .because(why)
-                    .hint("give another `--prefix`")
+                Error::new(
+                    ErrorCode::InvalidPackage,
+                    format!("`{id}` of `{name}` cannot be installed"),
+                )
+                .because(why)
+                .hint("give another `--prefix`")
             })?;
             if let Some(other) = skills
                 .iter()
                 .find(|skill| fold_name(skill.folder.as_str()) == fold_name(folder.as_str()))
             {
                 return Err(Error::new(
-                    FailureKind::Data,
+                    ErrorCode::NameCollision,
                     format!(
                         "`{}` and `{id}` of `{name}` would both be installed as `{folder}`",
                         other.id
@@ -139,9 +142,12 @@ impl ProjectChange<'_> {
             contents.push(content);
         }
         if skills.is_empty() {
-            return Err(Error::new(FailureKind::Data, format!("`{name}` has no skill in it"))
-                .because(format!("no folder of it has a `{SKILL_FILE}`"))
-                .hint("nothing was changed"));
+            return Err(Error::new(
+                ErrorCode::InvalidPackage,
+                format!("`{name}` has no skill in it"),
+            )
+            .because(format!("no folder of it has a `{SKILL_FILE}`"))
+            .hint("nothing was changed"));
         }
         let report = Report::new(name.clone(), "");
         let pack = Pack {

@@ -7,7 +7,7 @@ use sp_formats::registry::{PackageIndex, PackageVersionItem, TrustReport};
 
 use super::package_path::{index_path, package_path, registry_name};
 use crate::context::Context;
-use crate::error::{Error, FailureKind, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::pkg::package_spec::parse_versioned_name;
 use crate::registry::{RegistryRequest, connect};
 use crate::session::Session;
@@ -33,14 +33,17 @@ pub fn info(
     let response = client
         .execute_optional(&RegistryRequest::get(&index_path(&registry_name)))?
         .ok_or_else(|| {
-            Error::new(FailureKind::Request, format!("`{address}` has no `{name}`"))
+            Error::new(ErrorCode::PackageNotFound, format!("`{address}` has no `{name}`"))
                 .hint(format!("`sp search {}` looks for packages like it", registry_name.name()))
         })?;
     let index: PackageIndex = response.json()?;
     let version = select_version(&index, range.as_ref()).ok_or_else(|| {
         let versions: Vec<&str> = index.versions.iter().map(|item| item.version.as_str()).collect();
-        Error::new(FailureKind::Request, format!("`{address}` has no such version of `{name}`"))
-            .hint(format!("it has {}", versions.join(", ")))
+        Error::new(
+            ErrorCode::VersionNotFound,
+            format!("`{address}` has no such version of `{name}`"),
+        )
+        .hint(format!("it has {}", versions.join(", ")))
     })?;
     let path = format!("{}/{version}", package_path(&registry_name));
     let details: RegistryVersionDetails = client.execute(&RegistryRequest::get(&path))?.json()?;

@@ -15,7 +15,7 @@ use sp_tree::{Digest, PublicKey};
 
 use super::package_path::{index_path, version_path};
 use crate::context::Network;
-use crate::error::{Error, FailureKind, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::pkg::load_package::require_package;
 use crate::pkg::package_store::read_seen_versions;
 use crate::registry::{
@@ -182,7 +182,7 @@ impl<'a> KnownRegistries<'a> {
         let locked = locked.filter(|source| is_registry_url(source) && !self.is_explicit);
         match (self.registries.iter().find(is_bound), locked) {
             (Some(registry), Some(locked)) if registry.address != locked => Err(Error::new(
-                FailureKind::Trust,
+                ErrorCode::RegistryMismatch,
                 format!("`{name}` came from another registry than it may"),
             )
             .because(format!(
@@ -198,7 +198,7 @@ impl<'a> KnownRegistries<'a> {
                 // A lockfile must not make this machine contact a host that its user never named.
                 known.map(|registry| vec![registry]).ok_or_else(|| {
                     Error::new(
-                        FailureKind::Trust,
+                        ErrorCode::RegistryMismatch,
                         format!("`{name}` came from a registry that is not known here"),
                     )
                     .because(format!("`ctxpkg.lock` says `{}`", printable(locked)))
@@ -225,7 +225,7 @@ impl<'a> KnownRegistries<'a> {
         let RegistryLookup { name, registry_name, .. } = lookup;
         let inconsistent = |why: String| {
             Error::new(
-                FailureKind::Trust,
+                ErrorCode::InvalidIndex,
                 format!("what `{}` says of `{name}` cannot be so", registry.address),
             )
             .because(printable(&why).into_owned())
@@ -293,7 +293,7 @@ impl<'a> KnownRegistries<'a> {
                 None => format!("it had `{name} {version}` before, and does not know it any more"),
             };
             return Err(Error::new(
-                FailureKind::Trust,
+                ErrorCode::InvalidIndex,
                 format!("`{}` shows an old or another index", registry.address),
             )
             .because(why)
@@ -350,7 +350,7 @@ impl<'a> KnownRegistries<'a> {
         let limit = self.session.limits.package_bytes;
         if version.size > limit {
             return Err(Error::new(
-                FailureKind::Data,
+                ErrorCode::LimitExceeded,
                 format!("`{label}` is larger than the limit of {limit} bytes"),
             )
             .because(format!("`{}` says that it has {}", available.registry, version.size))
@@ -358,7 +358,7 @@ impl<'a> KnownRegistries<'a> {
         }
         let registry = self.registries.iter().find(|known| known.address == available.registry);
         let registry = registry.ok_or_else(|| {
-            Error::new(FailureKind::Request, format!("`{}` is not known", available.registry))
+            Error::new(ErrorCode::PackageNotFound, format!("`{}` is not known", available.registry))
         })?;
         let path = format!("{}/download", version_path(&available.registry_name, &version.version));
         let client = self.client(registry)?;
@@ -375,7 +375,7 @@ impl<'a> KnownRegistries<'a> {
         let bytes = partial.finish()?;
         let mismatch = |why: String| {
             Error::new(
-                FailureKind::Trust,
+                ErrorCode::DigestMismatch,
                 format!("`{label}` is not what `{}` says", available.registry),
             )
             .because(why)

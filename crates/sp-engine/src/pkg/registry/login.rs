@@ -3,7 +3,7 @@
 use sp_formats::output::RegistryLoginReport;
 
 use crate::context::Context;
-use crate::error::{Error, FailureKind, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::home::LockedHome;
 use crate::pkg::package_store::PackageStore;
 use crate::registry::{RegistryClient, RegistryCredentials, RegistryRequest, select_registry};
@@ -40,7 +40,7 @@ pub fn login(context: &Context<'_>, request: &LoginRequest) -> Result<RegistryLo
         .map(str::trim)
         .filter(|token| has_token_format(token))
         .ok_or_else(|| {
-            Error::new(FailureKind::Usage, "the token is none")
+            Error::new(ErrorCode::InvalidSecret, "the token is none")
                 .hint("a token begins with `ctxp_` or `ctxr_`; `sp serve` shows one")
         })?;
     let response = RegistryClient::new(context, &address, Some(token))?
@@ -81,7 +81,10 @@ pub fn logout(context: &Context<'_>, registry: Option<&str>) -> Result<RegistryL
     let mut credentials = RegistryCredentials::read(context)?;
     let address = select_registry(&session, registry, &credentials)?;
     if !credentials.remove(&address) {
-        return Err(Error::new(FailureKind::Request, format!("there is no token for `{address}`")));
+        return Err(Error::new(
+            ErrorCode::TokenNotFound,
+            format!("there is no token for `{address}`"),
+        ));
     }
     credentials.save(context)?;
     Ok(RegistryLoginReport { registry: address, user: None, scope: None })

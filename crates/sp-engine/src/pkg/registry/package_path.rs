@@ -3,12 +3,12 @@
 use sp_formats::package::{PackageName, PackageVersion};
 use sp_formats::registry::RegistryPackageName;
 
-use crate::error::{Error, FailureKind, Result};
+use crate::error::{Error, ErrorCode, Result};
 
 /// Returns the name of a package in a registry, where every package has a namespace.
 pub(super) fn registry_name(name: &PackageName) -> Result<RegistryPackageName> {
     RegistryPackageName::from_package_name(name).map_err(|why| {
-        Error::new(FailureKind::Request, format!("`{name}` cannot be in a registry"))
+        Error::new(ErrorCode::Unsupported, format!("`{name}` cannot be in a registry"))
             .because(why)
             .hint("make it with `--scope <namespace>`")
     })

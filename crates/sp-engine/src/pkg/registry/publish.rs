@@ -7,7 +7,7 @@ use sp_tree::Digest;
 
 use super::package_path::{index_path, registry_name, version_path};
 use crate::context::{Context, Event};
-use crate::error::{Error, FailureKind, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::pkg::load_package::load_package;
 use crate::pkg::package_spec::PackageSpec;
 use crate::pkg::package_store::read_store_index;
@@ -46,7 +46,7 @@ pub fn publish(context: &Context<'_>, request: &PublishRequest) -> Result<Regist
     };
     if report.as_ref().is_some_and(|report| report.sha256 != hash) {
         return Err(Error::new(
-            FailureKind::Trust,
+            ErrorCode::DigestMismatch,
             format!("`{address}` says that it took other bytes"),
         )
         .because(format!("they are {hash} here"))

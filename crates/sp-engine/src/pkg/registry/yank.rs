@@ -5,7 +5,7 @@ use sp_formats::package::{PackageName, PackageVersion};
 
 use super::package_path::{registry_name, version_path};
 use crate::context::Context;
-use crate::error::{Error, FailureKind, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::registry::{RegistryRequest, connect};
 use crate::session::Session;
 
@@ -31,7 +31,7 @@ pub fn yank(context: &Context<'_>, request: &YankRequest) -> Result<RegistryYank
     let session = Session::begin(context)?;
     let client = connect(&session, request.registry.as_deref())?;
     let invalid = || {
-        Error::new(FailureKind::Usage, format!("`{}` names no version", request.package))
+        Error::new(ErrorCode::MissingArgument, format!("`{}` names no version", request.package))
             .hint("write it as `@team/notes@1.2.0`")
     };
     let (name, version) = request

@@ -11,7 +11,7 @@ use super::command::{GitCommand, GitRepository, command_output, spawn_piped};
 use super::fetch::GitFetch;
 use super::tree::{GitSkillFile, LinkTargets};
 use crate::context::{Context, Event, Network};
-use crate::error::{Error, FailureKind, Result};
+use crate::error::{Error, ErrorCode, Result};
 
 /// The files of a skill whose blobs are in the cache. A handle is the object ID of the blob.
 pub(crate) type GitListing = Listing<Box<str>>;
@@ -54,7 +54,7 @@ impl GitCheckout {
                 "a file of `{}` has {size} bytes, more than the limit of {limit}",
                 self.repo
             );
-            return Err(Error::new(FailureKind::Data, message)
+            return Err(Error::new(ErrorCode::LimitExceeded, message)
                 .hint("raise it with `--limit markdown-bytes=<bytes>` if you trust the source"));
         }
         let mut contents = Vec::with_capacity(blobs.len());
@@ -121,7 +121,7 @@ impl BlobFetcher<'_> {
             None => "exclude it, or ask its author to mend it".into(),
         };
         Error::new(
-            FailureKind::Data,
+            ErrorCode::InvalidGitTree,
             format!("the skill `{id}` of `{}` cannot be installed", self.checkout.repo),
         )
         .because(why)
@@ -147,7 +147,7 @@ impl BlobFetcher<'_> {
                     "a link in the selected skills of `{}` cannot be installed",
                     self.checkout.repo
                 );
-                return Err(Error::new(FailureKind::Data, message)
+                return Err(Error::new(ErrorCode::InvalidGitTree, message)
                     .because(format!(
                         "its target has {size} bytes, more than {MAX_LINK_TARGET_BYTES}"
                     ))
@@ -172,7 +172,7 @@ impl BlobFetcher<'_> {
         let GitCheckout { repo, url, dir, fetch_target, .. } = self.checkout;
         if self.context.network == Network::Offline {
             return Err(Error::new(
-                FailureKind::Environment,
+                ErrorCode::Offline,
                 format!("files of `{repo}` would have to be fetched"),
             )
             .hint("run it once without `--offline`"));
@@ -297,7 +297,7 @@ fn query_batch(
 ) -> Result<()> {
     let mut child = spawn_piped(command)?;
     let (Some(mut stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
-        return Err(Error::new(FailureKind::Environment, "cannot talk to git"));
+        return Err(Error::new(ErrorCode::Git, "cannot talk to git"));
     };
     let mut reader = BufReader::with_capacity(1 << 16, stdout);
     let result = std::thread::scope(|scope| {
@@ -320,7 +320,7 @@ fn query_batch(
     });
     let _ = child.wait();
     result.map_err(|e| {
-        Error::new(FailureKind::Environment, "cannot read the selected files from git's cache")
+        Error::new(ErrorCode::Git, "cannot read the selected files from git's cache")
             .because(e)
             .hint("the cache may be damaged: remove it with `sp clean --cache`")
     })

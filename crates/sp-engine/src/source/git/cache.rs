@@ -15,7 +15,7 @@ use super::object_dir::remove_stale_files;
 use super::process::GitLimits;
 use super::tree::GitTree;
 use crate::context::{Context, Event, Network};
-use crate::error::{Error, FailureKind, Result};
+use crate::error::{Error, ErrorCode, Result};
 
 const UNREACHABLE_HINT: &str =
     "check the address and your access; `--offline` uses what was fetched before";
@@ -80,7 +80,7 @@ impl CheckoutOpener<'_> {
                     })
                     .collect();
                 let panicked =
-                    || Err(Error::new(FailureKind::Environment, "a fetch ended unexpectedly"));
+                    || Err(Error::new(ErrorCode::TaskFailed, "a fetch ended unexpectedly"));
                 threads
                     .into_iter()
                     .map(|thread| thread.join().unwrap_or_else(|_| panicked()))
@@ -107,7 +107,7 @@ impl CheckoutOpener<'_> {
         match path.canonicalize() {
             Ok(path) => Ok(path.to_string_lossy().into_owned()),
             Err(e) => Err(Error::new(
-                FailureKind::Environment,
+                ErrorCode::SourceNotFound,
                 format!("cannot open the repository `{repo}`"),
             )
             .because(e)
@@ -313,7 +313,7 @@ impl CachedRepository<'_> {
         match self.opener.context.network {
             Network::Allowed => Ok(()),
             Network::Offline => Err(Error::new(
-                FailureKind::Environment,
+                ErrorCode::Offline,
                 format!("`{}` would have to be fetched", self.repo),
             )
             .hint("run it once without `--offline`")),
@@ -376,7 +376,7 @@ impl CachedRepository<'_> {
         if self.has_commit(commit)? {
             return Ok(());
         }
-        Err(Error::new(FailureKind::Environment, what)
+        Err(Error::new(ErrorCode::Git, what)
             .because(format!("the server did not send {commit}"))
             .hint("name a branch or a tag: the server gives out nothing else"))
     }
@@ -479,8 +479,7 @@ impl CachedRepository<'_> {
         if self.recorded_commit(git_ref).as_deref() == Some(commit) {
             return Ok(());
         }
-        let name = Name::new(&ref_record_name(git_ref))
-            .map_err(|e| Error::new(FailureKind::Data, e.to_string()))?;
+        let name = Name::new(&ref_record_name(git_ref))?;
         self.write_file(&name, commit)
     }
 
@@ -504,12 +503,13 @@ impl CachedRepository<'_> {
             .filter_map(|(_, name)| name.strip_prefix("refs/heads/"));
         let branches: Vec<&str> = branches.take(5).collect();
         match &branches[..] {
-            [] => Error::new(FailureKind::Request, format!("`{}` has no commits", self.repo))
+            [] => Error::new(ErrorCode::GitRefNotFound, format!("`{}` has no commits", self.repo))
                 .hint("push a commit to it, or name another repository"),
-            some => {
-                Error::new(FailureKind::Request, format!("`{}` has no default branch", self.repo))
-                    .hint(format!("name one with `ref:`; it has: {}", some.join(", ")))
-            }
+            some => Error::new(
+                ErrorCode::GitRefNotFound,
+                format!("`{}` has no default branch", self.repo),
+            )
+            .hint(format!("name one with `ref:`; it has: {}", some.join(", "))),
         }
     }
 }
@@ -527,7 +527,7 @@ fn ref_record_name(git_ref: Option<&GitRef>) -> String {
 
 fn never_fetched_error(repo: &GitRepo, git_ref: Option<&GitRef>) -> Error {
     let git_ref = git_ref.map_or("HEAD", GitRef::as_str);
-    Error::new(FailureKind::Environment, format!("`{repo}` at `{git_ref}` was never fetched"))
+    Error::new(ErrorCode::Offline, format!("`{repo}` at `{git_ref}` was never fetched"))
         .hint("run it once without `--offline`")
 }
 
@@ -550,7 +550,7 @@ fn unknown_ref_error(repo: &GitRepo, git_ref: &GitRef, refs: &[(String, String)]
         name.strip_prefix("refs/heads/").or_else(|| name.strip_prefix("refs/tags/"))
     });
     let error = Error::new(
-        FailureKind::Request,
+        ErrorCode::GitRefNotFound,
         format!("`{repo}` has no tag, branch or commit `{git_ref}`"),
     );
     match sp_formats::suggest::nearest(

@@ -15,7 +15,7 @@ use sp_tree::Limits;
 
 use super::process::{GitLimits, limit_memory};
 use crate::context::Context;
-use crate::error::{Error, FailureKind, Result};
+use crate::error::{Error, ErrorCode, Result};
 
 /// Environment variables that git, ssh and credential helpers need from the user.
 const ALLOWED_ENV: &[&str] = &[
@@ -279,7 +279,7 @@ pub(super) fn spawn_error(error: std::io::Error) -> Error {
         std::io::ErrorKind::NotFound => "install git 2.31 or later and put it on the PATH",
         _ => "check that `git --version` works",
     };
-    Error::new(FailureKind::Environment, "cannot run `git`").because(error).hint(hint)
+    Error::new(ErrorCode::GitNotFound, "cannot run `git`").because(error).hint(hint)
 }
 
 /// Returns an error with git's messages as its cause.
@@ -293,5 +293,5 @@ pub(super) fn git_error(what: &str, stderr: &str) -> Error {
     let cause =
         if lines.is_empty() { "git ended without a word".to_owned() } else { lines.join("; ") };
     // Git prints the URL it was given, including the query.
-    Error::new(FailureKind::Environment, what).because(redact_secrets(&cause))
+    Error::new(ErrorCode::Git, what).because(redact_secrets(&cause))
 }

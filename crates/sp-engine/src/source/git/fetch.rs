@@ -18,7 +18,7 @@ use super::command::{GitCommand, git_error, read_bounded, spawn_error};
 use super::object_dir::{open_pack_dir, pack_sizes, remove_stale_files};
 use super::process::{GitLimits, kill_tree};
 use crate::context::{Context, Event};
-use crate::error::{Error, FailureKind, Result};
+use crate::error::{Error, ErrorCode, Result};
 
 /// How often the size of the repository, the timeouts and cancellation are checked.
 const SIZE_POLL_INTERVAL: Duration = Duration::from_millis(50);
@@ -55,7 +55,7 @@ impl GitFetch<'_> {
         if end == FetchEnd::TooLarge || self.added_bytes(&before) > max_bytes {
             self.remove_new_packs(&before)?;
             return Err(Error::new(
-                FailureKind::Data,
+                ErrorCode::LimitExceeded,
                 format!("`{}` sends more than {max_bytes} bytes", self.repo),
             )
             .hint("select fewer skills, or raise it with `--limit git-pack-bytes=<bytes>`"));
@@ -78,7 +78,7 @@ impl GitFetch<'_> {
     fn out_of_memory_error(&self) -> Error {
         let GitLimits { memory_bytes, .. } = self.limits.into();
         Error::new(
-            FailureKind::Data,
+            ErrorCode::LimitExceeded,
             format!("`{}` makes git use more memory than allowed", self.repo),
         )
         .because(format!(
@@ -98,7 +98,7 @@ impl GitFetch<'_> {
                 "download-seconds",
             ),
         };
-        Error::new(FailureKind::Environment, what)
+        Error::new(ErrorCode::Stalled, what)
             .because(reason)
             .hint(format!("run it again, or raise `--limit {name}=<seconds>`"))
     }

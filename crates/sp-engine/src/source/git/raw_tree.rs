@@ -12,7 +12,7 @@ use sp_formats::git_repo::GitRepo;
 use sp_tree::{Limits, escape_non_utf8, to_hex};
 
 use super::command::{GitCommand, spawn_piped};
-use crate::error::{Error, FailureKind, Result};
+use crate::error::{Error, ErrorCode, Result};
 
 /// The maximum length of a path in bytes, which is that of common file systems.
 const MAX_PATH_LEN: usize = 4096;
@@ -49,7 +49,7 @@ pub(super) fn read_trees(
 ) -> Result<()> {
     let mut child = spawn_piped(command)?;
     let (Some(mut stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
-        return Err(Error::new(FailureKind::Environment, "cannot talk to git"));
+        return Err(Error::new(ErrorCode::Git, "cannot talk to git"));
     };
     let mut reader = GitTreeReader {
         stdout: BufReader::with_capacity(1 << 16, stdout),
@@ -104,19 +104,19 @@ impl From<io::Error> for GitTreeError {
 impl GitTreeError {
     fn into_error(self, repo: &GitRepo, limits: &Limits) -> Error {
         let invalid = |message: String| {
-            Error::new(FailureKind::Data, message)
+            Error::new(ErrorCode::InvalidGitTree, message)
                 .hint("ask its author to fix the commit, or name another commit")
         };
         match self {
             Self::Unreadable(why) => {
-                Error::new(FailureKind::Environment, format!("cannot read the files of `{repo}`"))
+                Error::new(ErrorCode::Git, format!("cannot read the files of `{repo}`"))
                     .because(why)
                     .hint("the cache may be damaged: remove it with `sp clean --cache`")
             }
             Self::TooManyEntries => {
                 let message =
                     format!("`{repo}` has more than {} files and folders", limits.repo_entries);
-                Error::new(FailureKind::Data, message)
+                Error::new(ErrorCode::LimitExceeded, message)
                     .hint("raise it with `--limit repo-entries=<number>` if you trust it")
             }
             Self::Name(path) => invalid(format!(

@@ -11,7 +11,7 @@ use sp_tree::{Limits, PathError, RelPath};
 
 use super::command::GitCommand;
 use super::raw_tree::{GitEntryKind, GitObject, display_path_bytes, read_trees};
-use crate::error::{Error, FailureKind, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::repository::partition_skill_dirs;
 
 /// The maximum number of links to follow for one path.
@@ -153,7 +153,7 @@ impl GitTree {
                     None => "exclude it, or ask its author to mend it".into(),
                 };
                 Error::new(
-                    FailureKind::Data,
+                    ErrorCode::InvalidGitTree,
                     format!("the skill `{id}` of `{repo}` cannot be installed"),
                 )
                 .because(refusal.why)

@@ -35,7 +35,7 @@ impl DependencyProvider<String> for TestProvider {
         _: Option<&str>,
     ) -> Result<Vec<TestRequirement>> {
         if self.is_dead(name, source) {
-            return Err(Error::new(FailureKind::Environment, "nobody answers"));
+            return Err(Error::new(ErrorCode::Network, "nobody answers"));
         }
         Ok(self.needs(name, source))
     }

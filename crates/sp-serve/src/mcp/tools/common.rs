@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sp_engine::library::{SearchDocument, search_documents};
-use sp_engine::{Error, FailureKind, Result};
+use sp_engine::{Error, ErrorCode, Result};
 use sp_formats::mcp::{
     McpSkillEntry, SKILL_URI_SCHEME, not_served_message, parse_skill_uri, skill_uri,
 };
@@ -112,7 +112,7 @@ fn search<B: McpBackend>(
         items.push((item, "".into()));
     }
     if call.is_cancelled() {
-        return Err(Error::new(FailureKind::Cancelled, "the search was given up"));
+        return Err(Error::new(ErrorCode::Cancelled, "the search was given up"));
     }
     let documents = items.iter().map(|(item, text)| SearchDocument {
         title: &item.title,
@@ -158,9 +158,9 @@ struct FetchMetadata {
 
 fn fetch<B: McpBackend>(backend: &B, input: FetchInput, _: &ToolCall) -> Result<FetchOutput> {
     let found = read_bytes(backend, &input.id)
-        .map_err(|e| Error::new(FailureKind::Request, e.message.into_owned()))?;
+        .map_err(|e| Error::new(ErrorCode::FileNotFound, e.message.into_owned()))?;
     let (path, bytes) = found.ok_or_else(|| {
-        Error::new(FailureKind::Request, not_served_message(&input.id))
+        Error::new(ErrorCode::FileNotFound, not_served_message(&input.id))
             .hint("`search` gives ids that can be fetched")
     })?;
     let (text, truncated) = decode_text(&bytes)?;
@@ -205,7 +205,7 @@ fn list_skills<B: McpBackend>(
     _: &ToolCall,
 ) -> Result<ListSkillsOutput> {
     let unknown = || {
-        Error::new(FailureKind::Usage, "the cursor is not one of this list")
+        Error::new(ErrorCode::InvalidId, "the cursor is not one of this list")
             .hint("list from the start")
     };
     let after = decode_cursor(cursor.as_deref()).map_err(|_| unknown())?;
@@ -261,7 +261,7 @@ fn read_skill<B: McpBackend>(
         .unwrap_or_default();
     let file = file.as_deref().unwrap_or(SKILL_FILE);
     let missing = || {
-        Error::new(FailureKind::Request, format!("the skill has no file `{}`", printable(file)))
+        Error::new(ErrorCode::FileNotFound, format!("the skill has no file `{}`", printable(file)))
             .hint("`files` of a skill that was read lists them")
     };
     let path = RelPath::new(&format!("{root}/{file}")).map_err(|_| missing())?;
@@ -282,7 +282,7 @@ fn read_skill<B: McpBackend>(
 
 fn find_skill<B: McpBackend>(backend: &B, name: &str) -> Result<McpSkillEntry> {
     let none = || {
-        Error::new(FailureKind::Request, format!("there is no skill `{}`", printable(name)))
+        Error::new(ErrorCode::SkillNotFound, format!("there is no skill `{}`", printable(name)))
             .hint("`list_skills` lists them")
     };
     if name.starts_with(SKILL_URI_SCHEME) {
@@ -304,7 +304,7 @@ fn find_skill<B: McpBackend>(backend: &B, name: &str) -> Result<McpSkillEntry> {
         _ => {
             let uris: Vec<String> = paths.iter().map(|path| skill_uri(path, SKILL_FILE)).collect();
             Err(Error::new(
-                FailureKind::Request,
+                ErrorCode::AmbiguousSkill,
                 format!("several skills are called `{}`", printable(name)),
             )
             .hint(format!("name one by its address: {}", uris.join(", "))))
@@ -315,7 +315,7 @@ fn find_skill<B: McpBackend>(backend: &B, name: &str) -> Result<McpSkillEntry> {
 /// Decodes a text file and truncates it to [`MAX_TEXT_BYTES`].
 fn decode_text(bytes: &[u8]) -> Result<(String, bool)> {
     let text = std::str::from_utf8(bytes).map_err(|_| {
-        Error::new(FailureKind::Request, "this file is no text").hint("read it as a resource")
+        Error::new(ErrorCode::Unsupported, "this file is no text").hint("read it as a resource")
     })?;
     let end = text.floor_char_boundary(MAX_TEXT_BYTES);
     Ok((text[..end].to_owned(), end < text.len()))

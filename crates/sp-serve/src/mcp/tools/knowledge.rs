@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use sp_engine::pkg::GraphQuery;
-use sp_engine::{Error, FailureKind, Result};
+use sp_engine::{Error, ErrorCode, Result};
 use sp_formats::output::{GraphView, PackageLoadReport};
 
 use crate::mcp::backend::McpBackend;
@@ -80,7 +80,7 @@ fn load_context<B: KnowledgeBackend>(
     let LoadContextInput { packages, focus, budget } = input;
     if budget > MAX_BUDGET {
         let message = format!("{budget} tokens are more than {MAX_BUDGET}");
-        return Err(Error::new(FailureKind::Usage, message).hint("ask for fewer"));
+        return Err(Error::new(ErrorCode::ArgumentTooLarge, message).hint("ask for fewer"));
     }
     backend.load(check_package_count(&packages)?, KnowledgeLoadRequest { focus, budget }, call)
 }
@@ -108,14 +108,17 @@ fn graph_neighbors<B: KnowledgeBackend>(
 ) -> Result<GraphView> {
     let GraphNeighborsInput { packages, node, steps } = input;
     if steps > MAX_STEPS {
-        return Err(Error::new(FailureKind::Usage, format!("{MAX_STEPS} steps are the most"))
-            .hint("ask for fewer"));
+        return Err(Error::new(
+            ErrorCode::ArgumentTooLarge,
+            format!("{MAX_STEPS} steps are the most"),
+        )
+        .hint("ask for fewer"));
     }
     let view =
         backend.query(check_package_count(&packages)?, GraphQuery::Near(node, steps), call)?;
     if view.nodes.len() > MAX_NODES {
         let message = format!("{} nodes are too many to show", view.nodes.len());
-        return Err(Error::new(FailureKind::Request, message).hint("ask for fewer steps"));
+        return Err(Error::new(ErrorCode::ResponseTooLarge, message).hint("ask for fewer steps"));
     }
     Ok(view)
 }
@@ -123,7 +126,7 @@ fn graph_neighbors<B: KnowledgeBackend>(
 fn check_package_count(packages: &[String]) -> Result<&[String]> {
     if packages.len() > MAX_PACKAGES {
         let message = format!("{MAX_PACKAGES} packages are the most");
-        return Err(Error::new(FailureKind::Usage, message).hint("ask for fewer"));
+        return Err(Error::new(ErrorCode::ArgumentTooLarge, message).hint("ask for fewer"));
     }
     Ok(packages)
 }

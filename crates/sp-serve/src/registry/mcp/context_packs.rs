@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::Deserialize;
-use sp_engine::{Error, FailureKind, Result};
+use sp_engine::{Error, ErrorCode, Result};
 use sp_formats::context_pack::MANIFEST_FILE;
 use sp_tree::{Digest, from_hex};
 
@@ -87,6 +87,6 @@ impl RegistryBackend {
 }
 
 fn incomplete_pack(id: &str) -> Error {
-    Error::new(FailureKind::Environment, format!("the context pack `{id}` is not whole any more"))
+    Error::new(ErrorCode::Unavailable, format!("the context pack `{id}` is not whole any more"))
         .hint("tell whoever runs the registry")
 }

@@ -4,7 +4,7 @@ use sp_engine::graph::{ContextFormat, SelectionQuery};
 use sp_engine::pkg::{
     GraphQuery, load_packages, parse_versioned_name, query_packages, select_best_version,
 };
-use sp_engine::{Error, FailureKind, Result};
+use sp_engine::{Error, ErrorCode, Result};
 use sp_formats::output::{GraphView, PackageLoadReport};
 use sp_formats::package::{self, Package, PackageName, PackageVersion, VersionRange};
 use sp_formats::printable::printable;
@@ -46,7 +46,7 @@ impl RegistryBackend {
     /// Resolves, reads and verifies packages.
     fn read_packages(&self, names: &[String]) -> Result<Vec<Package>> {
         if names.is_empty() {
-            return Err(Error::new(FailureKind::Usage, "no package is named")
+            return Err(Error::new(ErrorCode::MissingArgument, "no package is named")
                 .hint("`search` finds packages; name them as `@acme/notes` or `@acme/notes@^1`"));
         }
         let chosen: Vec<(&String, PackageVersionItem)> = names
@@ -58,7 +58,9 @@ impl RegistryBackend {
             let message = format!(
                 "these packages have {bytes} bytes, and {MAX_PACKAGE_BYTES} can be asked together"
             );
-            return Err(Error::new(FailureKind::Request, message).hint("name fewer packages"));
+            return Err(
+                Error::new(ErrorCode::ResponseTooLarge, message).hint("name fewer packages")
+            );
         }
         chosen.into_iter().map(|(name, version)| self.read_package(name, &version)).collect()
     }
@@ -67,7 +69,7 @@ impl RegistryBackend {
     fn resolve_version(&self, text: &str) -> Result<PackageVersionItem> {
         let (name, range) = parse_versioned_name(text)?;
         let package = RegistryPackageName::from_package_name(&name).map_err(|why| {
-            Error::new(FailureKind::Request, format!("`{name}` cannot be in a registry"))
+            Error::new(ErrorCode::Unsupported, format!("`{name}` cannot be in a registry"))
                 .because(why)
                 .hint("name it as `@acme/notes`")
         })?;
@@ -97,8 +99,11 @@ impl RegistryBackend {
 }
 
 fn package_not_found(name: &str) -> Error {
-    Error::new(FailureKind::Request, format!("there is no package `{}` here", printable(name)))
-        .hint("`search` finds those that you may see")
+    Error::new(
+        ErrorCode::PackageNotFound,
+        format!("there is no package `{}` here", printable(name)),
+    )
+    .hint("`search` finds those that you may see")
 }
 
 fn no_matching_version(
@@ -111,5 +116,6 @@ fn no_matching_version(
         Some(range) => format!("no version of `{name}` fits `{}`", printable(range.as_str())),
         None => format!("every version of `{name}` was yanked"),
     };
-    Error::new(FailureKind::Request, message).hint(format!("there are: {}", versions.join(", ")))
+    Error::new(ErrorCode::VersionNotFound, message)
+        .hint(format!("there are: {}", versions.join(", ")))
 }

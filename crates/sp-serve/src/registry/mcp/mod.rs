@@ -21,7 +21,7 @@ use axum::http::request::Parts;
 use axum::response::Response;
 use jiff::Timestamp;
 use sp_engine::library::DigestCache;
-use sp_engine::{Error, FailureKind, Result};
+use sp_engine::{Error, ErrorCode, Result};
 
 use crate::mcp::serve_http::handle_request;
 use crate::mcp::{BackendProvider, Extensions, McpAccess, McpContextPack, McpEndpoint, endpoint};
@@ -138,7 +138,7 @@ impl RegistryBackend {
             // Later errors are often consequences of the first one.
             let _ = client.failure.set(InternalCause::from_error(error));
         }
-        Error::new(FailureKind::Environment, "the registry cannot do this now")
+        Error::new(ErrorCode::Unavailable, "the registry cannot do this now")
             .hint("try it again in a moment")
     }
 

@@ -30,7 +30,7 @@ pub(super) fn check_workspace(
         let before = sp_engine::check(context, &request)?.finding_count();
         match workspace::repair(context, root) {
             // The check reports what prevented the repair.
-            Err(error) if error.kind == FailureKind::Data => {}
+            Err(error) if error.kind() == FailureKind::Data => {}
             repaired => repaired?,
         }
         fixed = before.saturating_sub(sp_engine::check(context, &request)?.finding_count());

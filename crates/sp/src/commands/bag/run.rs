@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use sp_engine::workspace::{self, RunSkillRequest};
-use sp_engine::{Context, Error, FailureKind, Result};
+use sp_engine::{Context, Error, ErrorCode, Result};
 use sp_formats::output::{ParameterItem, ParameterList, ParameterValueItem, WorkspaceRunReport};
 use sp_formats::printable::{printable, printable_text};
 
@@ -21,7 +21,7 @@ pub(super) fn run_skill(
 
 fn missing_values(run: &WorkspaceRunReport) -> Error {
     let names = run.missing.join("`, `");
-    Error::new(FailureKind::Request, format!("`{}` needs a value for `{names}`", run.skill.name)).hint(format!(
+    Error::new(ErrorCode::MissingParameter, format!("`{}` needs a value for `{names}`", run.skill.name)).hint(format!(
         "give it with `--set {}=<value>`, or below `Parameters` in `USER_CONTEXT.md` or `CONTEXT.md`",
         run.missing[0]
     ))

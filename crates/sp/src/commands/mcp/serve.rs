@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use sp_engine::library::{LibraryFilter, read_context_pack};
-use sp_engine::{Error, FailureKind, Result};
+use sp_engine::{Error, ErrorCode, Result};
 use sp_formats::output::McpStartReport;
 use sp_serve::mcp::{
     LocalBackend, LocalBackendSettings, SharedBackend, SilentListener, WriteAccess, serve_stdio,
@@ -42,7 +42,7 @@ pub(super) fn run(options: &GlobalOptions, args: &McpArgs, terminal: &Terminal) 
     let backend = Arc::new(SharedBackend(Arc::new(local), instructions));
     match args.http {
         None => serve_stdio(backend).map_err(|e| {
-            Error::new(FailureKind::Environment, "MCP cannot be served")
+            Error::new(ErrorCode::Listen, "MCP cannot be served")
                 .because(e)
                 .hint("run it again when the cause is mended")
         }),
@@ -75,13 +75,13 @@ fn required_token(
         Some(token) if token.len() < MIN_TOKEN_LEN => {
             let message =
                 format!("the token in `{TOKEN_ENV}` has fewer than {MIN_TOKEN_LEN} characters");
-            Err(Error::new(FailureKind::Usage, message).hint(hint))
+            Err(Error::new(ErrorCode::InvalidSecret, message).hint(hint))
         }
         None if !listen.ip().is_loopback() => {
             let message = format!(
                 "`{listen}` can be reached from elsewhere, and there is no token in `{TOKEN_ENV}`"
             );
-            Err(Error::new(FailureKind::Usage, message)
+            Err(Error::new(ErrorCode::UnprotectedServer, message)
                 .hint(hint)
                 .hint("or listen on this machine alone: `127.0.0.1:7879`"))
         }
@@ -89,7 +89,7 @@ fn required_token(
             let message = format!(
                 "others on this machine could change something, and there is no token in `{TOKEN_ENV}`"
             );
-            Err(Error::new(FailureKind::Usage, message)
+            Err(Error::new(ErrorCode::UnprotectedServer, message)
                 .hint(hint)
                 .hint("or leave `--allow-write` out"))
         }

@@ -16,7 +16,7 @@ use sp_engine::pkg::{
     NewKeyPolicy, OptionalDependencies, Overwrite, PackageInstallRequest, StaleRequest,
     TrustOverrides, UnsignedPolicy,
 };
-use sp_engine::{Context, Error, FailureKind, Result, SinkRequest};
+use sp_engine::{Context, Error, ErrorCode, Result, SinkRequest};
 
 use super::{mode, to_sink_scope};
 use crate::cli::{self, GlobalOptions, PackageCommand, PackageKindArg};
@@ -194,13 +194,13 @@ fn create_request(
     let source = match (create.kind, &create.input) {
         (_, Some(input)) => CreateSource::Input(input.clone()),
         (PackageKindArg::Skills, None) if create.skills.is_empty() => {
-            return Err(Error::new(FailureKind::Usage, "no skill is named")
+            return Err(Error::new(ErrorCode::MissingArgument, "no skill is named")
                 .hint("name folders of skills, or packs: `sp pkg create --kind skills --name tools skills/tidy-up`"));
         }
         (PackageKindArg::Skills, None) => CreateSource::Skills(create.skills.clone()),
         (PackageKindArg::Context, None) if !create.skills.is_empty() => {
             return Err(Error::new(
-                FailureKind::Usage,
+                ErrorCode::InvalidArguments,
                 "skills are named, and the package is one of knowledge",
             )
             .hint("add `--kind skills`, or name a file with `--input`"));

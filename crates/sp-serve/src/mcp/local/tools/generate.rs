@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use sp_engine::context_pack::{ContextPackBuildRequest, ExplainOmitted, ZipOutput, generate};
 use sp_engine::hidden;
 use sp_engine::pkg::Overwrite;
-use sp_engine::{Brief, Error, FailureKind, Result, kb};
+use sp_engine::{Brief, Error, ErrorCode, Result, kb};
 use sp_formats::output::ContextPackSourceItem;
 use sp_tree::Digest;
 
@@ -99,7 +99,7 @@ fn generate_pack(
 ) -> Result<GeneratePackOutput> {
     if input.budget > MAX_BUDGET {
         let message = format!("{} tokens are more than {MAX_BUDGET}", input.budget);
-        return Err(Error::new(FailureKind::Usage, message).hint("ask for fewer"));
+        return Err(Error::new(ErrorCode::ArgumentTooLarge, message).hint("ask for fewer"));
     }
     let request = ContextPackBuildRequest {
         kb: local.knowledge_bases(&input.kb)?,

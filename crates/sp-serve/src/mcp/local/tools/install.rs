@@ -4,7 +4,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use sp_engine::{
-    ApplyMode, Error, FailureKind, InstallRequest, OtherPacks, PlanId, ReplacePolicy, Result,
+    ApplyMode, Error, ErrorCode, InstallRequest, OtherPacks, PlanId, ReplacePolicy, Result,
     SinkRequest, UninstallRequest, install, uninstall,
 };
 use sp_formats::output::PackChangeReport;
@@ -107,12 +107,15 @@ impl PackChangeInput {
             name.contains(['/', '\\']) || name.ends_with(".yaml") || name.ends_with(".yml")
         };
         if let Some(path) = self.packs.iter().find(is_path) {
-            return Err(Error::new(FailureKind::Usage, format!("`{}` is a path", printable(path)))
-                .hint("name packs of the repository by their names"));
+            return Err(Error::new(
+                ErrorCode::InvalidArguments,
+                format!("`{}` is a path", printable(path)),
+            )
+            .hint("name packs of the repository by their names"));
         }
         if self.packs.is_empty() || self.agents.is_empty() {
             return Err(Error::new(
-                FailureKind::Usage,
+                ErrorCode::MissingArgument,
                 "`packs` and `agents` each name at least one",
             ));
         }
@@ -125,13 +128,13 @@ impl LocalBackend {
     fn authorize_plan(&self, plan: &str) -> Result<PlanId> {
         if self.settings.write_access == WriteAccess::Denied {
             return Err(Error::new(
-                FailureKind::Request,
+                ErrorCode::ReadOnlyServer,
                 "nothing may be changed through this server",
             )
             .hint("the user can start it with `sp mcp --allow-write`"));
         }
         plan.parse().map_err(|why| {
-            Error::new(FailureKind::Usage, format!("`{}` is no id of a plan", printable(plan)))
+            Error::new(ErrorCode::InvalidId, format!("`{}` is no id of a plan", printable(plan)))
                 .because(why)
                 .hint("give `plan` of what `plan_install` or `plan_uninstall` answered")
         })

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use sp_engine::{Error, FailureKind, Result, SinkScope};
+use sp_engine::{Error, ErrorCode, Result, SinkScope};
 use sp_formats::printable::printable;
 
 use super::LocalBackend;
@@ -57,7 +57,7 @@ impl LocalBackend {
         };
         real.filter(|real| roots.any(|root| is_below(real, &root))).ok_or_else(|| {
             Error::new(
-                FailureKind::Request,
+                ErrorCode::PathOutsideRoot,
                 format!("`{}` is not there, or lies outside of what is served", printable(path)),
             )
             .hint(format!("name something below `{}`", self.settings.context.display_path(current)))
