@@ -1,4 +1,4 @@
-//! Any bytes as a zip archive: opened, and every member read.
+//! Opens any bytes as a zip archive and reads every member.
 //!
 //! `cargo +nightly fuzz run archives`
 #![no_main]

@@ -1,11 +1,11 @@
-//! Any text as an envelope: what is read is written and read again, and its signature tells every
+//! Parses any text as an envelope: it is written and read back, and its signature covers every
 //! change.
 //!
 //! `cargo +nightly fuzz run envelopes fuzz/corpus/envelopes fuzz/seeds/envelopes`
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use sp_formats::package::envelope::{Envelope, Form};
+use sp_formats::package::envelope::{Envelope, EnvelopeSignatureScheme};
 use sp_tree::Limits;
 
 fuzz_target!(|bytes: &[u8]| {
@@ -14,9 +14,9 @@ fuzz_target!(|bytes: &[u8]| {
     let Ok(mut envelope) = Envelope::parse(text, &limits) else { return };
     envelope.verify(b"secret");
     assert_eq!(Envelope::parse(&envelope.to_json(), &limits).as_ref(), Ok(&envelope));
-    for form in [Form::V3, Form::V2] {
-        envelope.sign(b"secret", form);
-        assert_eq!(envelope.verify(b"secret"), Some(form));
+    for scheme in [EnvelopeSignatureScheme::V3, EnvelopeSignatureScheme::V2] {
+        envelope.sign(b"secret", scheme);
+        assert_eq!(envelope.verify(b"secret"), Some(scheme));
         assert_eq!(envelope.verify(b"other"), None);
     }
     envelope.payload.push(' ');

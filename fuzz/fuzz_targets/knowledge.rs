@@ -1,5 +1,4 @@
-//! Any bytes as every form in which people keep things: whatever is read of them makes a valid
-//! context pack.
+//! Reads any bytes in every format of a knowledge base: what is read makes a valid context pack.
 //!
 //! `cargo +nightly fuzz run knowledge fuzz/corpus/knowledge fuzz/seeds/knowledge`
 #![no_main]
@@ -7,83 +6,128 @@
 use std::collections::BTreeMap;
 
 use libfuzzer_sys::fuzz_target;
-use sp_formats::context_pack::{Draft, Entries, Entry, Generator, Manifest, Project, SPEC_VERSION, read as judge};
 use sp_analyze::knowledge::{
-    Brief, Candidate, Composed, Document, File, Folder, Pick, Ranking, Source, compose, gather, identity, rank, read, words,
+    Brief, ComposedFiles, DocumentRanking, FolderDefaults, IndexedDocument, KnowledgeDocument,
+    KnowledgeFile, RankedSource, SelectedQuote, collect_claims, compose, index_words, parse_file,
+    rank, url_identity,
+};
+use sp_formats::context_pack::{
+    ContextPackDraft, ContextPackEntries, ContextPackEntry, ContextPackGenerator,
+    ContextPackManifest, ContextPackProject, SPEC_VERSION, read,
 };
 use sp_tree::Limits;
 
-const NAMES: &[&str] = &["a.md", "a.html", "a.jsonl", "bookmarks.html", "llms.txt", "SKILL.md", "a.ctxpkg"];
+const NAMES: &[&str] =
+    &["a.md", "a.html", "a.jsonl", "bookmarks.html", "llms.txt", "SKILL.md", "a.ctxpkg"];
 const TIME: &str = "2026-04-24T14:22:03Z";
-/// Into so many tokens most of it does not fit.
-const SMALL: usize = 600;
+/// A budget that is too small for most inputs.
+const SMALL_BUDGET: usize = 600;
 
-/// Everything that the bytes say under any of the names, one document for each address.
-fn documents(bytes: &[u8]) -> Vec<Document> {
-    let folder = Folder::new(Some("https://example.com/kb".into()), Some(TIME.into()));
-    let mut documents: BTreeMap<String, Document> = BTreeMap::new();
-    let file = |path| File { path, bytes, sidecar: None, folder: &folder };
-    let beside = File { bytes: b"Use a limit for every retry. It says why.", sidecar: Some(bytes), ..file("b.md") };
-    for document in NAMES.iter().map(|path| file(path)).chain([beside]).flat_map(|file| read(file).documents) {
-        match documents.get_mut(identity(&document.url)) {
-            Some(known) => known.absorb(document),
-            None => drop(documents.insert(identity(&document.url).to_owned(), document)),
+/// Reads the bytes under each of the names. Documents with the same URL are merged.
+fn documents(bytes: &[u8]) -> Vec<KnowledgeDocument> {
+    let defaults = FolderDefaults::new(Some("https://example.com/kb".into()), Some(TIME.into()));
+    let mut documents: BTreeMap<String, KnowledgeDocument> = BTreeMap::new();
+    let file = |path| KnowledgeFile { path, bytes, sidecar: None, defaults: &defaults };
+    let with_sidecar = KnowledgeFile {
+        bytes: b"Use a limit for every retry. It says why.",
+        sidecar: Some(bytes),
+        ..file("b.md")
+    };
+    for document in NAMES
+        .iter()
+        .map(|path| file(path))
+        .chain([with_sidecar])
+        .flat_map(|file| parse_file(file).documents)
+    {
+        match documents.get_mut(url_identity(&document.url)) {
+            Some(known) => known.merge(document),
+            None => drop(documents.insert(url_identity(&document.url).to_owned(), document)),
         }
     }
     documents.into_values().collect()
 }
 
-/// A brief in the words of what is there, so that something is near to it.
-fn brief(documents: &[Document]) -> Brief {
-    let titles: Vec<&str> = documents.iter().take(2).map(|document| document.title.as_str()).collect();
+/// Returns a brief that uses words of the documents, so that some of them are relevant.
+fn brief(documents: &[KnowledgeDocument]) -> Brief {
+    let titles: Vec<&str> =
+        documents.iter().take(2).map(|document| document.title.as_str()).collect();
     let description = format!("Retry requests within a limit. {}", titles.join(" "));
-    Brief { name: "Shop".into(), prompt: Some(description.clone()), description, stack: vec!["rust".into()] }
+    Brief {
+        name: "Shop".into(),
+        prompt: Some(description.clone()),
+        description,
+        stack: vec!["rust".into()],
+    }
 }
 
-fn ranked(documents: Vec<Document>, brief: &Brief) -> (Vec<Source>, Ranking) {
-    let candidate = |document: &Document| Candidate { identity: identity(&document.url).to_owned(), day: 1, words: words(document) };
-    let candidates: Vec<Candidate> = documents.iter().map(candidate).collect();
-    let ranking = rank(&candidates, &brief.question());
-    let score = |at: usize| ranking.places.iter().find(|(place, _)| *place == at).map_or(1, |(_, score)| *score);
-    let sources = documents.into_iter().enumerate().map(|(at, document)| Source::new(document, score(at)));
+fn rank_documents(
+    documents: Vec<KnowledgeDocument>,
+    brief: &Brief,
+) -> (Vec<RankedSource>, DocumentRanking) {
+    let candidate = |document: &KnowledgeDocument| IndexedDocument {
+        identity: url_identity(&document.url).to_owned(),
+        day: 1,
+        words: index_words(document),
+    };
+    let candidates: Vec<IndexedDocument> = documents.iter().map(candidate).collect();
+    let ranking = rank(&candidates, &brief.to_query());
+    let score = |at: usize| {
+        ranking.hits.iter().find(|(place, _)| *place == at).map_or(1, |(_, score)| *score)
+    };
+    let sources = documents
+        .into_iter()
+        .enumerate()
+        .map(|(at, document)| RankedSource::new(document, score(at)));
     (sources.take(16).collect(), ranking)
 }
 
-/// The pack that somebody would get, as everybody reads it.
-fn must_be_valid(brief: Brief, composed: Composed) {
-    let manifest = Manifest {
+/// Checks that the composed files make a valid context pack.
+fn check_valid(brief: Brief, composed: ComposedFiles) {
+    let manifest = ContextPackManifest {
         spec_version: SPEC_VERSION.into(),
         pack_id: "pk_01KPZXWZQR5NRHCGNQ4TR480B2".into(),
         generated_at: TIME.into(),
-        generator: Generator { name: "fuzz".into(), ..Generator::default() },
-        project: Project { name: brief.name, description: brief.description, stack: brief.stack, ..Project::default() },
+        generator: ContextPackGenerator { name: "fuzz".into(), ..ContextPackGenerator::default() },
+        project: ContextPackProject {
+            name: brief.name,
+            description: brief.description,
+            stack: brief.stack,
+            ..ContextPackProject::default()
+        },
         user_prompt: brief.prompt,
         sources: composed.sources,
-        ..Manifest::default()
+        ..ContextPackManifest::default()
     };
-    let files = Draft { manifest, documents: composed.documents }.files();
-    let texts: Vec<String> = files.values().map(|bytes| String::from_utf8_lossy(bytes).into_owned()).collect();
-    let entries: Entries = files.into_iter().map(|(path, bytes)| (path, Entry::File(bytes))).collect();
-    let judged = judge(&entries, &Limits::default());
-    let errors = judged.reports.iter().filter(|report| !report.is_usable()).flat_map(|report| &report.findings);
+    let files = ContextPackDraft { manifest, documents: composed.documents }.files();
+    let texts: Vec<String> =
+        files.values().map(|bytes| String::from_utf8_lossy(bytes).into_owned()).collect();
+    let entries: ContextPackEntries =
+        files.into_iter().map(|(path, bytes)| (path, ContextPackEntry::File(bytes))).collect();
+    let result = read(&entries, &Limits::default());
+    let errors = result
+        .reports
+        .iter()
+        .filter(|report| !report.is_usable())
+        .flat_map(|report| &report.findings);
     let errors: Vec<&str> = errors.map(|finding| finding.message.as_str()).collect();
-    assert!(judged.is_valid(), "{errors:?}\n{}", texts.concat());
+    assert!(result.is_valid(), "{errors:?}\n{}", texts.concat());
 }
 
 fuzz_target!(|bytes: &[u8]| {
     let documents = documents(bytes);
     let brief = brief(&documents);
-    let (sources, ranking) = ranked(documents, &brief);
-    let pool = gather(sources, ranking.worth);
-    let offered = pool.offers().into_iter().flat_map(|offer| offer.spans).step_by(2);
-    let picks: Vec<Pick> = offered.map(|span| Pick { number: span.number, quote: span.text }).collect();
-    let mut chosen = pool.clone();
-    chosen.choose(&picks);
-    for (pool, budget) in [(pool, SMALL), (chosen, 6000)] {
+    let (sources, ranking) = rank_documents(documents, &brief);
+    let pool = collect_claims(sources, ranking.word_weights);
+    let candidates = pool.candidate_lists().into_iter().flat_map(|list| list.sentences).step_by(2);
+    let picks: Vec<SelectedQuote> =
+        candidates.map(|span| SelectedQuote { number: span.number, quote: span.text }).collect();
+    let mut selected = pool.clone();
+    selected.apply_selection(&picks);
+    for (pool, budget) in [(pool, SMALL_BUDGET), (selected, 6000)] {
         match compose(&brief, pool, budget) {
             Ok(composed) if composed.sources.is_empty() => {}
-            Ok(composed) => must_be_valid(brief.clone(), composed),
-            Err(small) => assert!(small.needs > budget, "{small:?} fits into {budget}"),
+            Ok(composed) => check_valid(brief.clone(), composed),
+            Err(error) => assert!(error.required_tokens > budget, "{error:?} fits into {budget}"),
         }
     }
 });

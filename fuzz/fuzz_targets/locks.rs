@@ -1,26 +1,26 @@
-//! Any bytes as a lock, a history, and the records of the store.
+//! Parses any bytes as a lockfile, a history, and the records of the store.
 //!
 //! `cargo +nightly fuzz run locks fuzz/corpus/locks fuzz/seeds/locks`
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use sp_formats::package::lock::{History, Lock};
-use sp_formats::package::store::{Received, Record, Shelf, Trust};
+use sp_formats::package::lock::{LockHistory, PackageLock};
+use sp_formats::package::store::{PackageStoreIndex, ReceivedEnvelopes, StoreRecord, TrustStore};
 
-fn check<T: Record + PartialEq + std::fmt::Debug>(bytes: &[u8]) {
+fn check<T: StoreRecord + PartialEq + std::fmt::Debug>(bytes: &[u8]) {
     if let Ok(record) = T::parse(bytes) {
         assert_eq!(T::parse(&record.to_json()).expect("what was written can be read"), record);
     }
 }
 
 fuzz_target!(|bytes: &[u8]| {
-    check::<Shelf>(bytes);
-    check::<Trust>(bytes);
-    check::<Received>(bytes);
-    if let Ok(lock) = Lock::parse(bytes) {
-        assert_eq!(Lock::parse(&lock.to_json()), Ok(lock));
+    check::<PackageStoreIndex>(bytes);
+    check::<TrustStore>(bytes);
+    check::<ReceivedEnvelopes>(bytes);
+    if let Ok(lock) = PackageLock::parse(bytes) {
+        assert_eq!(PackageLock::parse(&lock.to_json()), Ok(lock));
     }
-    if let Ok(history) = History::parse(bytes) {
-        assert_eq!(History::parse(&history.to_json()), Ok(history));
+    if let Ok(history) = LockHistory::parse(bytes) {
+        assert_eq!(LockHistory::parse(&history.to_json()), Ok(history));
     }
 });

@@ -1,35 +1,40 @@
-//! Any bytes as a pack file, a config, a `SKILL.md`, a state and an index; mended, and mended
-//! again.
+//! Reads any bytes as a pack file, a config, a `SKILL.md`, a state and an index, and applies fixes
+//! until none is left.
 //!
 //! `cargo +nightly fuzz run texts`
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use sp_formats::report::{Edit, edited};
-use sp_formats::state::State;
-use sp_formats::{bag, Report, config, pack, skill, tokens};
-use sp_tree::{Index, Limits};
+use sp_analyze::tokens;
+use sp_formats::report::{TextEdit, apply_edits};
+use sp_formats::state::InstallState;
+use sp_formats::{Report, config, pack, skill, workspace};
+use sp_tree::{DigestIndex, Limits};
 
 fn check(report: &Report) {
-    let placed = report.placed();
-    assert!(placed.len() >= report.findings.len());
-    for place in placed.iter().filter_map(|placed| placed.place.as_ref()) {
-        assert!(place.span.start <= place.span.end && report.text.get(place.span.clone()).is_some(), "{place:?}");
-        assert!(place.start <= place.end, "{place:?}");
+    let located = report.located_findings();
+    assert!(located.len() >= report.findings.len());
+    for location in located.iter().filter_map(|finding| finding.location.as_ref()) {
+        assert!(
+            location.span.start <= location.span.end
+                && report.text.get(location.span.clone()).is_some(),
+            "{location:?}"
+        );
+        assert!(location.start <= location.end, "{location:?}");
     }
     for finding in &report.findings {
         let span = finding.span.clone().unwrap_or(0..0);
         assert!(span.start <= span.end && span.start <= report.text.len(), "{finding:?}");
-        report.place(finding);
+        report.format_location(finding);
     }
 }
 
-fn edits(report: &Report) -> Vec<Edit> {
+fn edits(report: &Report) -> Vec<TextEdit> {
     report.findings.iter().flat_map(|finding| finding.fix.iter().cloned()).collect()
 }
 
-/// Mends a text until nothing is left to mend.
-fn settle(text: &str, read: impl Fn(&str) -> Report) {
+/// Applies fixes until none is left.
+fn fix_until_stable(text: &str, read: impl Fn(&str) -> Report) {
     let mut text = text.to_owned();
     for _ in 0..8 {
         let report = read(&text);
@@ -39,40 +44,52 @@ fn settle(text: &str, read: impl Fn(&str) -> Report) {
             return;
         }
         assert!(edits.iter().all(|edit| text.get(edit.span.clone()).is_some()), "{edits:?}");
-        text = edited(&text, edits);
+        text = apply_edits(&text, edits);
     }
-    assert!(edits(&read(&text)).is_empty(), "eight times mended, and still to mend: {text:?}");
+    assert!(edits(&read(&text)).is_empty(), "fixes remain after eight rounds: {text:?}");
 }
 
-fn refer(text: &str, start: usize) {
+fn check_references(text: &str, start: usize) {
     let found = skill::references(text, start);
     for reference in &found {
-        assert!(start <= reference.span.start && text.get(reference.span.clone()).is_some(), "{reference:?}");
+        assert!(
+            start <= reference.span.start && text.get(reference.span.clone()).is_some(),
+            "{reference:?}"
+        );
     }
     let mut report = Report::new("f", text);
-    skill::check_references(&found, skill::Place::Other("references"), &["a.md"], &|path| path == "a.md", &mut report);
+    skill::check_references(
+        &found,
+        skill::ReferencingFile::OtherFile("references"),
+        &["a.md"],
+        &|path| path == "a.md",
+        &mut report,
+    );
     check(&report);
 }
 
-/// Everything that a workspace or a source may hold.
-fn bags(bytes: &[u8], text: &str, limits: &Limits) {
-    let (catalog, mut report) = bag::read_catalog("SKILLS.md", text);
-    bag::compare(&catalog, &[], &mut report);
+/// Reads the text as each file of a workspace.
+fn check_workspace_files(bytes: &[u8], text: &str, limits: &Limits) {
+    let (catalog, mut report) = workspace::read_catalog("SKILLS.md", text);
+    workspace::check_catalog(&catalog, &[], &mut report);
     check(&report);
-    check(&bag::read_context("CONTEXT.md", text, limits).1);
-    check(&bag::read_agents("AGENTS.md", text).1);
-    check(&bag::read_entrypoint("SKILLBAG.md", text).1);
-    let (skill, report) = bag::read_bag_skill("SKILL.md", "folder", bytes, limits);
+    check(&workspace::read_context("CONTEXT.md", text, limits).1);
+    check(&workspace::read_agents_file("AGENTS.md", text).1);
+    check(&workspace::read_entrypoint("SKILLBAG.md", text).1);
+    let (skill, report) = workspace::read_workspace_skill("SKILL.md", "folder", bytes, limits);
     check(&report);
-    assert!(skill.is_none_or(|skill| skill.body <= skill.text.len()));
-    if let Ok(lock) = bag::Lock::parse(bytes) {
-        assert!(bag::Lock::parse(&lock.to_json()).expect("what was written can be read") == lock);
+    assert!(skill.is_none_or(|skill| skill.body_start <= skill.text.len()));
+    if let Ok(lock) = workspace::WorkspaceLock::parse(bytes) {
+        assert!(
+            workspace::WorkspaceLock::parse(&lock.to_json()).expect("what was written can be read")
+                == lock
+        );
     }
-    if let Ok(source) = bag::SourceRef::new(text) {
+    if let Ok(source) = workspace::SourceRef::new(text) {
         assert!(!source.to_string().chars().any(char::is_control));
     }
-    bag::secret(text, text);
-    bag::tags_in(text);
+    workspace::detect_secret(text, text);
+    workspace::parse_tags(text);
 }
 
 fuzz_target!(|bytes: &[u8]| {
@@ -82,10 +99,12 @@ fuzz_target!(|bytes: &[u8]| {
         assert_eq!(pack.is_some(), report.is_usable());
         check(&report);
         check(&config::read("config", text, &limits).1);
-        bags(bytes, text, &limits);
-        settle(text, |text| pack::read_partly("pack", text, &limits).1);
-        settle(text, |text| skill::read("SKILL.md", "folder", text.as_bytes(), &limits).1);
-        refer(text, 0);
+        check_workspace_files(bytes, text, &limits);
+        fix_until_stable(text, |text| pack::read_partial("pack", text, &limits).1);
+        fix_until_stable(text, |text| {
+            skill::read("SKILL.md", "folder", text.as_bytes(), &limits).1
+        });
+        check_references(text, 0);
         if text.len() <= 100 {
             let count = tokens::count(text);
             assert!(count <= text.len() && (count == 0) == text.is_empty());
@@ -94,14 +113,14 @@ fuzz_target!(|bytes: &[u8]| {
     let (skill, mut report) = skill::read("SKILL.md", "folder", bytes, &limits);
     check(&report);
     if let (Some(skill), Ok(text)) = (skill, std::str::from_utf8(bytes)) {
-        assert!(skill.body <= bytes.len());
-        refer(text, skill.body);
-        skill::check_body(&(skill.body..text.len()), 0, &mut report);
+        assert!(skill.body_start <= bytes.len());
+        check_references(text, skill.body_start);
+        skill::check_body_size(&(skill.body_start..text.len()), 0, &mut report);
         check(&report);
     }
-    if let Ok(state) = State::parse(bytes) {
+    if let Ok(state) = InstallState::parse(bytes) {
         let written = state.to_json().expect("what was read can be written");
-        assert!(State::parse(&written).expect("what was written can be read") == state);
+        assert!(InstallState::parse(&written).expect("what was written can be read") == state);
     }
-    Index::decode(bytes.to_vec());
+    DigestIndex::decode(bytes.to_vec());
 });
