@@ -1,6 +1,6 @@
 //! `sp serve`.
 
-use std::io::Write as _;
+use std::io::{ErrorKind, Write as _};
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -90,7 +90,7 @@ fn copy_registry(
 
 fn copy_error(error: RegistryCopyError) -> Error {
     const NOTHING_COPIED: &str = "nothing was copied";
-    let report = Error::new(ErrorCode::Io, error.to_string());
+    let report = Error::new(copy_error_code(&error), error.to_string());
     match error {
         RegistryCopyError::NoRegistry(_) => {
             report.hint(format!("name its folder with `--data`; {POSTGRES_BACKUP_HINT}"))
@@ -101,6 +101,19 @@ fn copy_error(error: RegistryCopyError) -> Error {
         RegistryCopyError::Database(source) => report.because(source).hint(NOTHING_COPIED),
         RegistryCopyError::MissingObject(_) => report.hint(NOTHING_COPIED),
         RegistryCopyError::File(source) => report.because(source).hint(NOTHING_COPIED),
+    }
+}
+
+fn copy_error_code(error: &RegistryCopyError) -> ErrorCode {
+    match error {
+        RegistryCopyError::NoRegistry(_) => ErrorCode::RegistryNotFound,
+        RegistryCopyError::TargetNotEmpty(_) => ErrorCode::TargetNotEmpty,
+        RegistryCopyError::Database(_) => ErrorCode::Database,
+        RegistryCopyError::MissingObject(_) => ErrorCode::DamagedData,
+        RegistryCopyError::File(source) if source.kind() == ErrorKind::InvalidData => {
+            ErrorCode::DamagedData
+        }
+        RegistryCopyError::File(_) => ErrorCode::Io,
     }
 }
 
@@ -154,7 +167,13 @@ fn print_started(
 }
 
 pub(super) fn serve_error(error: ServeError) -> Error {
-    let report = Error::new(ErrorCode::Io, error.to_string());
+    let code = match error {
+        ServeError::DataDir(..) | ServeError::Io(_) => ErrorCode::Io,
+        ServeError::DataDirInUse(_) => ErrorCode::DataDirInUse,
+        ServeError::Database(..) => ErrorCode::Database,
+        ServeError::Listen(..) => ErrorCode::Listen,
+    };
+    let report = Error::new(code, error.to_string());
     match error {
         ServeError::DataDir(_, source) => {
             report.because(source).hint("name another folder with `--data`, or make this one writable")
