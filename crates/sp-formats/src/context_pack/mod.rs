@@ -20,6 +20,7 @@ mod heading_label;
 mod layout;
 mod manifest;
 mod manifest_file;
+mod manifest_object;
 mod marked_block;
 mod pack_id;
 mod prompts;
@@ -28,6 +29,7 @@ mod registry_api;
 mod sentences;
 mod text_file;
 mod url_signature;
+mod value_syntax;
 mod write;
 
 pub use archive::{ContextPackZipError, listed_files, unzip_entries, zip_files};
@@ -36,8 +38,9 @@ pub use entries::{ContextPackEntries, ContextPackEntry};
 pub use footnotes::{SourceFootnote, footnotes};
 pub use manifest::{
     ContextPackFileEntry, ContextPackGenerator, ContextPackManifest, ContextPackProject,
-    ContextPackSourceEntry, ContextPackWindow, UnknownMembers, is_pack_id, is_source_id,
+    ContextPackSourceEntry, ContextPackWindow,
 };
+pub use manifest_object::UnknownMembers;
 pub use marked_block::{
     MarkedBlock, MarkedBlockError, TextWithoutBlock, find_block, put_block, remove_block,
 };
@@ -50,6 +53,7 @@ pub use registry_api::{
 };
 pub use sentences::count_sentences;
 pub use url_signature::{DEFAULT_URL_LIFETIME_SECS, MAX_URL_LIFETIME_SECS, UrlSignature};
+pub use value_syntax::{is_pack_id, is_source_id};
 pub use write::{
     ContextPackDraft, render_manifest, seal_files, with_frontmatter, without_frontmatter,
 };
