@@ -4,6 +4,20 @@
 //! [`read`] returns a [`Pack`] only if there is no error; [`read_partial`] returns what could be
 //! read, so that a check can continue. Selecting skills from a repository is part of `sp-engine`.
 //! Doc comments on fields are descriptions in the published JSON Schema.
+//!
+//! ```
+//! use sp_formats::pack;
+//! use sp_tree::Limits;
+//!
+//! let text = "name: team\ninclude: [review/**]\ninstall:\n  prefix: t\n";
+//! let (pack, report) = pack::read("packs/team.yaml", text, &Limits::default());
+//! assert!(report.findings.is_empty());
+//! assert_eq!(pack.expect("it has no errors").naming.prefix, "t");
+//!
+//! let (pack, report) = pack::read("packs/team.yaml", "name: team\n", &Limits::default());
+//! assert!(pack.is_none());
+//! assert_eq!(report.findings[0].message, "the pack selects nothing");
+//! ```
 
 use std::ops::Range;
 

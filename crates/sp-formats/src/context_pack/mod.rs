@@ -9,6 +9,23 @@
 //! them, inserts a [`MarkedBlock`] into project files, and defines the HTTP API and the signed URLs
 //! of a registry that hosts packs. The same input always gives the same bytes. Nothing here reads
 //! files or the clock.
+//!
+//! ```
+//! use sp_formats::context_pack::{self, ContextPackEntries, ContextPackEntry, MANIFEST_FILE};
+//! use sp_tree::Limits;
+//!
+//! let manifest = br#"{"spec_version": "0.1", "pack_id": "01KPZXWZQR5NRHCGNQ4TR480B2"}"#;
+//! let entries = ContextPackEntries::from([(
+//!     MANIFEST_FILE.to_owned(),
+//!     ContextPackEntry::File(manifest.to_vec()),
+//! )]);
+//! let read = context_pack::read(&entries, &Limits::default());
+//! assert!(!read.is_valid());
+//! let messages: Vec<&str> =
+//!     read.reports[0].findings.iter().map(|finding| finding.message.as_str()).collect();
+//! assert!(messages.contains(&"`generated_at` is missing"));
+//! assert!(messages.contains(&"`files` is missing"));
+//! ```
 
 mod archive;
 mod checked_file;

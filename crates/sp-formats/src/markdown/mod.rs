@@ -2,6 +2,15 @@
 //!
 //! All Markdown is parsed by [`events()`], which bounds time and memory, so hostile files are safe.
 //! Spans are byte offsets into the original text. Nothing here renders Markdown.
+//!
+//! ```
+//! use sp_formats::markdown::sections;
+//!
+//! let text = "# Build\n\nRun it.\n\n## Cache\n\nDelete it.\n";
+//! let sections = sections(text, 0);
+//! assert_eq!(sections[1].title, "Cache");
+//! assert_eq!(text[sections[1].body.clone()].trim(), "Delete it.");
+//! ```
 
 mod events;
 

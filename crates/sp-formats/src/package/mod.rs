@@ -8,6 +8,43 @@
 //!
 //! Content is either a graph of nodes and edges ([`Graph`]), layers (schema 1), or the documents of
 //! skills. Merging and ranking graphs is not part of this module.
+//!
+//! ```
+//! use sp_formats::package::{self, PackageDraft, PackageKind, PackageName, PackageVersion};
+//! use sp_tree::{Limits, PrivateKey};
+//!
+//! let draft = PackageDraft {
+//!     name: PackageName::new("@team/notes")?,
+//!     version: PackageVersion::new("1.0.0")?,
+//!     description: "What we know about the build".into(),
+//!     author: None,
+//!     created_at: "2026-05-22T00:00:00Z".into(),
+//!     kind: PackageKind::Context,
+//!     level: None,
+//!     tags: Vec::new(),
+//!     dependencies: Vec::new(),
+//!     conflicts: Vec::new(),
+//!     tool_version: "0.1.0".into(),
+//!     extra_members: Vec::new(),
+//!     content: r#"{"context_graph": {
+//!         "format": "ctxpkg-graph-v2",
+//!         "nodes": [{"id": "a", "type": "fact", "content": "It takes an hour."}],
+//!         "edges": []
+//!     }}"#
+//!     .into(),
+//!     merged_graph: None,
+//! };
+//! let key = PrivateKey::from_seed(&[7; 32]);
+//! let text = package::write(&draft, Some(&key), &Limits::default())?;
+//!
+//! let read = package::read("notes.ctxpkg", text.clone().into(), &Limits::default());
+//! assert_eq!(read.package.expect("it is valid").node_count(), 1);
+//!
+//! let forged = text.replace("an hour", "a minute");
+//! let read = package::read("notes.ctxpkg", forged.into(), &Limits::default());
+//! assert!(read.package.is_none() && read.is_forged());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod dependencies;
 mod documents;
@@ -403,30 +440,27 @@ fn check_graph_summary(
         report.warning(&PK_04, summary.span(), message).help("it is read as if it were not there");
         return;
     }
-    for (key, count) in [("node_count", graph.node_count), ("edge_count", graph.edge_count)] {
-        let Some(value) = summary.get(key).filter(|value| value.as_u64() != Some(count as u64))
-        else {
-            continue;
-        };
-        let message = match value.as_u64() {
-            Some(stated) => format!("`graph_summary.{key}` says {stated}, and there are {count}"),
-            None => format!(
-                "`graph_summary.{key}` must be a whole number, not {}",
-                manifest_fields::describe_non_number(value)
-            ),
-        };
-        report.warning(&PK_04, value.span(), message).help("make the package anew");
-    }
+    check_summary_count(summary, "node_count", graph.node_count, report);
+    check_summary_count(summary, "edge_count", graph.edge_count, report);
     if let Some(types) = summary.get("node_types") {
         let stated: Vec<_> = types.items().filter_map(JsonValue::text).collect();
         if !stated.iter().eq(&graph.node_types) {
-            report
-                .warning(
-                    &PK_04,
-                    types.span(),
-                    "`graph_summary.node_types` are not the types of the nodes, sorted",
-                )
-                .help("make the package anew");
+            let message = "`graph_summary.node_types` are not the types of the nodes, sorted";
+            report.warning(&PK_04, types.span(), message).help("make the package anew");
         }
     }
+}
+
+fn check_summary_count(summary: JsonValue<'_>, key: &str, count: usize, report: &mut Report) {
+    let Some(value) = summary.get(key).filter(|value| value.as_u64() != Some(count as u64)) else {
+        return;
+    };
+    let message = match value.as_u64() {
+        Some(stated) => format!("`graph_summary.{key}` says {stated}, and there are {count}"),
+        None => format!(
+            "`graph_summary.{key}` must be a whole number, not {}",
+            manifest_fields::describe_non_number(value)
+        ),
+    };
+    report.warning(&PK_04, value.span(), message).help("make the package anew");
 }

@@ -367,49 +367,40 @@ struct SkillReferenceChecker<'a> {
     suggestions_left: usize,
 }
 
-impl SkillReferenceChecker<'_> {
+impl<'a> SkillReferenceChecker<'a> {
     fn check(&mut self, reference: &SkillFileReference, report: &mut Report) {
         let folder = match self.file {
             ReferencingFile::SkillMd => "",
             ReferencingFile::OtherFile(folder) => folder,
         };
         let base = if reference.is_link() { folder } else { "" };
-        let shown = printable(&reference.path);
+        let written = printable(&reference.path);
         match resolve_path(base, &reference.path) {
             Some(path) if path.is_empty() || (self.files.exists)(&path) => {}
             Some(path) => {
-                let near = if self.suggestions_left > 0 {
-                    nearest(&path, self.files.names.iter().copied())
-                } else {
-                    None
-                };
-                self.suggestions_left = self.suggestions_left.saturating_sub(1);
-                let help = match near {
+                let help = match self.suggest(&path) {
                     Some(near) => {
                         format!("did you mean `{}`?", printable(relative_to_folder(base, near)))
                     }
                     None => "add the file, or mend the path".into(),
                 };
-                report_broken(
-                    reference,
-                    self.file,
-                    format!("`{shown}` does not exist in the skill"),
-                    report,
-                )
-                .help(help);
+                let message = format!("`{written}` does not exist in the skill");
+                report_broken(reference, self.file, message, report).help(help);
             }
             None => {
                 let help =
                     "only the skill's own folder is installed: put a copy of the file into it";
-                report_broken(
-                    reference,
-                    self.file,
-                    format!("`{shown}` leads out of the skill"),
-                    report,
-                )
-                .help(help);
+                let message = format!("`{written}` leads out of the skill");
+                report_broken(reference, self.file, message, report).help(help);
             }
         }
+    }
+
+    /// Returns the file with the most similar path, as long as suggestions are left.
+    fn suggest(&mut self, path: &str) -> Option<&'a str> {
+        let left = self.suggestions_left;
+        self.suggestions_left = left.saturating_sub(1);
+        if left > 0 { nearest(path, self.files.names.iter().copied()) } else { None }
     }
 }
 

@@ -212,37 +212,26 @@ fn read_prohibitions(
     report: &mut Report,
 ) {
     let YamlValue::Seq(items) = &node.value else {
+        let message = format!("`prohibit` must be a list, not {}", node.kind());
         report
-            .error(
-                &SB_07,
-                node.span.clone(),
-                format!("`prohibit` must be a list, not {}", node.kind()),
-            )
+            .error(&SB_07, node.span.clone(), message)
             .help("write `- <parameter>`, or `- <parameter>: <value>`");
         return;
     };
     for item in items {
         let line = lines.line_number(item.span.start);
+        let prohibition =
+            |name: &str, value| ParameterProhibition { name: name.into(), value, line };
         match (&item.value, item.text()) {
-            (_, Some(name)) => context.prohibitions.push(ParameterProhibition {
-                name: name.into(),
-                value: None,
-                line,
-            }),
+            (_, Some(name)) => context.prohibitions.push(prohibition(name, None)),
             (YamlValue::Map(pairs), _) => {
-                let one = |(name, value): &(YamlNode, YamlNode)| ParameterProhibition {
-                    name: name.text().unwrap_or_default().into(),
-                    value: Some(value.to_json()),
-                    line,
-                };
-                context.prohibitions.extend(pairs.iter().map(one));
+                context.prohibitions.extend(pairs.iter().map(|(name, value)| {
+                    prohibition(name.text().unwrap_or_default(), Some(value.to_json()))
+                }));
             }
             _ => {
-                report.error(
-                    &SB_07,
-                    item.span.clone(),
-                    "a prohibition is a parameter, or one of its values",
-                );
+                let message = "a prohibition is a parameter, or one of its values";
+                report.error(&SB_07, item.span.clone(), message);
             }
         }
     }
