@@ -99,54 +99,53 @@ fn read_config(root: &YamlNode, report: &mut Report) -> Option<Config> {
     )?;
     let mut config = Config::default();
     for (key, node) in mapping_pairs(&fields, "sinks", report) {
-        let name = key.text().unwrap_or_default();
-        match node.text() {
-            Some(path) if is_absolute(path) => config.sinks.push((name.into(), path.into())),
-            Some(_) => {
-                report
-                    .error(
-                        &SP_27,
-                        node.span.clone(),
-                        format!("the path of the sink `{}` must be absolute", printable(name)),
-                    )
-                    .help("start it with `/` or `~/`: a sink is one place wherever `sp` runs");
-            }
-            None => {
-                report
-                    .error(
-                        &SP_27,
-                        node.span.clone(),
-                        format!(
-                            "the sink `{}` must have a path, not {}",
-                            printable(name),
-                            node.kind()
-                        ),
-                    )
-                    .help("write `<sink>: ~/<directory>`");
-            }
-        }
+        config.sinks.extend(read_sink(key, node, report));
     }
     for (key, node) in mapping_pairs(&fields, "limits", report) {
-        let name = key.text().unwrap_or_default();
-        if !LIMIT_NAMES.contains(&name) {
-            let help = match nearest(name, LIMIT_NAMES.iter().copied()) {
-                Some(near) => format!("did you mean `{near}`?"),
-                None => format!("the limits are: {}", LIMIT_NAMES.join(", ")),
-            };
-            let message = format!("there is no limit called `{}`", printable(name));
-            report.error(&SE_04, key.span.clone(), message).help(help);
-        }
-        match node.text().and_then(|text| text.parse().ok()) {
-            Some(value) => config.limits.push((name.into(), value)),
-            None => {
-                let message = format!("the limit `{}` must be a whole number", printable(name));
-                report.error(&SE_04, node.span.clone(), message).help("write digits only: `10000`");
-            }
-        }
+        config.limits.extend(read_limit(key, node, report));
     }
     config.packages = read_package_policy(&fields, report);
     config.registries = read_registries(&fields, report);
     Some(config)
+}
+
+/// Reads a sink and its path.
+fn read_sink(key: &YamlNode, node: &YamlNode, report: &mut Report) -> Option<(String, String)> {
+    let name = key.text().unwrap_or_default();
+    match node.text() {
+        Some(path) if is_absolute(path) => return Some((name.into(), path.into())),
+        Some(_) => {
+            let message = format!("the path of the sink `{}` must be absolute", printable(name));
+            report
+                .error(&SP_27, node.span.clone(), message)
+                .help("start it with `/` or `~/`: a sink is one place wherever `sp` runs");
+        }
+        None => {
+            let message =
+                format!("the sink `{}` must have a path, not {}", printable(name), node.kind());
+            report.error(&SP_27, node.span.clone(), message).help("write `<sink>: ~/<directory>`");
+        }
+    }
+    None
+}
+
+/// Reads the name of a limit and its value.
+fn read_limit(key: &YamlNode, node: &YamlNode, report: &mut Report) -> Option<(String, u64)> {
+    let name = key.text().unwrap_or_default();
+    if !LIMIT_NAMES.contains(&name) {
+        let help = match nearest(name, LIMIT_NAMES.iter().copied()) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("the limits are: {}", LIMIT_NAMES.join(", ")),
+        };
+        let message = format!("there is no limit called `{}`", printable(name));
+        report.error(&SE_04, key.span.clone(), message).help(help);
+    }
+    let value = node.text().and_then(|text| text.parse().ok());
+    if value.is_none() {
+        let message = format!("the limit `{}` must be a whole number", printable(name));
+        report.error(&SE_04, node.span.clone(), message).help("write digits only: `10000`");
+    }
+    value.map(|value| (name.into(), value))
 }
 
 fn read_registries(fields: &YamlMapping<'_>, report: &mut Report) -> Vec<RegistryConfig> {
@@ -184,7 +183,13 @@ fn read_registry(item: &YamlNode, report: &mut Report) -> Option<RegistryConfig>
         return None;
     };
     let url = read_registry_url(node.text().unwrap_or_default(), node, report)?;
-    let namespaces = match fields.get("namespaces") {
+    let namespaces = read_namespaces(&fields, report)?;
+    Some(RegistryConfig { url, namespaces })
+}
+
+/// Returns `None` if the member is not a list. Invalid names in it are left out.
+fn read_namespaces(fields: &YamlMapping<'_>, report: &mut Report) -> Option<Vec<String>> {
+    let nodes = match fields.get("namespaces") {
         Some(YamlNode { value: YamlValue::Seq(items), .. }) => items.as_slice(),
         Some(node) if !node.is_null() => {
             let message = format!("`namespaces` must be a list, not {}", node.kind());
@@ -193,11 +198,11 @@ fn read_registry(item: &YamlNode, report: &mut Report) -> Option<RegistryConfig>
         }
         _ => &[],
     };
-    let mut bound = Vec::new();
-    for node in namespaces {
+    let mut namespaces = Vec::new();
+    for node in nodes {
         let text = node.text().unwrap_or_default().trim_start_matches('@');
         match RegistryPackageName::new(text, "name") {
-            Ok(_) => bound.push(text.to_owned()),
+            Ok(_) => namespaces.push(text.to_owned()),
             Err(why) => {
                 report
                     .error(&SP_28, node.span.clone(), why.to_string())
@@ -205,7 +210,7 @@ fn read_registry(item: &YamlNode, report: &mut Report) -> Option<RegistryConfig>
             }
         }
     }
-    Some(RegistryConfig { url, namespaces: bound })
+    Some(namespaces)
 }
 
 fn read_registry_url(text: &str, node: &YamlNode, report: &mut Report) -> Option<String> {
@@ -244,29 +249,33 @@ fn read_package_policy(fields: &YamlMapping<'_>, report: &mut Report) -> Package
             }
         }
     }
-    match fields.get("trusted-keys") {
-        Some(YamlNode { value: YamlValue::Seq(items), .. }) => {
-            for item in items {
-                match PublicKey::from_hex(item.text().unwrap_or_default()) {
-                    Ok(key) => policy.trusted_keys.push(key),
-                    Err(why) => {
-                        let message = format!("this is no key that can be trusted: {why}");
-                        report
-                            .error(&PK_13, item.span.clone(), message)
-                            .help("`sp key export` prints one");
-                    }
-                }
-            }
-        }
+    policy.trusted_keys = read_trusted_keys(&fields, report);
+    policy
+}
+
+fn read_trusted_keys(fields: &YamlMapping<'_>, report: &mut Report) -> Vec<PublicKey> {
+    let items = match fields.get("trusted-keys") {
+        Some(YamlNode { value: YamlValue::Seq(items), .. }) => items.as_slice(),
         Some(node) if !node.is_null() => {
             let message = format!("`trusted-keys` must be a list, not {}", node.kind());
             report
                 .error(&PK_13, node.span.clone(), message)
                 .help("write each key on its own line, with `- ` before it");
+            &[]
         }
-        _ => {}
+        _ => &[],
+    };
+    let mut keys = Vec::new();
+    for item in items {
+        match PublicKey::from_hex(item.text().unwrap_or_default()) {
+            Ok(key) => keys.push(key),
+            Err(why) => {
+                let message = format!("this is no key that can be trusted: {why}");
+                report.error(&PK_13, item.span.clone(), message).help("`sp key export` prints one");
+            }
+        }
     }
-    policy
+    keys
 }
 
 fn is_absolute(path: &str) -> bool {

@@ -10,6 +10,19 @@
 //! - Diagnostics: [`report`], [`checks`], [`rules`].
 //! - Files of `sp` itself: [`config`], [`state`], [`settings`].
 //! - Output and wire formats: [`output`], [`registry`], [`mcp`], [`schema`].
+//!
+//! ```
+//! use sp_formats::{Severity, pack};
+//! use sp_tree::Limits;
+//!
+//! let text = "name: ''\ninclude: review/**\n";
+//! let (pack, report) = pack::read("packs/team.yaml", text, &Limits::default());
+//! assert!(pack.is_none());
+//! let places: Vec<String> =
+//!     report.findings.iter().map(|finding| report.format_location(finding)).collect();
+//! assert_eq!(places, ["packs/team.yaml:1:7", "packs/team.yaml:2:10"]);
+//! assert_eq!(report.findings[0].severity, Severity::Error);
+//! ```
 
 pub mod checks;
 pub mod config;

@@ -4,6 +4,20 @@
 //! [`read`] returns a [`Pack`] only if there is no error; [`read_partial`] returns what could be
 //! read, so that a check can continue. Selecting skills from a repository is part of `sp-engine`.
 //! Doc comments on fields are descriptions in the published JSON Schema.
+//!
+//! ```
+//! use sp_formats::pack;
+//! use sp_tree::Limits;
+//!
+//! let text = "name: team\ninclude: [review/**]\ninstall:\n  prefix: t\n";
+//! let (pack, report) = pack::read("packs/team.yaml", text, &Limits::default());
+//! assert!(report.findings.is_empty());
+//! assert_eq!(pack.expect("it has no errors").naming.prefix, "t");
+//!
+//! let (pack, report) = pack::read("packs/team.yaml", "name: team\n", &Limits::default());
+//! assert!(pack.is_none());
+//! assert_eq!(report.findings[0].message, "the pack selects nothing");
+//! ```
 
 use std::ops::Range;
 
@@ -132,51 +146,53 @@ fn read_imports(fields: &YamlMapping<'_>, report: &mut Report) -> Vec<PackImport
 
 fn read_import(node: &YamlNode, report: &mut Report) -> Option<PackImport> {
     let fields = YamlMapping::of(node, pack_mapping("an import"), IMPORT_KEYS, report)?;
-    let repo = match fields.text("repo", report) {
-        Some((text, span)) => match GitRepo::new(&text) {
-            Ok(repo) => Some((repo, span)),
-            Err(error) => {
-                report
-                    .error(&SP_08, span, format!("the repository cannot be used: {error}"))
-                    .help(error.hint());
-                None
-            }
-        },
-        None => {
-            if fields.get("repo").is_none_or(YamlNode::is_null) {
-                fields.report_missing(
-                    "repo",
-                    "add `repo: <a git URL, a shorthand or a path>`",
-                    report,
-                );
-            }
-            None
-        }
-    };
-    let git_ref = match fields.text("ref", report) {
-        Some((text, span)) => match GitRef::new(&text) {
-            Ok(git_ref) => Some(Some(git_ref)),
-            Err(error) => {
-                report
-                    .error(&SP_10, span, format!("the ref cannot be used: {error}"))
-                    .help("write a tag, a branch or a commit");
-                None
-            }
-        },
-        None => fields.get("ref").is_none_or(YamlNode::is_null).then_some(None),
-    };
+    let repo = read_repo(&fields, report);
+    let git_ref = read_git_ref(&fields, report);
     let include = fields.patterns("include", report);
     if include.is_empty() && fields.list_is_empty("include") {
-        fields.report_missing(
-            "include",
-            "add `include:` with a list of patterns; `\"**\"` picks every skill",
-            report,
-        );
+        let help = "add `include:` with a list of patterns; `\"**\"` picks every skill";
+        fields.report_missing("include", help, report);
     }
     let exclude = fields.patterns("exclude", report);
     // An import with an invalid ref is dropped, so that a missing ref is not reported as well.
     let ((repo, span), git_ref) = (repo?, git_ref?);
     Some(PackImport { repo, span, git_ref, include, exclude })
+}
+
+/// Reads the repository of an import, and its span.
+fn read_repo(fields: &YamlMapping<'_>, report: &mut Report) -> Option<(GitRepo, Range<usize>)> {
+    let Some((text, span)) = fields.text("repo", report) else {
+        if fields.get("repo").is_none_or(YamlNode::is_null) {
+            let help = "add `repo: <a git URL, a shorthand or a path>`";
+            fields.report_missing("repo", help, report);
+        }
+        return None;
+    };
+    match GitRepo::new(&text) {
+        Ok(repo) => Some((repo, span)),
+        Err(error) => {
+            report
+                .error(&SP_08, span, format!("the repository cannot be used: {error}"))
+                .help(error.hint());
+            None
+        }
+    }
+}
+
+/// Reads the optional ref of an import. Returns `None` if it is invalid.
+fn read_git_ref(fields: &YamlMapping<'_>, report: &mut Report) -> Option<Option<GitRef>> {
+    let Some((text, span)) = fields.text("ref", report) else {
+        return fields.get("ref").is_none_or(YamlNode::is_null).then_some(None);
+    };
+    match GitRef::new(&text) {
+        Ok(git_ref) => Some(Some(git_ref)),
+        Err(error) => {
+            report
+                .error(&SP_10, span, format!("the ref cannot be used: {error}"))
+                .help("write a tag, a branch or a commit");
+            None
+        }
+    }
 }
 
 fn read_naming(

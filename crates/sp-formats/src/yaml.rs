@@ -4,6 +4,22 @@
 //! depth, nodes and aliases, so that an alias bomb is rejected before it costs memory. Duplicate
 //! keys are errors. Scalars stay text: what YAML would make of `1.0` or `yes` is only computed on
 //! request, by [`YamlNode::implicit_type`]. Nothing else in the workspace parses YAML.
+//!
+//! ```
+//! use sp_formats::yaml;
+//! use sp_tree::Limits;
+//!
+//! let text = "name: team\nversion: 1.10\n";
+//! let root = yaml::parse(text, &Limits::default())?;
+//! let version = root.get("version").expect("it has this key");
+//! // Scalars keep the text as written: 1.10 does not become 1.1.
+//! assert_eq!(version.text(), Some("1.10"));
+//! assert_eq!(&text[version.span.clone()], "1.10");
+//!
+//! let error = yaml::parse("name: a\nname: b\n", &Limits::default()).unwrap_err();
+//! assert_eq!(error.span.start, 8);
+//! # Ok::<(), yaml::YamlError>(())
+//! ```
 
 use std::collections::HashMap;
 use std::ops::Range;

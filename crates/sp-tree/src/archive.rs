@@ -5,7 +5,6 @@
 //! that two programs could read differently: see [`crate::zip_layout`].
 
 use std::ffi::OsStr;
-use std::fs::File;
 use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -18,12 +17,13 @@ use rawzip::{
 };
 use thiserror::Error;
 
-use crate::dir::{Dir, DirEntry, Follow, escape_non_utf8};
+use crate::dir::{Dir, Follow};
 use crate::file_error::FileError;
 use crate::file_stamp::{EntryKind, stamp_of};
 use crate::limits::Limits;
 use crate::listing::{Listing, ListingBuilder, ListingError};
 use crate::path::RelPath;
+use crate::segment::{DirEntry, escape_non_utf8};
 use crate::zip_error::ZipMemberError;
 use crate::zip_layout::{ZipEndRecord, ZipMemberExtent, check_record_disk, record_len};
 
@@ -93,6 +93,27 @@ enum ArchiveBytes {
     Memory(Vec<u8>),
 }
 
+/// An archive that has not been read.
+struct ArchiveSource {
+    bytes: ArchiveBytes,
+    size: u64,
+}
+
+impl ArchiveSource {
+    fn open(path: &Path) -> Result<Self, ArchiveError> {
+        let failed = |e: io::Error| FileError::new("read", path, e);
+        let parent = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let entry =
+            DirEntry::from_path(path).ok_or_else(|| failed(io::ErrorKind::IsADirectory.into()))?;
+        let file = Dir::open(parent)?.open_file(&entry, Follow::Links)?;
+        let stamp = stamp_of(&file).map_err(failed)?;
+        if stamp.kind() != EntryKind::File {
+            return Err(failed(io::Error::other("it is not a regular file")).into());
+        }
+        Ok(Self { bytes: ArchiveBytes::File(FileReader::from(file)), size: stamp.size })
+    }
+}
+
 impl ReaderAt for ArchiveBytes {
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
         match self {
@@ -103,6 +124,29 @@ impl ReaderAt for ArchiveBytes {
 }
 
 /// A zip archive whose entries have been checked.
+///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use std::collections::BTreeMap;
+///
+/// use sp_tree::{Archive, Limits, ListingKind, zip_files};
+///
+/// let zip = zip_files(&BTreeMap::from([("docs/a.md".to_owned(), b"hello".to_vec())]))?;
+/// let archive = Archive::from_bytes("docs.zip", zip, &Limits::default())?;
+/// // The directory has no entry of its own, but it is in the listing.
+/// assert_eq!(archive.listing.entries.len(), 2);
+/// for entry in &archive.listing.entries {
+///     if let ListingKind::File { handle, .. } = &entry.kind {
+///         assert_eq!(archive.read(&entry.path, handle)?, b"hello");
+///     }
+/// }
+///
+/// // Git would read this file as the configuration of a repository.
+/// let zip = zip_files(&BTreeMap::from([(".git/config".to_owned(), Vec::new())]))?;
+/// assert!(Archive::from_bytes("repo.zip", zip, &Limits::default()).is_err());
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct Archive {
     zip: ZipArchive<ArchiveBytes>,
@@ -112,64 +156,33 @@ pub struct Archive {
 impl Archive {
     /// Opens an archive and checks every entry.
     pub fn open(path: &Path, limits: &Limits) -> Result<Self, ArchiveError> {
-        let (file, size) = open_file(path)?;
-        Self::parse(path, (ArchiveBytes::File(FileReader::from(file)), size), limits)
+        Self::parse(path, ArchiveSource::open(path)?, limits)
     }
 
     /// Opens an archive in memory. `name` is used in messages.
     pub fn from_bytes(name: &str, bytes: Vec<u8>, limits: &Limits) -> Result<Self, ArchiveError> {
         let size = bytes.len() as u64;
-        Self::parse(Path::new(name), (ArchiveBytes::Memory(bytes), size), limits)
+        let source = ArchiveSource { bytes: ArchiveBytes::Memory(bytes), size };
+        Self::parse(Path::new(name), source, limits)
     }
 
-    fn parse(
-        path: &Path,
-        (bytes, size): (ArchiveBytes, u64),
-        limits: &Limits,
-    ) -> Result<Self, ArchiveError> {
-        let broken =
-            |why: rawzip::Error| ArchiveError::Broken { path: path.into(), why: why.to_string() };
-        if size > limits.zip_bytes {
-            let what = format!("the archive has {size} bytes");
-            return Err(ArchiveError::LimitExceeded {
-                what,
-                limit: limits.zip_bytes,
-                name: "zip-bytes",
-            });
-        }
-        let unreadable = |why: String| ArchiveError::Broken { path: path.into(), why };
-        let end = ZipEndRecord::find(&bytes, size).map_err(unreadable)?;
+    fn parse(path: &Path, source: ArchiveSource, limits: &Limits) -> Result<Self, ArchiveError> {
+        let broken = |why: String| ArchiveError::Broken { path: path.into(), why };
+        let size = source.size;
+        check_archive_size(size, limits)?;
+        let end = ZipEndRecord::find(&source.bytes, size).map_err(broken)?;
         check_member_count(end.entries, limits)?;
         let mut buffer = vec![0; RECOMMENDED_BUFFER_SIZE];
         let zip = ZipLocator::new()
-            .locate_in_reader(bytes, &mut buffer, size)
-            .map_err(|(_, why)| broken(why))?;
+            .locate_in_reader(source.bytes, &mut buffer, size)
+            .map_err(|(_, why)| broken(why.to_string()))?;
         if (zip.eocd_offset(), zip.directory_offset()) != (end.offset, end.directory.start) {
-            return Err(unreadable("its directory is not where its end record says".into()));
+            return Err(broken("its directory is not where its end record says".into()));
         }
-        let mut members = Vec::new();
-        let mut next_record = end.directory.start;
-        let mut entries = zip.entries(&mut buffer);
-        while let Some(record) = entries.next_entry().map_err(broken)? {
-            check_member_count(members.len() as u64 + 1, limits)?;
-            let member = ZipMember::parse(&zip, &record)
-                .map_err(|why| member_error(record.file_path().as_bytes(), why))?;
-            members.push(member);
-            next_record += record_len(&record);
-        }
-        if members.len() as u64 != end.entries {
-            return Err(unreadable(format!(
-                "it claims {} members, and has {}",
-                end.entries,
-                members.len()
-            )));
-        }
-        if next_record != end.directory.end {
-            return Err(unreadable("its directory has bytes that belong to no member".into()));
-        }
+        let members = DirectoryReader { path, zip: &zip, end: &end, limits }.read(&mut buffer)?;
         check_unpacked_size(&members, size, limits)?;
         check_no_overlap(&members)?;
-        check_no_hidden_bytes(zip.get_ref(), &members, end.directory.start).map_err(unreadable)?;
+        check_no_hidden_bytes(zip.get_ref(), &members, end.directory.start).map_err(broken)?;
         Ok(Self { listing: build_listing(members, limits)?, zip })
     }
 
@@ -208,17 +221,52 @@ fn checksum(bytes: &[u8]) -> u32 {
     crc.sum()
 }
 
-fn open_file(path: &Path) -> Result<(File, u64), ArchiveError> {
-    let failed = |e: io::Error| FileError::new("read", path, e);
-    let parent = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let entry =
-        DirEntry::from_path(path).ok_or_else(|| failed(io::ErrorKind::IsADirectory.into()))?;
-    let file = Dir::open(parent)?.open_file(&entry, Follow::Links)?;
-    let stamp = stamp_of(&file).map_err(failed)?;
-    if stamp.kind() != EntryKind::File {
-        return Err(failed(io::Error::other("it is not a regular file")).into());
+/// Reads the central directory.
+struct DirectoryReader<'a> {
+    path: &'a Path,
+    zip: &'a ZipArchive<ArchiveBytes>,
+    end: &'a ZipEndRecord,
+    limits: &'a Limits,
+}
+
+impl DirectoryReader<'_> {
+    /// Reads every record, which together must fill the directory.
+    fn read(&self, buffer: &mut [u8]) -> Result<Vec<ZipMember>, ArchiveError> {
+        let mut members = Vec::new();
+        let mut next_record = self.end.directory.start;
+        let mut entries = self.zip.entries(buffer);
+        while let Some(record) = entries.next_entry().map_err(|why| self.broken(why.to_string()))? {
+            check_member_count(members.len() as u64 + 1, self.limits)?;
+            let member = ZipMember::parse(self.zip, &record)
+                .map_err(|why| member_error(record.file_path().as_bytes(), why))?;
+            members.push(member);
+            next_record += record_len(&record);
+        }
+        let (claimed, count) = (self.end.entries, members.len());
+        if count as u64 != claimed {
+            return Err(self.broken(format!("it claims {claimed} members, and has {count}")));
+        }
+        if next_record != self.end.directory.end {
+            return Err(self.broken("its directory has bytes that belong to no member".into()));
+        }
+        Ok(members)
     }
-    Ok((file, stamp.size))
+
+    fn broken(&self, why: String) -> ArchiveError {
+        ArchiveError::Broken { path: self.path.into(), why }
+    }
+}
+
+fn check_archive_size(size: u64, limits: &Limits) -> Result<(), ArchiveError> {
+    if size > limits.zip_bytes {
+        let what = format!("the archive has {size} bytes");
+        return Err(ArchiveError::LimitExceeded {
+            what,
+            limit: limits.zip_bytes,
+            name: "zip-bytes",
+        });
+    }
+    Ok(())
 }
 
 fn check_member_count(members: u64, limits: &Limits) -> Result<(), ArchiveError> {
@@ -252,24 +300,17 @@ impl ZipMember {
         zip: &ZipArchive<ArchiveBytes>,
         record: &ZipFileHeaderRecord<'_>,
     ) -> Result<Self, ZipMemberError> {
-        let raw = record.file_path();
-        let is_dir = raw.as_bytes().ends_with(b"/");
-        let path =
-            RelPath::from_bytes(raw.as_bytes().strip_suffix(b"/").unwrap_or(raw.as_bytes()))?;
+        let raw_path = record.file_path();
+        let is_dir = raw_path.as_bytes().ends_with(b"/");
+        let path = RelPath::from_bytes(
+            raw_path.as_bytes().strip_suffix(b"/").unwrap_or(raw_path.as_bytes()),
+        )?;
         match (unix_file_type(record), is_dir) {
             (S_IFLNK, _) => return Err(ZipMemberError::Link),
             (0 | S_IFREG, false) | (0 | S_IFDIR, true) => {}
             _ => return Err(ZipMemberError::Special),
         }
-        let flags = record.flags();
-        if flags.is_encrypted() || flags.has_strong_encryption() || flags.is_masked() {
-            return Err(ZipMemberError::Encrypted);
-        }
-        let method = record.compression_method();
-        let deflated = method == CompressionMethod::DEFLATE;
-        if !deflated && method != CompressionMethod::STORE {
-            return Err(ZipMemberError::UnsupportedMethod);
-        }
+        let deflated = is_deflated(record)?;
         check_record_disk(zip.get_ref(), record)?;
         let extent = ZipMemberExtent::read(zip.get_ref(), record)?;
         if is_dir && (extent.size > 0 || extent.compressed > MAX_EMPTY_STREAM_LEN) {
@@ -286,6 +327,19 @@ impl ZipMember {
 
     fn size(&self) -> u64 {
         self.packed.wayfinder.uncompressed_size_hint()
+    }
+}
+
+/// Whether an entry is compressed. Rejects encryption and other methods than DEFLATE.
+fn is_deflated(record: &ZipFileHeaderRecord<'_>) -> Result<bool, ZipMemberError> {
+    let flags = record.flags();
+    if flags.is_encrypted() || flags.has_strong_encryption() || flags.is_masked() {
+        return Err(ZipMemberError::Encrypted);
+    }
+    match record.compression_method() {
+        CompressionMethod::DEFLATE => Ok(true),
+        CompressionMethod::STORE => Ok(false),
+        _ => Err(ZipMemberError::UnsupportedMethod),
     }
 }
 

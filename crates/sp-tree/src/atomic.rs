@@ -1,13 +1,31 @@
 //! Atomic replacement of a file: readers see the old bytes or the new ones, even after a power
 //! failure.
+//!
+//! ```
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! use sp_tree::atomic::{self, Durability, TempFile};
+//! use sp_tree::{Dir, StaticName};
+//!
+//! let temp = tempfile::tempdir()?;
+//! let dir = Dir::open(temp.path())?;
+//! for state in ["old", "new"] {
+//!     let temp_file = TempFile { dir: &dir, name: StaticName("state.json.tmp") };
+//!     let name = StaticName("state.json");
+//!     atomic::replace(&dir, &name, temp_file, state.as_bytes(), Durability::Durable)?;
+//! }
+//! assert_eq!(std::fs::read_to_string(temp.path().join("state.json"))?, "new");
+//! # Ok(())
+//! # }
+//! ```
 
 use std::io::ErrorKind;
 use std::path::Path;
 
-use crate::dir::{Dir, DirEntry, Follow, Segment, StaticName};
+use crate::dir::{Dir, Follow};
 use crate::file_error::FileError;
 use crate::file_stamp::{EntryKind, FileStamp};
 use crate::path::Name;
+use crate::segment::{DirEntry, Segment, StaticName};
 
 /// Whether the new bytes must survive a power failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -113,36 +131,42 @@ pub enum ExistingFilePolicy {
 }
 
 /// Writes a file to a path that the user chose. `temp` is a unique name.
-pub fn write_output(path: &Path, temp: &Name, delivery: OutputFile<'_>) -> Result<(), FileError> {
+pub fn write_output(path: &Path, temp: &Name, output: OutputFile<'_>) -> Result<(), FileError> {
     let name = DirEntry::from_path(path)
         .ok_or_else(|| FileError::new("write", path, ErrorKind::IsADirectory))?;
     let dir = Dir::open(
         path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new(".")),
     )?;
-    let write = || {
-        let old = dir.stat(&name, Follow::Never)?.filter(|old| old.kind() == EntryKind::File);
-        let replaced = old.filter(|_| {
-            delivery.if_exists == ExistingFilePolicy::Replace
-                && delivery.access == FileAccess::Ordinary
-        });
-        let mut file = match (delivery.access, replaced) {
-            (FileAccess::Ordinary, None) => dir.create_file(temp, false)?,
-            _ => dir.create_private_file(temp)?,
-        };
-        file.write(delivery.bytes)?;
-        if let Some(old) = replaced {
-            file.copy_permissions(&old)?;
-        }
-        file.sync()?;
-        match delivery.if_exists {
-            ExistingFilePolicy::Refuse => dir.rename_noreplace(temp, &dir, &name),
-            ExistingFilePolicy::Replace => dir.rename_replace(temp, &dir, &name),
-        }
-    };
-    write().inspect_err(|_| {
+    write_through_temp(&dir, &name, temp, output).inspect_err(|_| {
         let _ = dir.remove_tree(temp);
     })?;
     dir.sync()
+}
+
+/// Writes the temporary file and renames it.
+fn write_through_temp(
+    dir: &Dir,
+    name: &DirEntry,
+    temp: &Name,
+    output: OutputFile<'_>,
+) -> Result<(), FileError> {
+    let old = dir.stat(name, Follow::Never)?.filter(|old| old.kind() == EntryKind::File);
+    let replaced = old.filter(|_| {
+        output.if_exists == ExistingFilePolicy::Replace && output.access == FileAccess::Ordinary
+    });
+    let mut file = match (output.access, replaced) {
+        (FileAccess::Ordinary, None) => dir.create_file(temp, false)?,
+        _ => dir.create_private_file(temp)?,
+    };
+    file.write(output.bytes)?;
+    if let Some(old) = replaced {
+        file.copy_permissions(&old)?;
+    }
+    file.sync()?;
+    match output.if_exists {
+        ExistingFilePolicy::Refuse => dir.rename_noreplace(temp, dir, name),
+        ExistingFilePolicy::Replace => dir.rename_replace(temp, dir, name),
+    }
 }
 
 #[cfg(test)]

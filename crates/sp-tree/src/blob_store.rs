@@ -11,10 +11,11 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use crate::digest::Digest;
-use crate::dir::{Dir, Follow, StaticName};
+use crate::dir::{Dir, Follow};
 use crate::file_error::FileError;
 use crate::path::{Name, PathError};
 use crate::read::read_open;
+use crate::segment::StaticName;
 
 const STORE_DIR: StaticName = StaticName("store");
 

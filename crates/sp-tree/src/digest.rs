@@ -12,6 +12,20 @@ use crate::hex::{from_hex, to_hex};
 
 const PREFIX: &str = "sha256:";
 
+/// The SHA-256 of some bytes.
+///
+/// ```
+/// use sp_tree::{Digest, Hasher};
+///
+/// let digest = Digest::of(b"abc");
+/// assert!(digest.to_string().starts_with("sha256:ba7816bf"));
+/// assert_eq!(digest.to_string().parse(), Ok(digest));
+///
+/// let mut hasher = Hasher::default();
+/// hasher.update(b"a");
+/// hasher.update(b"bc");
+/// assert_eq!(hasher.finish(), digest);
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Digest([u8; 32]);
 

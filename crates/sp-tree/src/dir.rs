@@ -1,9 +1,8 @@
 //! A handle on a directory, and every operation below it.
 //!
-//! Every call uses the handle and a checked name ([`Name`], an entry that the kernel listed, or a
-//! [`StaticName`]), so nothing here can be redirected to another directory. Links are followed only
-//! if the caller passes [`Follow::Links`]. Every call that changes something passes
-//! [`fault::point`].
+//! Every call uses the handle and a checked name (a [`Segment`]), so nothing here can be redirected
+//! to another directory. Links are followed only if the caller passes [`Follow::Links`]. Every call
+//! that changes something passes [`fault::point`].
 //!
 //! A [`Dir`] is ordinary or private. Everything created below a private one, at any depth, is
 //! private too and accessible only to its owner, regardless of the umask.
@@ -12,7 +11,7 @@ use std::ffi::{CStr, OsStr, OsString};
 use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::ffi::OsStringExt;
 use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -23,7 +22,8 @@ use crate::fault::{self, FileOp};
 use crate::file_error::FileError;
 use crate::file_stamp::{EntryKind, FileStamp, entry_kind, stamp_of};
 use crate::new_file::NewFile;
-use crate::path::{Name, RelPath};
+use crate::path::RelPath;
+use crate::segment::{DirEntry, Segment};
 
 type Result<T, E = FileError> = std::result::Result<T, E>;
 
@@ -41,56 +41,6 @@ impl Follow {
             Self::Links => AtFlags::empty(),
             Self::Never => AtFlags::SYMLINK_NOFOLLOW,
         }
-    }
-}
-
-/// A name that is a single path segment.
-pub trait Segment {
-    fn segment(&self) -> &OsStr;
-}
-
-impl Segment for Name {
-    fn segment(&self) -> &OsStr {
-        OsStr::new(self.as_str())
-    }
-}
-
-/// A constant name in the source code.
-#[derive(Debug, Clone, Copy)]
-pub struct StaticName(pub &'static str);
-
-impl Segment for StaticName {
-    fn segment(&self) -> &OsStr {
-        OsStr::new(self.0)
-    }
-}
-
-/// An entry as listed by the system. Its name is one segment, but it need not be UTF-8.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DirEntry {
-    name: OsString,
-    pub kind: EntryKind,
-}
-
-impl DirEntry {
-    /// The last segment of a path given by the user.
-    pub(crate) fn from_path(path: &Path) -> Option<Self> {
-        path.file_name().map(Self::named)
-    }
-
-    /// A directory entry for one segment of a path given by the user.
-    pub(crate) fn named(name: &OsStr) -> Self {
-        Self { name: name.into(), kind: EntryKind::Dir }
-    }
-
-    pub fn name(&self) -> &OsStr {
-        &self.name
-    }
-}
-
-impl Segment for DirEntry {
-    fn segment(&self) -> &OsStr {
-        &self.name
     }
 }
 
@@ -337,10 +287,10 @@ impl Dir {
             .filter_map(|(name, kind)| match kind {
                 // Some file systems do not return the type together with the name.
                 FileType::Unknown => match self.stat_at(&name, Follow::Never) {
-                    Ok(stamp) => stamp.map(|stamp| Ok(DirEntry { name, kind: stamp.kind() })),
+                    Ok(stamp) => stamp.map(|stamp| Ok(DirEntry::new(name, stamp.kind()))),
                     Err(e) => Some(Err(e)),
                 },
-                known => Some(Ok(DirEntry { name, kind: entry_kind(known) })),
+                known => Some(Ok(DirEntry::new(name, entry_kind(known)))),
             })
             .collect()
     }
@@ -601,15 +551,4 @@ fn open_without_links(path: &Path) -> rustix::io::Result<OwnedFd> {
         )?;
     }
     Ok(dir)
-}
-
-/// A name as text, with bytes that are not UTF-8 escaped.
-pub fn escape_non_utf8(name: &OsStr) -> String {
-    name.as_bytes().utf8_chunks().fold(String::new(), |mut text, chunk| {
-        text.push_str(chunk.valid());
-        for byte in chunk.invalid() {
-            text.push_str(&format!("\\x{byte:02x}"));
-        }
-        text
-    })
 }

@@ -3,8 +3,9 @@
 use std::fs::{File, TryLockError};
 use std::io::ErrorKind;
 
-use crate::dir::{Dir, Follow, StaticName};
+use crate::dir::{Dir, Follow};
 use crate::file_error::FileError;
+use crate::segment::StaticName;
 
 const LOCK_FILE: StaticName = StaticName("lock");
 

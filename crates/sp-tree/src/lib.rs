@@ -9,6 +9,24 @@
 //! Changes to many directories at once are a [`transaction`]; replacing a single file is
 //! [`atomic`].
 //!
+//! ```
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! use sp_tree::{Dir, Limits, LoadedTree, RelPath, TreeWriter, load_untrusted};
+//!
+//! let mut tree = LoadedTree::default();
+//! tree.add_file(RelPath::new("SKILL.md")?, false, b"Read the diff first.".to_vec());
+//!
+//! let temp = tempfile::tempdir()?;
+//! let dir = Dir::create_all(&temp.path().join("review"))?;
+//! let mut writer = TreeWriter::new(Dir::open(dir.path())?);
+//! tree.write_to(&mut writer)?;
+//!
+//! let read = load_untrusted(&dir, &Limits::default())?;
+//! assert_eq!(read.digest(), tree.digest());
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! This crate knows no format, reads neither the environment nor the clock, and does not use the
 //! network.
 
@@ -32,6 +50,7 @@ mod path;
 mod pinned_dir;
 mod read;
 mod scan;
+mod segment;
 mod sign;
 pub mod transaction;
 mod tree;
@@ -46,7 +65,7 @@ pub use archive::{Archive, ArchiveError, ZipMemberHandle};
 pub use blob_store::BlobStore;
 pub use digest::{Digest, DigestError, Hasher};
 pub use digest_index::{DigestIndex, DirSnapshot, StampScope};
-pub use dir::{Dir, DirEntry, Follow, Segment, StaticName, escape_non_utf8};
+pub use dir::{Dir, Follow};
 pub use dir_lock::DirLock;
 pub use file_error::FileError;
 pub use file_stamp::{EntryKind, FileStamp, PathStamps};
@@ -62,6 +81,7 @@ pub use scan::{
     HashedDir, ScanError, ScannedDir, copy_scanned, count_untrusted, hash_installed, hash_scanned,
     load_untrusted, scan_dir, visit_untrusted,
 };
+pub use segment::{DirEntry, Segment, StaticName, escape_non_utf8};
 pub use sign::{HmacSha256, KeyError, PrivateKey, PublicKey, Signature, SignatureError};
 pub use tree::{LoadedTree, Tree, TreeEntry, TreeKind};
 pub use tree_writer::TreeWriter;

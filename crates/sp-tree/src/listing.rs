@@ -68,6 +68,25 @@ pub struct Listing<H> {
 }
 
 /// Builds a listing and enforces limits and unique names.
+///
+/// ```
+/// use sp_tree::{Limits, ListingBuilder, ListingError, RelPath};
+///
+/// let limits = Limits::default();
+/// let mut builder = ListingBuilder::new(&limits);
+/// let path = RelPath::new("docs/Guide.md")?;
+/// builder.add_parents(&path)?;
+/// builder.add_file(path, false, 120, ())?;
+///
+/// // On macOS and Windows this would be the same file.
+/// let twin = builder.add_file(RelPath::new("docs/guide.md")?, false, 80, ());
+/// assert!(matches!(twin, Err(ListingError::Collision(..))));
+///
+/// let listing = builder.finish();
+/// let paths: Vec<&str> = listing.entries.iter().map(|entry| entry.path.as_str()).collect();
+/// assert_eq!(paths, ["docs", "docs/Guide.md"]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct ListingBuilder<'a, H> {
     limits: &'a Limits,
     entries: Vec<ListingEntry<H>>,
@@ -105,10 +124,9 @@ impl<'a, H> ListingBuilder<'a, H> {
     /// Adds the missing parent directories of a path, outermost first, and returns how many.
     pub fn add_parents(&mut self, path: &RelPath) -> Result<u64, ListingError> {
         let mut added = 0;
-        for (at, _) in path.as_str().match_indices('/') {
-            let folder = &path.as_str()[..at];
+        for (separator, _) in path.as_str().match_indices('/') {
             // A prefix of a safe path that ends at a separator is a safe path.
-            let Ok(folder) = RelPath::new(folder) else { continue };
+            let Ok(folder) = RelPath::new(&path.as_str()[..separator]) else { continue };
             if !self.has_dir(&folder) {
                 self.add_dir(folder)?;
                 added += 1;
@@ -118,8 +136,10 @@ impl<'a, H> ListingBuilder<'a, H> {
     }
 
     pub(crate) fn has_dir(&self, path: &RelPath) -> bool {
-        let there = self.folded.get(&fold_name(path.as_str())).map(|&at| &self.entries[at]);
-        there.is_some_and(|entry| entry.path == *path && matches!(entry.kind, ListingKind::Dir))
+        let index = self.folded.get(&fold_name(path.as_str()));
+        index
+            .map(|&index| &self.entries[index])
+            .is_some_and(|entry| entry.path == *path && matches!(entry.kind, ListingKind::Dir))
     }
 
     fn push(&mut self, path: RelPath, kind: ListingKind<H>) -> Result<(), ListingError> {

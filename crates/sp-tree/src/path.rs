@@ -45,6 +45,15 @@ pub enum PathError {
 }
 
 /// A single path segment: the name of a file or directory.
+///
+/// ```
+/// use sp_tree::{Name, PathError};
+///
+/// assert_eq!(Name::new("SKILL.md")?.as_str(), "SKILL.md");
+/// assert_eq!(Name::new("a/b"), Err(PathError::Separator('/')));
+/// assert_eq!(Name::new("aux.md"), Err(PathError::Device("aux.md".into())));
+/// # Ok::<(), PathError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Name(Box<str>);
@@ -71,6 +80,16 @@ impl Name {
 }
 
 /// A relative path of safe segments joined by `/`.
+///
+/// ```
+/// use sp_tree::{PathError, RelPath};
+///
+/// let path = RelPath::new("scripts/run.sh")?;
+/// assert_eq!((path.parent(), path.file_name()), (Some("scripts"), "run.sh"));
+/// assert_eq!(RelPath::new("../etc/passwd"), Err(PathError::DotSegment("..")));
+/// assert_eq!(RelPath::new(".git/config"), Err(PathError::GitDir(".git".into())));
+/// # Ok::<(), PathError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct RelPath(Box<str>);

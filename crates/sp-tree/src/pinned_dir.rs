@@ -13,9 +13,10 @@ use std::io::{self, ErrorKind};
 use std::path::{Component, Path, PathBuf};
 use std::sync::OnceLock;
 
-use crate::dir::{Dir, DirAccess, DirEntry, Follow};
+use crate::dir::{Dir, DirAccess, Follow};
 use crate::file_error::FileError;
 use crate::file_stamp::{FileStamp, stamp_link};
+use crate::segment::DirEntry;
 
 /// A directory by its resolved path, with a handle on the part of it that exists.
 #[derive(Debug)]

@@ -5,10 +5,11 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use crate::digest::{Digest, Hasher};
-use crate::dir::{Dir, DirEntry, Follow};
+use crate::dir::{Dir, Follow};
 use crate::file_error::FileError;
 use crate::file_stamp::{EntryKind, stamp_of};
 use crate::path::RelPath;
+use crate::segment::DirEntry;
 
 /// Reads a regular file of at most `limit` bytes.
 pub fn read_limited(path: &Path, limit: u64) -> Result<Vec<u8>, FileError> {
@@ -103,7 +104,7 @@ pub(crate) fn digest_open(mut file: &File) -> io::Result<Digest> {
 
 /// Reads an open file into `buffer`, which is cleared first. Fails if it is not a regular file.
 pub(crate) fn read_open(
-    mut file: &File,
+    file: &File,
     limit: u64,
     buffer: &mut Vec<u8>,
 ) -> io::Result<crate::FileStamp> {
@@ -111,17 +112,25 @@ pub(crate) fn read_open(
     buffer.clear();
     // One byte more than expected, so that a file that did not grow is read with one call.
     buffer.resize(usize::try_from(stamp.size).unwrap_or(usize::MAX).saturating_add(1), 0);
+    let filled = fill(file, stamp.size, limit, buffer)?;
+    buffer.truncate(filled);
+    Ok(stamp)
+}
+
+/// Reads a file of about `size` bytes into `buffer`, which grows if necessary. Returns how many
+/// bytes were read.
+fn fill(mut file: &File, size: u64, limit: u64, buffer: &mut Vec<u8>) -> io::Result<usize> {
     let mut filled = 0;
     loop {
         match file.read(&mut buffer[filled..]) {
-            Ok(0) => break,
+            Ok(0) => return Ok(filled),
             Ok(n) => {
                 filled += n;
                 if filled as u64 > limit {
                     return Err(too_large(filled as u64, limit));
                 }
-                if filled < buffer.len() && filled as u64 == stamp.size {
-                    break;
+                if filled < buffer.len() && filled as u64 == size {
+                    return Ok(filled);
                 }
                 if filled == buffer.len() {
                     buffer.resize(filled * 2, 0);
@@ -131,8 +140,6 @@ pub(crate) fn read_open(
             Err(e) => return Err(e),
         }
     }
-    buffer.truncate(filled);
-    Ok(stamp)
 }
 
 fn too_large(size: u64, limit: u64) -> io::Error {

@@ -10,14 +10,14 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
-use crate::digest::Digest;
-use crate::dir::{Dir, DirEntry, Follow, escape_non_utf8};
+use crate::dir::{Dir, Follow};
 use crate::file_error::FileError;
 use crate::file_stamp::{EntryKind, FileStamp, PathStamps};
 use crate::limits::Limits;
 use crate::listing::{Listing, ListingBuilder, ListingError, ListingKind};
 use crate::path::{PathError, RelPath};
 use crate::read::read_open;
+use crate::segment::{DirEntry, escape_non_utf8};
 use crate::tree::{LoadedTree, Tree, TreeEntry, TreeKind};
 use crate::tree_writer::TreeWriter;
 
@@ -84,13 +84,9 @@ pub fn scan_dir(dir: &Dir, limits: &Limits) -> Result<ScannedDir, ScanError> {
     scan_with_mode(dir, limits, ScanMode::Author)
 }
 
-fn scan_with_mode(dir: &Dir, limits: &Limits, owner: ScanMode) -> Result<ScannedDir, ScanError> {
-    let mut scan = DirScanner {
-        top: dir,
-        mode: owner,
-        builder: ListingBuilder::new(limits),
-        dirs: Vec::new(),
-    };
+fn scan_with_mode(dir: &Dir, limits: &Limits, mode: ScanMode) -> Result<ScannedDir, ScanError> {
+    let mut scan =
+        DirScanner { top: dir, mode, builder: ListingBuilder::new(limits), dirs: Vec::new() };
     scan.visit_dir(&ScanLevel { dir, parent: None, is_via_link: false }, None)?;
     Ok(ScannedDir { listing: scan.builder.finish(), dirs: scan.dirs })
 }
@@ -153,29 +149,24 @@ impl DirScanner<'_> {
         entry: &DirEntry,
         path: RelPath,
     ) -> Result<(), ScanError> {
-        let here = level.dir.path_of(entry);
+        let full_path = || level.dir.path_of(entry);
         let follow = match entry.kind {
-            EntryKind::Special => return Err(ScanError::Special(here)),
-            EntryKind::Link if self.mode != ScanMode::Author => return Err(ScanError::Link(here)),
+            EntryKind::Special => return Err(ScanError::Special(full_path())),
+            EntryKind::Link if self.mode != ScanMode::Author => {
+                return Err(ScanError::Link(full_path()));
+            }
             EntryKind::Link => Follow::Links,
             EntryKind::Dir => return self.descend(level, entry, &path, Follow::Never),
             EntryKind::File => Follow::Never,
         };
-        let stamp = match level.dir.stat(entry, follow) {
-            Ok(Some(stamp)) => stamp,
-            Ok(None) => return Err(ScanError::Dangling(here)),
-            Err(e) if e.source.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) => {
-                return Err(ScanError::Cycle(here));
-            }
-            Err(e) => return Err(e.into()),
-        };
+        let stamp = stat_entry(level.dir, entry, follow)?;
         match stamp.kind() {
             EntryKind::Dir => self.descend(level, entry, &path, follow),
             EntryKind::File => {
                 let added = self.builder.add_file(path, stamp.is_executable(), stamp.size, stamp);
                 self.map_listing_error(added)
             }
-            _ => Err(ScanError::Special(here)),
+            _ => Err(ScanError::Special(full_path())),
         }
     }
 
@@ -201,6 +192,16 @@ impl DirScanner<'_> {
 
     fn map_listing_error(&self, result: Result<(), ListingError>) -> Result<(), ScanError> {
         result.map_err(|why| ScanError::Listing { path: self.top.path().into(), why })
+    }
+}
+
+/// The stamp of an entry, which may be a link that leads nowhere.
+fn stat_entry(dir: &Dir, entry: &DirEntry, follow: Follow) -> Result<FileStamp, ScanError> {
+    match dir.stat(entry, follow) {
+        Ok(Some(stamp)) => Ok(stamp),
+        Ok(None) => Err(ScanError::Dangling(dir.path_of(entry))),
+        Err(e) if e.is_errno(rustix::io::Errno::LOOP) => Err(ScanError::Cycle(dir.path_of(entry))),
+        Err(e) => Err(e.into()),
     }
 }
 
@@ -258,7 +259,7 @@ fn read_scanned(
     scanned: &ScannedDir,
     follow: Follow,
     limits: &Limits,
-    each: ScanEntryCallback<'_>,
+    on_entry: ScanEntryCallback<'_>,
 ) -> Result<HashedDir, FileError> {
     let mut tree = Tree::default();
     let mut stamps = scanned.dirs.clone();
@@ -266,7 +267,7 @@ fn read_scanned(
     for entry in &scanned.listing.entries {
         let kind = match &entry.kind {
             ListingKind::Dir => {
-                each(entry, None)?;
+                on_entry(entry, None)?;
                 TreeKind::Dir
             }
             ListingKind::File { executable, .. } => {
@@ -274,12 +275,8 @@ fn read_scanned(
                 let stamp = read_open(&file, limits.file_bytes, &mut buffer)
                     .map_err(|e| FileError::new("read", dir.path().join(entry.path.as_str()), e))?;
                 stamps.push((entry.path.as_str().into(), stamp));
-                each(entry, Some(&buffer))?;
-                TreeKind::File {
-                    executable: *executable,
-                    size: buffer.len() as u64,
-                    digest: Digest::of(&buffer),
-                }
+                on_entry(entry, Some(&buffer))?;
+                TreeKind::of_file(&buffer, *executable)
             }
         };
         tree.entries.push(TreeEntry { path: entry.path.clone(), kind });

@@ -3,6 +3,16 @@
 //! Verification is strict: a key or signature with a second encoding, or one that is valid for more
 //! than one message, is rejected. Private keys are erased from memory when they are dropped and are
 //! never displayed.
+//!
+//! ```
+//! use sp_tree::{PrivateKey, PublicKey, SignatureError};
+//!
+//! let key = PrivateKey::from_seed(&[7; 32]);
+//! let signature = key.sign(b"message");
+//! assert_eq!(key.public().verify(b"message", &signature), Ok(()));
+//! assert_eq!(key.public().verify(b"other", &signature), Err(SignatureError::Mismatch));
+//! assert_eq!(PublicKey::from_hex(&key.public().hex()), Ok(key.public()));
+//! ```
 
 use std::fmt;
 

@@ -12,6 +12,12 @@ pub enum TreeKind {
     File { executable: bool, size: u64, digest: Digest },
 }
 
+impl TreeKind {
+    pub(crate) fn of_file(bytes: &[u8], executable: bool) -> Self {
+        Self::File { executable, size: bytes.len() as u64, digest: Digest::of(bytes) }
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TreeEntry {
     /// Relative to the root of the tree.
@@ -49,7 +55,23 @@ impl Tree {
         hasher.finish()
     }
 }
-/// A tree with the bytes of its files in memory.
+
+/// A tree with the bytes of its files in memory. Its entries keep the order in which they are
+/// added: sorted by path, a directory before its content.
+///
+/// ```
+/// use sp_tree::{LoadedTree, RelPath};
+///
+/// let mut tree = LoadedTree::default();
+/// tree.add_dir(RelPath::new("scripts")?);
+/// tree.add_file(RelPath::new("scripts/run.sh")?, true, b"exit 0\n".to_vec());
+/// assert_eq!(tree.get("scripts/run.sh"), Some(&b"exit 0\n"[..]));
+///
+/// let scripts = tree.subtree(&RelPath::new("scripts")?);
+/// assert_eq!(scripts.get("run.sh"), tree.get("scripts/run.sh"));
+/// assert_ne!(scripts.digest(), tree.digest());
+/// # Ok::<(), sp_tree::PathError>(())
+/// ```
 #[derive(Debug, Clone, Default)]
 pub struct LoadedTree {
     tree: Tree,
@@ -64,8 +86,7 @@ impl LoadedTree {
     }
 
     pub fn add_file(&mut self, path: RelPath, executable: bool, bytes: Vec<u8>) {
-        let kind =
-            TreeKind::File { executable, size: bytes.len() as u64, digest: Digest::of(&bytes) };
+        let kind = TreeKind::of_file(&bytes, executable);
         self.tree.entries.push(TreeEntry { path, kind });
         self.bytes.push(bytes);
     }
@@ -75,9 +96,9 @@ impl LoadedTree {
     }
 
     pub fn get(&self, path: &str) -> Option<&[u8]> {
-        let at = self.tree.entries.iter().position(|entry| entry.path.as_str() == path)?;
-        matches!(self.tree.entries[at].kind, TreeKind::File { .. })
-            .then(|| self.bytes[at].as_slice())
+        let index = self.tree.entries.iter().position(|entry| entry.path.as_str() == path)?;
+        matches!(self.tree.entries[index].kind, TreeKind::File { .. })
+            .then(|| self.bytes[index].as_slice())
     }
 
     /// The number of files and directories.
@@ -113,7 +134,7 @@ impl LoadedTree {
                 .path
                 .as_str()
                 .strip_prefix(folder.as_str())
-                .and_then(|rest| rest.strip_prefix('/'));
+                .and_then(|suffix| suffix.strip_prefix('/'));
             // A suffix of a safe path that starts after a separator is a safe path.
             let Some(path) = inner.and_then(|inner| RelPath::new(inner).ok()) else { continue };
             below.tree.entries.push(TreeEntry { path, kind: entry.kind.clone() });

@@ -2,15 +2,16 @@
 
 use std::ffi::OsStr;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use thiserror::Error;
 
-use crate::dir::{Dir, DirEntry, Follow, escape_non_utf8};
+use crate::dir::{Dir, Follow};
 use crate::file_error::FileError;
 use crate::file_stamp::{EntryKind, PathStamps};
 use crate::limits::Limits;
 use crate::path::{Name, PathError, check_not_git};
+use crate::segment::{DirEntry, escape_non_utf8};
 
 /// Why a walk was aborted.
 #[derive(Debug, Error)]
@@ -57,6 +58,16 @@ pub struct WalkReport {
     pub dirs: PathStamps,
 }
 
+impl WalkReport {
+    fn sort(&mut self) {
+        self.matches.sort_unstable();
+        self.invalid_names.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+        self.too_deep.sort_unstable();
+        self.cycles.sort_unstable();
+        self.dirs.sort_unstable_by(|a, b| a.0.cmp(&b.0));
+    }
+}
+
 /// Walks `root`, following links to directories and skipping `.git`.
 pub fn find_dirs_with_file(
     root: Dir,
@@ -71,25 +82,14 @@ pub fn find_dirs_with_file(
         report: Mutex::default(),
         error: Mutex::default(),
     };
-    let level = Arc::new(WalkLevel {
-        dir: root,
-        path: "".into(),
-        depth: 0,
-        parent: None,
-        dir_is_link: false,
-        is_via_link: false,
-    });
+    let level = Arc::new(WalkLevel::root(root));
     rayon::scope(|scope| walk.visit(scope, &level));
     if let Some(error) = walk.error.into_inner().unwrap_or_else(PoisonError::into_inner) {
         return Err(error);
     }
-    let mut found = walk.report.into_inner().unwrap_or_else(PoisonError::into_inner);
-    found.matches.sort_unstable();
-    found.invalid_names.sort_unstable_by(|a, b| a.path.cmp(&b.path));
-    found.too_deep.sort_unstable();
-    found.cycles.sort_unstable();
-    found.dirs.sort_unstable_by(|a, b| a.0.cmp(&b.0));
-    Ok(found)
+    let mut report = walk.report.into_inner().unwrap_or_else(PoisonError::into_inner);
+    report.sort();
+    Ok(report)
 }
 
 struct DirWalker<'a> {
@@ -113,6 +113,17 @@ struct WalkLevel {
 }
 
 impl WalkLevel {
+    fn root(dir: Dir) -> Self {
+        Self {
+            dir,
+            path: "".into(),
+            depth: 0,
+            parent: None,
+            dir_is_link: false,
+            is_via_link: false,
+        }
+    }
+
     fn has_ancestor(&self, identity: (u64, u64)) -> Result<bool, FileError> {
         if self.dir.identity()? == identity {
             return Ok(true);
@@ -124,9 +135,17 @@ impl WalkLevel {
 impl<'a> DirWalker<'a> {
     fn visit<'s>(&'s self, scope: &rayon::Scope<'s>, level: &Arc<WalkLevel>) {
         if let Err(error) = self.read_dir(scope, level) {
-            let mut failed = self.error.lock().unwrap_or_else(PoisonError::into_inner);
-            failed.get_or_insert(error);
+            self.fail(error);
         }
+    }
+
+    /// Keeps the first error.
+    fn fail(&self, error: WalkError) {
+        self.error.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+    }
+
+    fn report(&self) -> MutexGuard<'_, WalkReport> {
+        self.report.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn read_dir<'s>(
@@ -137,22 +156,22 @@ impl<'a> DirWalker<'a> {
         let stamp = level.dir.stamp()?;
         let entries = level.dir.entries()?;
         self.count_entries(entries.len() as u64)?;
-        let mut holder = None;
+        let mut matched = None;
         for entry in &entries {
             let is_file = matches!(entry.kind, EntryKind::File | EntryKind::Link);
             if is_file && entry.name() == OsStr::new(self.file.as_str()) {
-                holder = Some(MatchedDir {
+                matched = Some(MatchedDir {
                     path: level.path.clone(),
                     dir_is_link: level.dir_is_link,
                     file_is_link: entry.kind == EntryKind::Link,
                 });
             } else if let Some(follow) = follow_into(&level.dir, entry)? {
-                self.descend(scope, level, entry, follow)?;
+                self.descend(scope, level, entry, follow);
             }
         }
-        let mut found = self.report.lock().unwrap_or_else(PoisonError::into_inner);
-        found.matches.extend(holder);
-        found.dirs.push((level.path.clone(), stamp));
+        let mut report = self.report();
+        report.matches.extend(matched);
+        report.dirs.push((level.path.clone(), stamp));
         Ok(())
     }
 
@@ -162,32 +181,20 @@ impl<'a> DirWalker<'a> {
         level: &Arc<WalkLevel>,
         entry: &DirEntry,
         follow: Follow,
-    ) -> Result<(), WalkError> {
+    ) {
         let path = match child_path(level, entry) {
             Ok(path) => path,
-            Err(unnamed) => {
-                self.report
-                    .lock()
-                    .unwrap_or_else(PoisonError::into_inner)
-                    .invalid_names
-                    .push(unnamed);
-                return Ok(());
-            }
+            Err(invalid) => return self.report().invalid_names.push(invalid),
         };
         if level.depth >= self.limits.depth {
-            self.report.lock().unwrap_or_else(PoisonError::into_inner).too_deep.push(path);
-            return Ok(());
+            return self.report().too_deep.push(path);
         }
         let (level, entry) = (Arc::clone(level), entry.clone());
         scope.spawn(move |scope| match self.open_child(&level, &entry, path, follow) {
             Ok(Some(child)) => self.visit(scope, &Arc::new(child)),
             Ok(None) => {}
-            Err(error) => {
-                let mut failed = self.error.lock().unwrap_or_else(PoisonError::into_inner);
-                failed.get_or_insert(error);
-            }
+            Err(error) => self.fail(error),
         });
-        Ok(())
     }
 
     fn open_child(
@@ -201,8 +208,7 @@ impl<'a> DirWalker<'a> {
         let dir_is_link = follow == Follow::Links;
         let linked = above.is_via_link || dir_is_link;
         if linked && above.has_ancestor(dir.identity()?)? {
-            let mut found = self.report.lock().unwrap_or_else(PoisonError::into_inner);
-            found.cycles.push(path);
+            self.report().cycles.push(path);
             return Ok(None);
         }
         Ok(Some(WalkLevel {

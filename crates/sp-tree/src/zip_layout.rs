@@ -47,9 +47,9 @@ const UNICODE_PATH_FIELD_ID: u16 = 0x7075;
 /// The version and checksum before the name in it.
 const UNICODE_PATH_HEADER_LEN: usize = 5;
 
-fn le_uint<const N: usize>(bytes: &[u8], at: usize) -> u64 {
+fn le_uint<const N: usize>(bytes: &[u8], offset: usize) -> u64 {
     let mut value = [0; 8];
-    if let Some(field) = bytes.get(at..at + N) {
+    if let Some(field) = bytes.get(offset..offset + N) {
         value[..N].copy_from_slice(field);
     }
     u64::from_le_bytes(value)
@@ -71,32 +71,21 @@ impl ZipEndRecord {
     /// it does not match the archive.
     pub(crate) fn find(bytes: &impl ReaderAt, size: u64) -> Result<Self, String> {
         let tail_len = size.min((END_LEN + MAX_COMMENT_LEN + ZIP64_LOCATOR_LEN) as u64);
-        let tail =
-            read_range(bytes, size - tail_len, usize::try_from(tail_len).unwrap_or(usize::MAX))?;
-        let at = find_end_record(&tail)?;
-        let (before, record) = tail.split_at(at);
-        let offset = size - tail_len + at as u64;
-        let [disk, directory_disk, here, entries] =
-            [4, 6, 8, 10].map(|field| le_uint::<2>(record, field));
-        let (length, start) = (le_uint::<4>(record, 12), le_uint::<4>(record, 16));
-        if here != entries {
-            return Err(SPLIT_ARCHIVE.into());
-        }
-        let locator = before.len().checked_sub(ZIP64_LOCATOR_LEN).map(|at| &before[at..]);
+        let tail_start = size - tail_len;
+        let tail = read_range(bytes, tail_start, usize::try_from(tail_len).unwrap_or(usize::MAX))?;
+        let index = find_end_record(&tail)?;
+        let (before, record) = tail.split_at(index);
+        let offset = tail_start + index as u64;
+        let short = ShortEndRecord::read(record)?;
+        let locator = before.len().checked_sub(ZIP64_LOCATOR_LEN).map(|start| &before[start..]);
         let Some(locator) = locator.filter(|locator| locator.starts_with(&ZIP64_LOCATOR_SIGNATURE))
         else {
-            check_disks(&[disk, directory_disk])?;
-            let directory = start..start + length;
-            return Self { offset, entries, directory }.ensure_followed_by(offset);
+            check_disks(&[short.disk, short.directory_disk])?;
+            let directory = short.directory_start..short.directory_start + short.directory_len;
+            return Self { offset, entries: short.entries, directory }.ensure_followed_by(offset);
         };
-        let agrees = |short: u64, marker: u64, long: u64| short == marker || short == long;
         let end = Self::read_zip64(bytes, locator, offset)?;
-        let agree = agrees(disk, ZIP64_MARKER_U16, 0)
-            && agrees(directory_disk, ZIP64_MARKER_U16, 0)
-            && agrees(entries, ZIP64_MARKER_U16, end.entries)
-            && agrees(length, ZIP64_MARKER_U32, end.directory.end - end.directory.start)
-            && agrees(start, ZIP64_MARKER_U32, end.directory.start);
-        if !agree {
+        if !short.agrees_with(&end) {
             return Err("its two end records disagree".into());
         }
         Ok(end)
@@ -106,23 +95,24 @@ impl ZipEndRecord {
     fn read_zip64(bytes: &impl ReaderAt, locator: &[u8], offset: u64) -> Result<Self, String> {
         // Some programs write 0 for the number of disks, others 1.
         check_disks(&[le_uint::<4>(locator, 4), le_uint::<4>(locator, 16).saturating_sub(1)])?;
-        let at = le_uint::<8>(locator, 8);
-        let record = read_range(bytes, at, ZIP64_END_LEN)?;
-        let record_end =
-            at.checked_add(12).and_then(|start| start.checked_add(le_uint::<8>(&record, 4)));
+        let record_start = le_uint::<8>(locator, 8);
+        let record = read_range(bytes, record_start, ZIP64_END_LEN)?;
+        let record_end = record_start
+            .checked_add(12)
+            .and_then(|start| start.checked_add(le_uint::<8>(&record, 4)));
         if !record.starts_with(&ZIP64_END_SIGNATURE)
             || record_end != offset.checked_sub(ZIP64_LOCATOR_LEN as u64)
         {
             return Err("its zip64 end record is not where its locator says".into());
         }
         check_disks(&[le_uint::<4>(&record, 16), le_uint::<4>(&record, 20)])?;
-        let [here, entries, length, start] =
+        let [entries_on_disk, entries, length, start] =
             [24, 32, 40, 48].map(|field| le_uint::<8>(&record, field));
-        if here != entries {
+        if entries_on_disk != entries {
             return Err(SPLIT_ARCHIVE.into());
         }
         let end = start.checked_add(length).ok_or(MISPLACED_DIRECTORY)?;
-        Self { offset, entries, directory: start..end }.ensure_followed_by(at)
+        Self { offset, entries, directory: start..end }.ensure_followed_by(record_start)
     }
 
     /// Checks that the central directory ends where the next record starts.
@@ -133,6 +123,39 @@ impl ZipEndRecord {
 
 const MISPLACED_DIRECTORY: &str = "its directory is not where its end record says";
 const SPLIT_ARCHIVE: &str = "it is one part of several";
+
+/// The fields of the end record that every archive has. A field that is too small for its value
+/// has a marker instead, and the value is in the zip64 end record.
+struct ShortEndRecord {
+    disk: u64,
+    directory_disk: u64,
+    entries: u64,
+    directory_len: u64,
+    directory_start: u64,
+}
+
+impl ShortEndRecord {
+    fn read(record: &[u8]) -> Result<Self, String> {
+        let [disk, directory_disk, entries_on_disk, entries] =
+            [4, 6, 8, 10].map(|field| le_uint::<2>(record, field));
+        if entries_on_disk != entries {
+            return Err(SPLIT_ARCHIVE.into());
+        }
+        let (directory_len, directory_start) = (le_uint::<4>(record, 12), le_uint::<4>(record, 16));
+        Ok(Self { disk, directory_disk, entries, directory_len, directory_start })
+    }
+
+    /// Whether every field has its marker or the value of the zip64 record.
+    fn agrees_with(&self, long: &ZipEndRecord) -> bool {
+        let agrees = |short: u64, marker: u64, long: u64| short == marker || short == long;
+        let directory_len = long.directory.end - long.directory.start;
+        agrees(self.disk, ZIP64_MARKER_U16, 0)
+            && agrees(self.directory_disk, ZIP64_MARKER_U16, 0)
+            && agrees(self.entries, ZIP64_MARKER_U16, long.entries)
+            && agrees(self.directory_len, ZIP64_MARKER_U32, directory_len)
+            && agrees(self.directory_start, ZIP64_MARKER_U32, long.directory.start)
+    }
+}
 
 fn check_disks(numbers: &[u64]) -> Result<(), String> {
     if numbers.iter().all(|number| *number == 0) {
@@ -153,11 +176,12 @@ fn read_range(bytes: &impl ReaderAt, offset: u64, length: usize) -> Result<Vec<u
 /// Programs search backward. Some use the first signature they find, others the first whose comment
 /// extends exactly to the end of the file: both must find the same record.
 fn find_end_record(tail: &[u8]) -> Result<usize, String> {
-    let is_end = |at: &usize| tail[*at..].starts_with(&END_SIGNATURE);
+    let is_end = |index: &usize| tail[*index..].starts_with(&END_SIGNATURE);
     let Some(last) = (0..(tail.len() + 1).saturating_sub(END_LEN)).rev().find(is_end) else {
         return Err("it has no end record".into());
     };
-    let reaches_end = |at: usize| at + END_LEN + le_uint::<2>(tail, at + 20) as usize == tail.len();
+    let reaches_end =
+        |index: usize| index + END_LEN + le_uint::<2>(tail, index + 20) as usize == tail.len();
     if !reaches_end(last) {
         return Err("it has bytes after its end record, or an end record in its comment".into());
     }
@@ -184,46 +208,40 @@ impl ZipMemberExtent {
         bytes: &impl ReaderAt,
         record: &ZipFileHeaderRecord<'_>,
     ) -> Result<Self, ZipMemberError> {
-        let start = record.local_header_offset();
-        let header = read_local_part(bytes, start, LOCAL_HEADER_LEN)?;
-        if !header.starts_with(&LOCAL_SIGNATURE) {
-            return Err(ZipMemberError::HeaderMismatch { field: "position" });
-        }
-        let (name_len, extra_len) =
-            (le_uint::<2>(&header, 26) as usize, le_uint::<2>(&header, 28) as usize);
-        let names = start.saturating_add(LOCAL_HEADER_LEN as u64);
-        let variable = read_local_part(bytes, names, name_len + extra_len)?;
-        let (name, extra) = variable.split_at(name_len);
-        let flags = record.flags().bits();
+        let local = LocalHeader::read(bytes, record.local_header_offset())?;
         let extent = Self {
-            start,
-            end: names
-                .saturating_add(variable.len() as u64)
-                .saturating_add(record.compressed_size_hint()),
-            has_descriptor: flags & DESCRIPTOR_FLAG != 0,
+            start: record.local_header_offset(),
+            end: local.end.saturating_add(record.compressed_size_hint()),
+            has_descriptor: record.flags().bits() & DESCRIPTOR_FLAG != 0,
             crc: record.crc32(),
             compressed: record.compressed_size_hint(),
             size: record.uncompressed_size_hint(),
         };
+        extent.check_agreement(&local, record)?;
+        check_extra_fields(record.extra_fields(), local.name())?;
+        check_extra_fields(ExtraFields::new(local.extra()), local.name())?;
+        Ok(extent)
+    }
+
+    /// Rejects an entry whose two headers differ in a field that affects its content.
+    fn check_agreement(
+        &self,
+        local: &LocalHeader,
+        record: &ZipFileHeaderRecord<'_>,
+    ) -> Result<(), ZipMemberError> {
         let agree = |field: &'static str, same: bool| {
             if same { Ok(()) } else { Err(ZipMemberError::HeaderMismatch { field }) }
         };
-        agree("name", name == record.file_path().as_bytes())?;
-        agree(
-            "flags",
-            (le_uint::<2>(&header, 6) ^ u64::from(flags)) & u64::from(RELEVANT_FLAGS) == 0,
-        )?;
-        agree(
-            "compression method",
-            le_uint::<2>(&header, 8) == u64::from(record.compression_method().as_u16()),
-        )?;
-        let (size, compressed) = local_sizes(&header, extra);
-        agree("checksum", extent.matches_local(le_uint::<4>(&header, 14), u64::from(extent.crc)))?;
-        agree("compressed size", extent.matches_local(compressed, extent.compressed))?;
-        agree("size", extent.matches_local(size, extent.size))?;
-        check_extra_fields(record.extra_fields(), name)?;
-        check_extra_fields(ExtraFields::new(extra), name)?;
-        Ok(extent)
+        let fixed = &local.fixed;
+        let flags = le_uint::<2>(fixed, 6) ^ u64::from(record.flags().bits());
+        let method = u64::from(record.compression_method().as_u16());
+        let (size, compressed) = local_sizes(fixed, local.extra());
+        agree("name", local.name() == record.file_path().as_bytes())?;
+        agree("flags", flags & u64::from(RELEVANT_FLAGS) == 0)?;
+        agree("compression method", le_uint::<2>(fixed, 8) == method)?;
+        agree("checksum", self.matches_local(le_uint::<4>(fixed, 14), u64::from(self.crc)))?;
+        agree("compressed size", self.matches_local(compressed, self.compressed))?;
+        agree("size", self.matches_local(size, self.size))
     }
 
     /// Whether a local field has the right value. An entry with a descriptor may leave it empty.
@@ -261,6 +279,40 @@ impl ZipMemberExtent {
     }
 }
 
+/// The header before the bytes of an entry.
+struct LocalHeader {
+    /// The fields whose length is always the same.
+    fixed: Vec<u8>,
+    /// The name, then the extra fields.
+    variable: Vec<u8>,
+    name_len: usize,
+    /// Where the entry's bytes start.
+    end: u64,
+}
+
+impl LocalHeader {
+    fn read(bytes: &impl ReaderAt, start: u64) -> Result<Self, ZipMemberError> {
+        let fixed = read_local_part(bytes, start, LOCAL_HEADER_LEN)?;
+        if !fixed.starts_with(&LOCAL_SIGNATURE) {
+            return Err(ZipMemberError::HeaderMismatch { field: "position" });
+        }
+        let (name_len, extra_len) =
+            (le_uint::<2>(&fixed, 26) as usize, le_uint::<2>(&fixed, 28) as usize);
+        let variable_start = start.saturating_add(LOCAL_HEADER_LEN as u64);
+        let variable = read_local_part(bytes, variable_start, name_len + extra_len)?;
+        let end = variable_start.saturating_add(variable.len() as u64);
+        Ok(Self { fixed, variable, name_len, end })
+    }
+
+    fn name(&self) -> &[u8] {
+        &self.variable[..self.name_len]
+    }
+
+    fn extra(&self) -> &[u8] {
+        &self.variable[self.name_len..]
+    }
+}
+
 fn read_local_part(
     bytes: &impl ReaderAt,
     offset: u64,
@@ -277,11 +329,11 @@ fn local_sizes(header: &[u8], extra: &[u8]) -> (u64, u64) {
         ExtraFields::new(extra).find(|(id, _)| *id == ExtraFieldId::ZIP64).map(|(_, data)| data);
     let Some(zip64) = zip64 else { return (size, compressed) };
     // Normally both are present; if only one is, it is the one whose own field has the marker.
-    let compressed_at = if zip64.len() >= 16 || size == ZIP64_MARKER_U32 { 8 } else { 0 };
-    let wide = |short: u64, at: usize| {
-        if short == ZIP64_MARKER_U32 { le_uint::<8>(zip64, at) } else { short }
+    let compressed_offset = if zip64.len() >= 16 || size == ZIP64_MARKER_U32 { 8 } else { 0 };
+    let wide = |short: u64, offset: usize| {
+        if short == ZIP64_MARKER_U32 { le_uint::<8>(zip64, offset) } else { short }
     };
-    (wide(size, 0), wide(compressed, compressed_at))
+    (wide(size, 0), wide(compressed, compressed_offset))
 }
 
 /// Rejects extra fields that would give the entry another name or other sizes in another program.

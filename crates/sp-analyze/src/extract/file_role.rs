@@ -125,9 +125,14 @@ pub(crate) fn role_of(path: &str) -> Option<FileRole> {
     let lower = name.to_lowercase();
     let stem =
         [".md", ".mdx", ".mdc", ".rst"].iter().find_map(|ending| lower.strip_suffix(ending))?;
-    let in_folder =
-        |names: &[&str]| folder.rsplit('/').next().is_some_and(|last| names.contains(&last));
-    if in_folder(DECISION_DIRS) && !matches!(stem, "readme" | "index" | "template") {
+    prose_role(folder, stem)
+}
+
+/// The role of a Markdown or reStructuredText file.
+fn prose_role(folder: &str, stem: &str) -> Option<FileRole> {
+    let is_in_decisions =
+        folder.rsplit('/').next().is_some_and(|last| DECISION_DIRS.contains(&last));
+    if is_in_decisions && !matches!(stem, "readme" | "index" | "template") {
         return Some(FileRole::Decision);
     }
     if CHANGELOG_NAMES.contains(&stem) {

@@ -8,8 +8,10 @@
 //! Every note has a file and a line range. Text that looks like a secret never leaves
 //! [`extract_file`]. Nothing is inferred: a reference that could mean two things is dropped.
 
+mod activation;
 mod assemble;
 mod code;
+mod code_selection;
 mod comment;
 mod decision;
 mod document;
@@ -19,6 +21,7 @@ mod history;
 mod line_range;
 mod line_status;
 mod manifest;
+mod node_content;
 mod parsed_code;
 mod policy;
 mod readable_text;

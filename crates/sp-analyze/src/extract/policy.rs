@@ -101,7 +101,7 @@ fn read_codeowners(source: SourceText<'_>, found: &mut FileExtract) {
 /// Adds disallowed methods and types, with their replacements.
 fn read_clippy_config(source: SourceText<'_>, found: &mut FileExtract) {
     let Some(toml) = TomlFile::parse(source) else { return };
-    for (key, what) in [
+    for (key, verb) in [
         ("disallowed-methods", "called"),
         ("disallowed-types", "used"),
         ("disallowed-macros", "used"),
@@ -109,35 +109,30 @@ fn read_clippy_config(source: SourceText<'_>, found: &mut FileExtract) {
         let Some(value) = toml.value(&[key]) else { continue };
         let DeValue::Array(list) = value.get_ref() else { continue };
         for item in list {
-            let DeValue::Table(rule) = item.get_ref() else { continue };
-            let text = |key: &str| {
-                rule.get(key).and_then(|value| crate::extract::toml_file::text(value.get_ref()))
-            };
-            if let (Some(path), Some(reason)) = (text("path"), text("reason")) {
-                let content = format!("`{path}` may not be {what}: {reason}.");
-                found.add_note(ExtractedNote::new(
-                    "policy",
-                    "lint",
-                    content,
-                    source.line_range(&item.span()),
-                ));
+            if let Some(content) = describe_disallowed(item.get_ref(), verb) {
+                let lines = source.line_range(&item.span());
+                found.add_note(ExtractedNote::new("policy", "lint", content, lines));
             }
         }
     }
-    let rest: Vec<String> = toml
+    let settings: Vec<String> = toml
         .entries(&[])
         .into_iter()
         .filter(|(key, _)| !key.starts_with("disallowed"))
         .map(|(key, value)| format!("{key} = {}", format_value(value)))
         .collect();
-    if !rest.is_empty() {
-        found.add_note(ExtractedNote::new(
-            "policy",
-            "lint",
-            format!("Settings of clippy: {}.", rest.join(", ")),
-            source.all_lines(),
-        ));
+    if !settings.is_empty() {
+        let content = format!("Settings of clippy: {}.", settings.join(", "));
+        found.add_note(ExtractedNote::new("policy", "lint", content, source.all_lines()));
     }
+}
+
+/// Describes an entry with a path and a reason.
+fn describe_disallowed(entry: &DeValue<'_>, verb: &str) -> Option<String> {
+    let DeValue::Table(rule) = entry else { return None };
+    let text = |key: &str| crate::extract::toml_file::text(rule.get(key)?.get_ref());
+    let (path, reason) = (text("path")?, text("reason")?);
+    Some(format!("`{path}` may not be {verb}: {reason}."))
 }
 
 fn read_toml_settings(source: SourceText<'_>, found: &mut FileExtract) {

@@ -15,38 +15,46 @@ pub(crate) fn redact_secrets(found: &mut FileExtract) {
         };
         return;
     }
-    let withheld = &mut found.secret_lines;
+    let secret_lines = &mut found.secret_lines;
     found.notes.retain(|note| {
-        let hidden = has_secret(&note.content) || note.key.as_deref().is_some_and(has_secret);
-        if hidden {
-            withheld.push(note.lines.first);
+        let is_secret = has_secret(&note.content) || note.key.as_deref().is_some_and(has_secret);
+        if is_secret {
+            secret_lines.push(note.lines.first);
         }
-        !hidden
+        !is_secret
     });
-    for symbol in found.code.iter_mut().flat_map(|code| &mut code.symbols) {
-        if is_secret(&symbol.name) || symbol.owner.as_deref().is_some_and(is_secret) {
-            withheld.push(symbol.lines.first);
-            // Without a name, the symbol gets no node and nothing links to it.
-            *symbol = Symbol {
-                kind: symbol.kind,
-                parent: symbol.parent,
-                lines: symbol.lines,
-                ..Symbol::default()
-            };
-        } else if has_secret(&symbol.signature) || has_secret(&symbol.doc) {
-            withheld.push(symbol.lines.first);
-            symbol.signature = symbol.name.clone();
-            symbol.doc = String::new();
-            symbol.members.clear();
+    if let Some(code) = &mut found.code {
+        secret_lines.extend(
+            code.symbols
+                .iter_mut()
+                .filter_map(|symbol| redact_symbol(symbol).then_some(symbol.lines.first)),
+        );
+        if has_secret(&code.doc) {
+            secret_lines.push(1);
+            code.doc.clear();
         }
-        symbol.members.retain(|member| !has_secret(member));
     }
-    if let Some(code) = &mut found.code
-        && has_secret(&code.doc)
-    {
-        withheld.push(1);
-        code.doc.clear();
+    secret_lines.sort_unstable();
+    secret_lines.dedup();
+}
+
+/// Removes the parts of a symbol that look like a secret. Returns whether its lines have one.
+fn redact_symbol(symbol: &mut Symbol) -> bool {
+    let has_secret_name = is_secret(&symbol.name) || symbol.owner.as_deref().is_some_and(is_secret);
+    let has_secret_text = has_secret(&symbol.signature) || has_secret(&symbol.doc);
+    if has_secret_name {
+        // Without a name, the symbol gets no node and nothing links to it.
+        *symbol = Symbol {
+            kind: symbol.kind,
+            parent: symbol.parent,
+            lines: symbol.lines,
+            ..Symbol::default()
+        };
+    } else if has_secret_text {
+        symbol.signature = symbol.name.clone();
+        symbol.doc = String::new();
+        symbol.members.clear();
     }
-    withheld.sort_unstable();
-    withheld.dedup();
+    symbol.members.retain(|member| !has_secret(member));
+    has_secret_name || has_secret_text
 }

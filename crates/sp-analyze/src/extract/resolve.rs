@@ -5,8 +5,8 @@ mod module_index;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::extract::file_extract::FileExtract;
-use crate::extract::parsed_code::{CallReceiver, CodeCall, ParsedCode, Symbol};
-use module_index::ModuleIndex;
+use crate::extract::parsed_code::{CallReceiver, CodeCall, CodeImport, ParsedCode, Symbol};
+use module_index::{ImportTarget, ModuleIndex};
 
 /// A file or one of its symbols, by index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -21,6 +21,10 @@ pub(crate) struct CodeLink {
     pub from: CodeItem,
     pub to: CodeItem,
     pub kind: &'static str,
+}
+
+fn file_link(from: usize, to: usize, kind: &'static str) -> CodeLink {
+    CodeLink { from: CodeItem::File(from), to: CodeItem::File(to), kind }
 }
 
 /// File index and symbol index.
@@ -69,46 +73,40 @@ struct ImportScope<'f> {
 
 impl<'f> SymbolIndex<'f> {
     fn new(found: &'f [FileExtract]) -> Self {
-        let (free, in_files, methods) = (HashMap::new(), HashMap::new(), HashMap::new());
-        let modules = ModuleIndex::new(found);
         let mut index = Self {
             found,
-            free_symbols: free,
-            by_file: in_files,
-            methods,
+            free_symbols: HashMap::new(),
+            by_file: HashMap::new(),
+            methods: HashMap::new(),
             by_type: HashMap::new(),
-            modules,
+            modules: ModuleIndex::new(found),
         };
-        for (at, file) in found.iter().enumerate() {
-            let Some(code) = &file.code else { continue };
-            for (place, symbol) in
-                code.symbols.iter().enumerate().filter(|(_, symbol)| !symbol.is_test)
-            {
-                let map = if symbol.kind == "method" {
-                    &mut index.methods
-                } else {
-                    &mut index.free_symbols
-                };
-                map.entry((language_family(code), symbol.name.as_str()))
-                    .or_default()
-                    .push((at, place));
-                match symbol.owner.as_deref() {
-                    None => {
-                        index.by_file.entry((at, symbol.name.as_str())).or_insert(place);
-                    }
-                    Some(owner) if symbol.kind == "method" => {
-                        let of_type = index.by_type.entry((
-                            language_family(code),
-                            owner,
-                            symbol.name.as_str(),
-                        ));
-                        of_type.or_default().push((at, place));
-                    }
-                    Some(_) => {}
+        for (file, extract) in found.iter().enumerate() {
+            let Some(code) = &extract.code else { continue };
+            for (place, symbol) in code.symbols.iter().enumerate() {
+                if !symbol.is_test {
+                    index.add_symbol(code, symbol, (file, place));
                 }
             }
         }
         index
+    }
+
+    fn add_symbol(&mut self, code: &'f ParsedCode, symbol: &'f Symbol, reference: SymbolRef) {
+        let (family, name) = (language_family(code), symbol.name.as_str());
+        let is_method = symbol.kind == "method";
+        let by_name = if is_method { &mut self.methods } else { &mut self.free_symbols };
+        by_name.entry((family, name)).or_default().push(reference);
+        match symbol.owner.as_deref() {
+            None => {
+                let (file, place) = reference;
+                self.by_file.entry((file, name)).or_insert(place);
+            }
+            Some(owner) if is_method => {
+                self.by_type.entry((family, owner, name)).or_default().push(reference);
+            }
+            Some(_) => {}
+        }
     }
 
     fn symbol(&self, (file, index): SymbolRef) -> Option<&'f Symbol> {
@@ -159,53 +157,31 @@ impl<'f> SymbolIndex<'f> {
 
     fn build_scope(
         &self,
-        at: usize,
+        file: usize,
         code: &'f ParsedCode,
         links: &mut BTreeSet<CodeLink>,
     ) -> ImportScope<'f> {
         let mut scope = ImportScope::default();
         for import in &code.imports {
-            let target = self.modules.resolve(at, code, import);
-            for file in target.files.iter().filter(|file| **file != at) {
-                scope.files.insert(*file);
+            let target = self.modules.resolve(file, code, import);
+            for imported in target.files.iter().filter(|imported| **imported != file) {
+                scope.files.insert(*imported);
                 // A Go package consists of many files; the calls decide which of them are linked.
                 if code.language != "Go" {
                     let kind = if import.is_submodule { "contains" } else { "imports" };
-                    links.insert(CodeLink {
-                        from: CodeItem::File(at),
-                        to: CodeItem::File(*file),
-                        kind,
-                    });
+                    links.insert(file_link(file, *imported, kind));
                 }
             }
-            for name in target.names {
-                let here = target.files.iter().filter_map(|file| self.find_in_file(*file, name));
-                let elsewhere = || {
-                    self.modules.unique_below(
-                        &target.files,
-                        self.free_symbols.get(&(language_family(code), name)).into_iter().flatten(),
-                    )
-                };
-                if let Some(defined) = here.chain(elsewhere()).next() {
-                    if defined.0 != at && !target.files.contains(&defined.0) {
-                        links.insert(CodeLink {
-                            from: CodeItem::File(at),
-                            to: CodeItem::File(defined.0),
-                            kind: "imports",
-                        });
-                    }
-                    scope.files.insert(defined.0);
-                    scope.names.insert(import.local_name(name), defined);
+            for name in &target.names {
+                let Some(symbol) = self.find_imported(code, &target, name) else { continue };
+                if symbol.0 != file && !target.files.contains(&symbol.0) {
+                    links.insert(file_link(file, symbol.0, "imports"));
                 }
+                scope.files.insert(symbol.0);
+                scope.names.insert(import.local_name(name), symbol);
             }
-            // Static imports of single methods.
-            for member in import.names.iter().filter(|_| code.language == "Java") {
-                let class = import.path.rsplit('.').next().unwrap_or_default();
-                if let ([only], false) =
-                    (self.methods_of(code, class, member), target.files.is_empty())
-                {
-                    scope.names.insert(member, *only);
-                }
+            if code.language == "Java" && !target.files.is_empty() {
+                self.add_static_imports(code, import, &mut scope);
             }
             if let Some(module) = target.module {
                 let module = import.module_alias().unwrap_or(import.local_name(&module)).to_owned();
@@ -213,6 +189,36 @@ impl<'f> SymbolIndex<'f> {
             }
         }
         scope
+    }
+
+    /// Finds an imported name in the files of a module, or anywhere below it.
+    fn find_imported(
+        &self,
+        code: &ParsedCode,
+        target: &ImportTarget<'f>,
+        name: &'f str,
+    ) -> Option<SymbolRef> {
+        let in_module = || target.files.iter().find_map(|file| self.find_in_file(*file, name));
+        let below_module = || {
+            let symbols = self.free_symbols.get(&(language_family(code), name));
+            self.modules.unique_below(&target.files, symbols.into_iter().flatten())
+        };
+        in_module().or_else(below_module)
+    }
+
+    /// Adds the single methods that a Java file imports.
+    fn add_static_imports(
+        &self,
+        code: &'f ParsedCode,
+        import: &'f CodeImport,
+        scope: &mut ImportScope<'f>,
+    ) {
+        let class = import.path.rsplit('.').next().unwrap_or_default();
+        for member in &import.names {
+            if let [only] = self.methods_of(code, class, member) {
+                scope.names.insert(member, *only);
+            }
+        }
     }
 
     /// What a file defines under a name, outside types.

@@ -87,49 +87,79 @@ impl<'n, 'j> DiffGraphIndex<'n, 'j> {
 pub fn diff_graphs(before: &Graph<'_>, after: &Graph<'_>) -> GraphDiff {
     let (old, new) = (DiffGraphIndex::of(before), DiffGraphIndex::of(after));
     let mut diff = GraphDiff::default();
-    let mut removed: BTreeSet<&str> = before
-        .nodes
-        .iter()
-        .filter(|node| !new.by_key.contains_key(&node_key(node)))
-        .map(|node| &*node.id)
-        .collect();
-    for node in &after.nodes {
-        let id = || node.id.clone().into_owned();
-        match old.by_key.get(&node_key(node)) {
-            // The node kept its ID but has different content.
-            None if removed.remove(&*node.id) => diff.updated.push(id()),
-            None => diff.added.push(id()),
-            Some(known) if !nodes_equal_ignoring_ids(known.value, node.value) => {
-                diff.updated.push(id());
+    diff.compare_nodes(&old, &new);
+    diff.superseded = new_supersessions(&old, &new);
+    diff.contradictions = new_contradictions(&old, &new);
+    diff
+}
+
+impl GraphDiff {
+    fn compare_nodes(&mut self, old: &DiffGraphIndex<'_, '_>, new: &DiffGraphIndex<'_, '_>) {
+        let mut removed: BTreeSet<&str> = old
+            .graph
+            .nodes
+            .iter()
+            .filter(|node| !new.by_key.contains_key(&node_key(node)))
+            .map(|node| &*node.id)
+            .collect();
+        for node in &new.graph.nodes {
+            let id = || node.id.clone().into_owned();
+            match old.by_key.get(&node_key(node)) {
+                // The node kept its ID but has different content.
+                None if removed.remove(&*node.id) => self.updated.push(id()),
+                None => self.added.push(id()),
+                Some(known) if !nodes_equal_ignoring_ids(known.value, node.value) => {
+                    self.updated.push(id());
+                }
+                Some(_) => {}
             }
-            Some(_) => {}
         }
+        self.removed.extend(removed.into_iter().map(Into::into));
     }
-    diff.removed.extend(removed.into_iter().map(Into::into));
-    let pair = |(one, other): (&'_ GraphNode<'_>, &'_ GraphNode<'_>)| {
-        [node_key(one), node_key(other)].map(owned_key)
-    };
-    let before: BTreeSet<_> = old.supersessions().into_iter().map(pair).collect();
-    let fresh = new.supersessions().into_iter().filter(|both| !before.contains(&pair(*both)));
-    let ids: BTreeSet<(String, String)> = fresh
+}
+
+/// Owned keys of two nodes, for comparing across graphs.
+fn pair_key(one: &GraphNode<'_>, other: &GraphNode<'_>) -> [[String; 3]; 2] {
+    [node_key(one), node_key(other)].map(owned_key)
+}
+
+/// Pairs of superseded and superseding ID that the old graph does not have, sorted.
+fn new_supersessions(
+    old: &DiffGraphIndex<'_, '_>,
+    new: &DiffGraphIndex<'_, '_>,
+) -> Vec<(String, String)> {
+    let known: BTreeSet<_> =
+        old.supersessions().into_iter().map(|(old, new)| pair_key(old, new)).collect();
+    let fresh: BTreeSet<(String, String)> = new
+        .supersessions()
+        .into_iter()
+        .filter(|(old, new)| !known.contains(&pair_key(old, new)))
         .map(|(old, new)| (old.id.clone().into_owned(), new.id.clone().into_owned()))
         .collect();
-    diff.superseded.extend(ids);
-    let before: BTreeSet<_> =
-        old.edges_of_kind("contradicts").map(|edge| pair((edge.from, edge.to))).collect();
-    for ResolvedEdge { edge, from, to } in new.edges_of_kind("contradicts") {
-        // Which of the two nodes keeps the shared ID may change; the contradiction is the same.
-        if !before.contains(&pair((from, to))) && !before.contains(&pair((to, from))) {
-            diff.contradictions.push(Contradiction {
-                from: from.id.clone().into_owned(),
-                from_content: from.content.clone().into_owned(),
-                to: to.id.clone().into_owned(),
-                to_content: to.content.clone().into_owned(),
-                same_id: edge.value.get("derived").and_then(JsonValue::as_bool) == Some(true),
-            });
-        }
-    }
-    diff
+    fresh.into_iter().collect()
+}
+
+fn new_contradictions(
+    old: &DiffGraphIndex<'_, '_>,
+    new: &DiffGraphIndex<'_, '_>,
+) -> Vec<Contradiction> {
+    let known: BTreeSet<_> =
+        old.edges_of_kind("contradicts").map(|edge| pair_key(edge.from, edge.to)).collect();
+    // Which of the two nodes keeps the shared ID may change; the contradiction is the same.
+    let is_known = |edge: &ResolvedEdge<'_, '_>| {
+        known.contains(&pair_key(edge.from, edge.to))
+            || known.contains(&pair_key(edge.to, edge.from))
+    };
+    new.edges_of_kind("contradicts")
+        .filter(|edge| !is_known(edge))
+        .map(|ResolvedEdge { edge, from, to }| Contradiction {
+            from: from.id.clone().into_owned(),
+            from_content: from.content.clone().into_owned(),
+            to: to.id.clone().into_owned(),
+            to_content: to.content.clone().into_owned(),
+            same_id: edge.value.get("derived").and_then(JsonValue::as_bool) == Some(true),
+        })
+        .collect()
 }
 
 /// An owned copy of a key, for comparing across graphs.

@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use super::activation_at;
 use sp_formats::json::{JsonKind, JsonValue, quoted};
 use sp_formats::package::time::format_utc;
-use sp_formats::package::{Graph, GraphEdge};
+use sp_formats::package::{Graph, GraphEdge, GraphNode};
 
 /// The fraction of the distance to 1 that a weight gains each time its ends are used together.
 const LEARNING_RATE: f64 = 0.1;
@@ -35,57 +35,65 @@ pub fn evolve(
     at: Timestamp,
 ) -> (String, usize) {
     let graph = Graph::from_content(content);
-    let pruned: HashSet<&str> = match evolution {
-        GraphEvolution::Prune(least) => graph
-            .nodes
-            .iter()
-            .filter(|node| activation_at(node.value, at) < *least)
-            .map(|node| &*node.id)
-            .collect(),
-        _ => HashSet::new(),
-    };
+    let pruned = pruned_ids(&graph, evolution, at);
     let used: &[String] = match evolution {
         GraphEvolution::Touch(ids) | GraphEvolution::Reinforce(ids) => ids,
         GraphEvolution::Prune(_) => &[],
     };
     let is_used = |id: &str| used.iter().any(|used_id| used_id == id);
     let created_at = quoted(&format_utc(truncate_to_second(at)));
-    let nodes: Vec<String> = graph
-        .nodes
-        .iter()
-        .filter(|node| !pruned.contains(&*node.id))
-        .map(|node| {
-            if is_used(&node.id) {
-                with_members(node.value, &[("activation", "1.0"), ("created_at", &created_at)])
-            } else {
-                node.value.raw().to_owned()
-            }
-        })
-        .collect();
-    let stays =
-        |edge: &&GraphEdge<'_>| !pruned.contains(&*edge.from) && !pruned.contains(&*edge.to);
-    let reinforce = matches!(evolution, GraphEvolution::Reinforce(_));
-    let mut edges: Vec<String> = graph
-        .edges
-        .iter()
-        .filter(stays)
-        .map(|edge| {
-            if reinforce && is_used(&edge.from) && is_used(&edge.to) && edge.from != edge.to {
-                reinforce_edge(edge.value)
-            } else {
-                edge.value.raw().to_owned()
-            }
-        })
-        .collect();
-    if reinforce {
-        edges.extend(new_edges(&graph, used));
-    }
+    let evolve_node = |node: &GraphNode<'_>| {
+        if is_used(&node.id) {
+            with_members(node.value, &[("activation", "1.0"), ("created_at", &created_at)])
+        } else {
+            node.value.raw().to_owned()
+        }
+    };
+    let is_kept = |node: &&GraphNode<'_>| !pruned.contains(&*node.id);
+    let nodes: Vec<String> = graph.nodes.iter().filter(is_kept).map(evolve_node).collect();
+    let edges: Vec<String> = match evolution {
+        GraphEvolution::Reinforce(_) => reinforce_edges(&graph, used),
+        _ => graph
+            .edges
+            .iter()
+            .filter(|edge| !pruned.contains(&*edge.from) && !pruned.contains(&*edge.to))
+            .map(|edge| edge.value.raw().to_owned())
+            .collect(),
+    };
     let count = if pruned.is_empty() {
         graph.nodes.iter().filter(|node| is_used(&node.id)).count()
     } else {
         pruned.len()
     };
     (replace_graph(content, &nodes, &edges), count)
+}
+
+/// The nodes that an operation removes.
+fn pruned_ids<'g>(
+    graph: &'g Graph<'_>,
+    evolution: &GraphEvolution,
+    at: Timestamp,
+) -> HashSet<&'g str> {
+    let GraphEvolution::Prune(min_activation) = evolution else { return HashSet::new() };
+    graph
+        .nodes
+        .iter()
+        .filter(|node| activation_at(node.value, at) < *min_activation)
+        .map(|node| &*node.id)
+        .collect()
+}
+
+/// All edges, with those between used nodes reinforced, and new ones between the other used nodes.
+fn reinforce_edges(graph: &Graph<'_>, used: &[String]) -> Vec<String> {
+    let is_used = |id: &str| used.iter().any(|used_id| used_id == id);
+    let reinforce = |edge: &GraphEdge<'_>| {
+        if is_used(&edge.from) && is_used(&edge.to) && edge.from != edge.to {
+            reinforce_edge(edge.value)
+        } else {
+            edge.value.raw().to_owned()
+        }
+    };
+    graph.edges.iter().map(reinforce).chain(new_edges(graph, used)).collect()
 }
 
 fn truncate_to_second(at: Timestamp) -> Timestamp {
@@ -107,15 +115,15 @@ fn reinforce_edge(edge: JsonValue<'_>) -> String {
 
 /// Edges for pairs of used nodes that have none.
 fn new_edges(graph: &Graph<'_>, used: &[String]) -> Vec<String> {
-    let tied: HashSet<(&str, &str)> = graph
+    let connected: HashSet<(&str, &str)> = graph
         .edges
         .iter()
         .flat_map(|edge| [(&*edge.from, &*edge.to), (&*edge.to, &*edge.from)])
         .collect();
     let mut edges = Vec::new();
-    for (at, from) in used.iter().enumerate() {
-        for to in used[at + 1..].iter().filter(|to| *to != from) {
-            if !tied.contains(&(from.as_str(), to.as_str())) {
+    for (index, from) in used.iter().enumerate() {
+        for to in used[index + 1..].iter().filter(|to| *to != from) {
+            if !connected.contains(&(from.as_str(), to.as_str())) {
                 edges.push(format!(
                     "{{\"from\":{},\"to\":{},\"type\":{},\"weight\":{LEARNING_RATE:?},\"coactivations\":1}}",
                     quoted(from),

@@ -85,48 +85,80 @@ pub fn select(
     let scores = score_nodes(graph, &edges, query);
     let groups = ContradictionGroups::of(graph, &edges, &superseded);
     let mut selection = NodeSelection::default();
-    let chosen =
-        |node: usize, group: usize| RankedNode { node_index: node, score: scores[node], group };
-    let old = (0..graph.nodes.len()).filter(|at| superseded[*at]);
-    selection.omitted.extend(old.map(|at| (chosen(at, at), OmitReason::Superseded)));
-    let rank = |group: &'_ [usize]| {
-        let best = group.iter().map(|at| scores[*at]).fold(0.0, f64::max);
-        let bytes: usize =
-            group.iter().map(|at| graph.nodes[*at].content.len() + NODE_OVERHEAD_BYTES).sum();
-        best / to_f64(bytes).powf(LENGTH_PENALTY)
-    };
-    let mut ranked: Vec<(f64, &[usize])> =
-        groups.iter().map(|group| (rank(group), group)).collect();
-    // Stable: ties keep the order of the graph.
-    ranked.sort_by(|a, b| b.0.total_cmp(&a.0));
-    let (mut room, mut misses) = (query.budget, 0);
-    for (best, group) in ranked {
-        let chosen = |at: usize| chosen(at, group[0]);
-        let mut refuse = |reason: OmitReason| {
-            selection.omitted.extend(group.iter().map(|at| (chosen(*at), reason)));
-        };
-        if best <= 0.0 {
-            refuse(OmitReason::Irrelevant);
-            continue;
+    let old = (0..graph.nodes.len()).filter(|node| superseded[*node]).map(|node| {
+        let ranked = RankedNode { node_index: node, score: scores[node], group: node };
+        (ranked, OmitReason::Superseded)
+    });
+    selection.omitted.extend(old);
+    let mut filler = BudgetFiller { room: query.budget, misses: 0, tokens };
+    for group in rank_groups(graph, &scores, groups.iter()) {
+        let nodes = group.nodes.iter().map(|&node| RankedNode {
+            node_index: node,
+            score: scores[node],
+            group: group.nodes[0],
+        });
+        match filler.admit(&group) {
+            Ok(()) => selection.selected.extend(nodes),
+            Err(reason) => selection.omitted.extend(nodes.map(|node| (node, reason))),
         }
-        if misses >= MAX_CONSECUTIVE_MISSES || room == 0 {
-            refuse(OmitReason::OverBudget);
-            continue;
-        }
-        let cost: usize = group.iter().map(|at| tokens(*at)).sum();
-        if cost > room {
-            misses += 1;
-            refuse(OmitReason::OverBudget);
-            continue;
-        }
-        room -= cost;
-        misses = 0;
-        selection.selected.extend(group.iter().map(|at| chosen(*at)));
     }
     selection.omitted.sort_by(|a, b| {
         (a.1, b.0.score).partial_cmp(&(b.1, a.0.score)).unwrap_or(std::cmp::Ordering::Equal)
     });
     selection
+}
+
+/// Nodes that are selected together or not at all.
+struct RankedGroup<'g> {
+    nodes: &'g [usize],
+    rank: f64,
+}
+
+/// The groups, best first. Long ones rank lower than short ones with the same score.
+fn rank_groups<'g>(
+    graph: &Graph<'_>,
+    scores: &[f64],
+    groups: impl Iterator<Item = &'g [usize]>,
+) -> Vec<RankedGroup<'g>> {
+    let rank = |nodes: &[usize]| {
+        let best = nodes.iter().map(|node| scores[*node]).fold(0.0, f64::max);
+        let bytes: usize =
+            nodes.iter().map(|node| graph.nodes[*node].content.len() + NODE_OVERHEAD_BYTES).sum();
+        best / to_f64(bytes).powf(LENGTH_PENALTY)
+    };
+    let mut ranked: Vec<RankedGroup<'_>> =
+        groups.map(|nodes| RankedGroup { nodes, rank: rank(nodes) }).collect();
+    // Stable: ties keep the order of the graph.
+    ranked.sort_by(|a, b| b.rank.total_cmp(&a.rank));
+    ranked
+}
+
+/// Fills the budget with groups, best first.
+struct BudgetFiller<'t> {
+    /// Remaining tokens.
+    room: usize,
+    /// Consecutive groups that did not fit.
+    misses: usize,
+    tokens: &'t mut dyn FnMut(usize) -> usize,
+}
+
+impl BudgetFiller<'_> {
+    fn admit(&mut self, group: &RankedGroup<'_>) -> Result<(), OmitReason> {
+        if group.rank <= 0.0 {
+            return Err(OmitReason::Irrelevant);
+        }
+        if self.misses >= MAX_CONSECUTIVE_MISSES || self.room == 0 {
+            return Err(OmitReason::OverBudget);
+        }
+        let cost: usize = group.nodes.iter().map(|node| (self.tokens)(*node)).sum();
+        if cost > self.room {
+            self.misses += 1;
+            return Err(OmitReason::OverBudget);
+        }
+        self.room -= cost;
+        self.misses = 0;
+        Ok(())
+    }
 }
 
 /// Edges with their nodes, by index.

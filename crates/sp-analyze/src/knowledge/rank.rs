@@ -176,50 +176,66 @@ impl<'a> Bm25Corpus<'a> {
 
     /// Computes the BM25 score of each document.
     fn score(&self, terms: &[(u64, f64)]) -> Bm25Scores {
-        let places: HashMap<u64, usize> =
-            terms.iter().enumerate().map(|(at, (word, _))| (*word, at)).collect();
+        let occurrences = self.find_terms(terms);
         let mut frequencies = vec![0_usize; terms.len()];
-        let mut found: Vec<Vec<(usize, WordCounts)>> = Vec::with_capacity(self.candidates.len());
-        for candidate in self.candidates {
-            let here = decode_words(&candidate.words)
-                .filter_map(|(word, counts)| Some((*places.get(&word)?, counts)));
-            let here: Vec<(usize, WordCounts)> = here.collect();
-            here.iter().for_each(|(at, _)| frequencies[*at] += 1);
-            found.push(here);
+        for (term, _) in occurrences.iter().flatten() {
+            frequencies[*term] += 1;
         }
         let total = to_f64(self.candidates.len());
-        let rarity = |frequencies: &usize| {
-            (1.0 + (total - to_f64(*frequencies) + 0.5) / (to_f64(*frequencies) + 0.5)).ln()
+        let rarity = |frequency: usize| {
+            (1.0 + (total - to_f64(frequency) + 0.5) / (to_f64(frequency) + 0.5)).ln()
         };
         let weights: Vec<f64> = terms
             .iter()
             .zip(&frequencies)
-            .map(|((_, weight), frequency)| weight * rarity(frequency))
+            .map(|((_, weight), frequency)| weight * rarity(*frequency))
             .collect();
-        let whole: f64 = weights
+        let weight_found: f64 = weights
             .iter()
             .zip(&frequencies)
             .filter(|(_, frequency)| **frequency > 0)
             .map(|(weights, _)| weights)
             .sum();
-        let score = |(here, length): (&Vec<(usize, WordCounts)>, &f64)| {
-            let norm = 1.0 - BM25_B + BM25_B * length / self.mean_length;
-            let (mut score, mut covered) = (0.0, 0.0);
-            for (at, counts) in here {
-                let often = (f64::from(counts.text) + MARKED_WEIGHT * f64::from(counts.marked))
-                    / norm
-                    + TITLE_WEIGHT * f64::from(counts.title).min(2.0);
-                score += weights[*at] * often * (BM25_K1 + 1.0) / (often + BM25_K1);
-                covered += weights[*at];
-            }
-            score
-                * (1.0 - COVERAGE_WEIGHT + COVERAGE_WEIGHT * covered / whole.max(f64::MIN_POSITIVE))
+        let scores = occurrences
+            .iter()
+            .zip(&self.lengths)
+            .map(|(terms, length)| self.score_document(terms, *length, &weights, weight_found))
+            .collect();
+        let word_weights = terms.iter().map(|(word, _)| *word).zip(weights).collect();
+        Bm25Scores { scores, word_weights }
+    }
+
+    /// The terms that each document has, by index.
+    fn find_terms(&self, terms: &[(u64, f64)]) -> Vec<Vec<(usize, WordCounts)>> {
+        let indices: HashMap<u64, usize> =
+            terms.iter().enumerate().map(|(index, (word, _))| (*word, index)).collect();
+        let find = |candidate: &IndexedDocument| {
+            decode_words(&candidate.words)
+                .filter_map(|(word, counts)| Some((*indices.get(&word)?, counts)))
+                .collect()
         };
-        let scores = found.iter().zip(&self.lengths).map(score).collect();
-        Bm25Scores {
-            scores,
-            word_weights: terms.iter().map(|(word, _)| *word).zip(weights).collect(),
+        self.candidates.iter().map(find).collect()
+    }
+
+    /// `weight_found` is the weight of all terms that any document has.
+    fn score_document(
+        &self,
+        terms: &[(usize, WordCounts)],
+        length: f64,
+        weights: &[f64],
+        weight_found: f64,
+    ) -> f64 {
+        let norm = 1.0 - BM25_B + BM25_B * length / self.mean_length;
+        let (mut score, mut covered) = (0.0, 0.0);
+        for (term, counts) in terms {
+            let frequency = (f64::from(counts.text) + MARKED_WEIGHT * f64::from(counts.marked))
+                / norm
+                + TITLE_WEIGHT * f64::from(counts.title).min(2.0);
+            score += weights[*term] * frequency * (BM25_K1 + 1.0) / (frequency + BM25_K1);
+            covered += weights[*term];
         }
+        let coverage = covered / weight_found.max(f64::MIN_POSITIVE);
+        score * (1.0 - COVERAGE_WEIGHT + COVERAGE_WEIGHT * coverage)
     }
 
     /// The words that distinguish the best documents, with weights.

@@ -11,9 +11,9 @@ use sp_formats::output::{
 };
 use sp_formats::skill::{SKILL_FILE, SkillName};
 use sp_formats::workspace::{
-    CONTEXT_FILE, ENTRYPOINT_FILE, ParameterLayer, ParameterLevel, ResolvedParameter,
-    USER_CONTEXT_FILE, WorkspaceSkill, detect_secret, read_context, read_entrypoint,
-    resolve_parameters,
+    CONTEXT_FILE, ENTRYPOINT_FILE, LayerSetting, ParameterLayer, ParameterLevel, ResolvedParameter,
+    SettingFileLine, USER_CONTEXT_FILE, WorkspaceSkill, detect_secret, read_context,
+    read_entrypoint, resolve_parameters,
 };
 use sp_tree::{Dir, Follow, Name, atomic};
 
@@ -210,9 +210,11 @@ fn conversation_layer(skill: &WorkspaceSkill, set: &[(String, String)]) -> Resul
             });
         }
     }
-    let settings = set
-        .iter()
-        .map(|(name, value)| (name.clone(), Json::from(value.as_str()), ("--set".into(), None)));
+    let settings = set.iter().map(|(name, value)| LayerSetting {
+        name: name.clone(),
+        value: Json::from(value.as_str()),
+        source: SettingFileLine { file: "--set".into(), line: None },
+    });
     Ok(ParameterLayer { settings: settings.collect(), prohibitions: Vec::new() })
 }
 

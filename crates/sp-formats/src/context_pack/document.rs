@@ -8,8 +8,9 @@ use sp_tree::Limits;
 
 use super::footnotes::{SourceFootnote, code_regions, footnotes_outside_code};
 use super::heading_label::heading_label;
-use super::manifest::{ContextPackManifest, is_known_spec_version, is_pack_id, is_source_id};
+use super::manifest::ContextPackManifest;
 use super::text_file::decode_text;
+use super::value_syntax::{is_known_spec_version, is_pack_id, is_source_id};
 use super::{KNOWN_FILES, SOURCES_FILE, layout};
 use crate::checks::{CP_01, CP_04, CP_07};
 use crate::markdown::{MarkdownSection, find_frontmatter, read_sections, report_unread, sections};
@@ -58,28 +59,7 @@ pub(super) fn read(
     limits: &Limits,
     report: &mut Report,
 ) -> Option<ContextPackDocument> {
-    if !path.ends_with(".md") {
-        report
-            .whole_file(Severity::Warning, &CP_01, "a pack has Markdown files only")
-            .help("take it out of the pack; agents do not read it");
-        return None;
-    }
-    if !KNOWN_FILES.contains(&path) {
-        report
-            .whole_file(Severity::Warning, &CP_01, "no file of a pack is called so")
-            .help(format!("the files are: {}", KNOWN_FILES.join(", ")));
-    }
-    if bytes.len() as u64 > limits.markdown_bytes {
-        let message = format!(
-            "it has {} bytes, more than the limit of {}",
-            bytes.len(),
-            limits.markdown_bytes
-        );
-        report
-            .whole_file(Severity::Error, &CP_01, message)
-            .help("split it; no agent reads that much");
-        return None;
-    }
+    check_name_and_size(path, bytes, limits, report)?;
     let text = decode_text(bytes, report)?;
     let after_frontmatter = check_frontmatter(path, &text, manifest, limits, report);
     let body_start = after_frontmatter.unwrap_or(0);
@@ -105,6 +85,35 @@ pub(super) fn read(
     Some(ContextPackDocument { text, body_start, footnotes, definitions })
 }
 
+/// Returns `None` if the file is not Markdown or too large.
+fn check_name_and_size(
+    path: &str,
+    bytes: &[u8],
+    limits: &Limits,
+    report: &mut Report,
+) -> Option<()> {
+    if !path.ends_with(".md") {
+        report
+            .whole_file(Severity::Warning, &CP_01, "a pack has Markdown files only")
+            .help("take it out of the pack; agents do not read it");
+        return None;
+    }
+    if !KNOWN_FILES.contains(&path) {
+        report
+            .whole_file(Severity::Warning, &CP_01, "no file of a pack is called so")
+            .help(format!("the files are: {}", KNOWN_FILES.join(", ")));
+    }
+    let (size, limit) = (bytes.len(), limits.markdown_bytes);
+    if size as u64 > limit {
+        let message = format!("it has {size} bytes, more than the limit of {limit}");
+        report
+            .whole_file(Severity::Error, &CP_01, message)
+            .help("split it; no agent reads that much");
+        return None;
+    }
+    Some(())
+}
+
 /// Checks the frontmatter against the manifest and returns where the body starts, or `None` if
 /// there is no frontmatter.
 fn check_frontmatter(
@@ -118,25 +127,7 @@ fn check_frontmatter(
         report_missing_frontmatter(text, report);
         return None;
     };
-    let root = match yaml::parse(&text[block.clone()], limits) {
-        Ok(mut node) => {
-            node.map_spans(&|span: &Range<usize>| block.start + span.start..block.start + span.end);
-            node
-        }
-        Err(error) => {
-            let help = error.help();
-            let span = block.start + error.span.start..block.start + error.span.end;
-            report
-                .error(&CP_04, span, format!("the frontmatter is not YAML: {}", error.message))
-                .help(help);
-            return Some(body);
-        }
-    };
-    if !root.is_null() && !matches!(root.value, YamlValue::Map(_)) {
-        let message = format!("the frontmatter must be a mapping, not {}", root.kind());
-        report.error(&CP_04, root.span.clone(), message).help("write `file: …`, a line each");
-        return Some(body);
-    }
+    let Some(root) = parse_frontmatter(text, block, limits, report) else { return Some(body) };
     let first = text.find("---").unwrap_or(0);
     let opening = first..first + "---".len();
     // An invalid value in the manifest is reported there and not compared.
@@ -145,21 +136,49 @@ fn check_frontmatter(
         Some(manifest.spec_version.as_str()).filter(|version| is_known_spec_version(version));
     for (key, expected) in [("file", Some(path)), ("pack_id", pack_id), ("spec_version", version)] {
         match (root.get(key), expected) {
-            (None, _) => {
-                let help = format!(
-                    "add `{key}: {}`",
-                    expected
-                        .map_or_else(|| "…".into(), |expected| frontmatter_value(key, expected))
-                );
-                report
-                    .error(&CP_04, opening.clone(), format!("the frontmatter has no `{key}`"))
-                    .help(help);
-            }
+            (None, _) => report_missing_field(key, expected, opening.clone(), report),
             (Some(node), Some(expected)) => check_frontmatter_field(key, node, expected, report),
             (Some(_), None) => {}
         }
     }
     Some(body)
+}
+
+/// Returns the frontmatter as a mapping or null, with spans in the file. Reports anything else.
+fn parse_frontmatter(
+    text: &str,
+    block: Range<usize>,
+    limits: &Limits,
+    report: &mut Report,
+) -> Option<YamlNode> {
+    let in_file = |span: &Range<usize>| block.start + span.start..block.start + span.end;
+    let mut root = match yaml::parse(&text[block.clone()], limits) {
+        Ok(root) => root,
+        Err(error) => {
+            let message = format!("the frontmatter is not YAML: {}", error.message);
+            report.error(&CP_04, in_file(&error.span), message).help(error.help());
+            return None;
+        }
+    };
+    root.map_spans(&in_file);
+    if !root.is_null() && !matches!(root.value, YamlValue::Map(_)) {
+        let message = format!("the frontmatter must be a mapping, not {}", root.kind());
+        report.error(&CP_04, root.span.clone(), message).help("write `file: …`, a line each");
+        return None;
+    }
+    Some(root)
+}
+
+fn report_missing_field(
+    key: &str,
+    expected: Option<&str>,
+    span: Range<usize>,
+    report: &mut Report,
+) {
+    let value = expected.map_or_else(|| "…".into(), |expected| frontmatter_value(key, expected));
+    report
+        .error(&CP_04, span, format!("the frontmatter has no `{key}`"))
+        .help(format!("add `{key}: {value}`"));
 }
 
 fn report_missing_frontmatter(text: &str, report: &mut Report) {

@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use pulldown_cmark::{CodeBlockKind, Event, Options, Tag};
 
-use super::manifest::is_source_id;
+use super::value_syntax::is_source_id;
 use crate::markdown::events;
 
 /// A reference to a source, or the definition of one.

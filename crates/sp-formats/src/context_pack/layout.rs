@@ -7,10 +7,9 @@ use std::ops::Range;
 
 use super::footnotes::{CodeRegion, CodeRegionKind, SourceFootnote, region_at};
 use super::heading_label::heading_label;
-use super::manifest::{
-    ContextPackManifest, ContextPackSourceEntry, is_day_or_time, is_source_id, is_url,
-};
+use super::manifest::{ContextPackManifest, ContextPackSourceEntry};
 use super::sentences::count_sentences;
+use super::value_syntax::{is_day_or_time, is_source_id, is_url};
 use super::{AGENTS_FILE, CURSOR_FILE, PROMPTS_FILE, SKILLS_FILE, SOURCES_FILE, TASKS_FILE};
 use crate::checks::{CP_05, CP_06, CP_07, CP_08, CP_09, CheckRule};
 use crate::markdown::MarkdownSection;

@@ -9,6 +9,23 @@
 //! them, inserts a [`MarkedBlock`] into project files, and defines the HTTP API and the signed URLs
 //! of a registry that hosts packs. The same input always gives the same bytes. Nothing here reads
 //! files or the clock.
+//!
+//! ```
+//! use sp_formats::context_pack::{self, ContextPackEntries, ContextPackEntry, MANIFEST_FILE};
+//! use sp_tree::Limits;
+//!
+//! let manifest = br#"{"spec_version": "0.1", "pack_id": "01KPZXWZQR5NRHCGNQ4TR480B2"}"#;
+//! let entries = ContextPackEntries::from([(
+//!     MANIFEST_FILE.to_owned(),
+//!     ContextPackEntry::File(manifest.to_vec()),
+//! )]);
+//! let read = context_pack::read(&entries, &Limits::default());
+//! assert!(!read.is_valid());
+//! let messages: Vec<&str> =
+//!     read.reports[0].findings.iter().map(|finding| finding.message.as_str()).collect();
+//! assert!(messages.contains(&"`generated_at` is missing"));
+//! assert!(messages.contains(&"`files` is missing"));
+//! ```
 
 mod archive;
 mod checked_file;
@@ -20,6 +37,7 @@ mod heading_label;
 mod layout;
 mod manifest;
 mod manifest_file;
+mod manifest_object;
 mod marked_block;
 mod pack_id;
 mod prompts;
@@ -28,6 +46,7 @@ mod registry_api;
 mod sentences;
 mod text_file;
 mod url_signature;
+mod value_syntax;
 mod write;
 
 pub use archive::{ContextPackZipError, listed_files, unzip_entries, zip_files};
@@ -36,8 +55,9 @@ pub use entries::{ContextPackEntries, ContextPackEntry};
 pub use footnotes::{SourceFootnote, footnotes};
 pub use manifest::{
     ContextPackFileEntry, ContextPackGenerator, ContextPackManifest, ContextPackProject,
-    ContextPackSourceEntry, ContextPackWindow, UnknownMembers, is_pack_id, is_source_id,
+    ContextPackSourceEntry, ContextPackWindow,
 };
+pub use manifest_object::UnknownMembers;
 pub use marked_block::{
     MarkedBlock, MarkedBlockError, TextWithoutBlock, find_block, put_block, remove_block,
 };
@@ -50,6 +70,7 @@ pub use registry_api::{
 };
 pub use sentences::count_sentences;
 pub use url_signature::{DEFAULT_URL_LIFETIME_SECS, MAX_URL_LIFETIME_SECS, UrlSignature};
+pub use value_syntax::{is_pack_id, is_source_id};
 pub use write::{
     ContextPackDraft, render_manifest, seal_files, with_frontmatter, without_frontmatter,
 };

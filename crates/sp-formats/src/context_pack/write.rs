@@ -7,8 +7,9 @@ use sp_tree::{Digest, Limits, RelPath};
 use super::document::frontmatter_value;
 use super::manifest::{
     ContextPackGenerator, ContextPackManifest, ContextPackProject, ContextPackSourceEntry,
-    ContextPackWindow, UnknownMembers,
+    ContextPackWindow,
 };
+use super::manifest_object::UnknownMembers;
 use super::{KNOWN_FILES, MANIFEST_FILE};
 use crate::json::quoted;
 use crate::markdown::find_frontmatter;

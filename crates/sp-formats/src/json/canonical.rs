@@ -39,28 +39,11 @@ fn write_canonical(
     text: &mut String,
 ) -> Option<()> {
     match value.kind() {
-        JsonKind::Object => {
-            let mut members: Vec<_> = value
-                .members()
-                .map(|(key, value)| (key.text().unwrap_or_default(), value))
-                .collect();
-            members.retain(|(key, _)| without.is_empty() || key != without);
-            members.sort_by(|a, b| a.0.cmp(&b.0));
-            text.push('{');
-            for (at, (key, value)) in members.into_iter().enumerate() {
-                if at > 0 {
-                    text.push(',');
-                }
-                push_quoted(&key, text);
-                text.push(':');
-                write_canonical(value, "", numbers, text)?;
-            }
-            text.push('}');
-        }
+        JsonKind::Object => return write_object(value, without, numbers, text),
         JsonKind::Array => {
             text.push('[');
-            for (at, item) in value.items().enumerate() {
-                if at > 0 {
+            for (index, item) in value.items().enumerate() {
+                if index > 0 {
                     text.push(',');
                 }
                 write_canonical(item, "", numbers, text)?;
@@ -78,6 +61,30 @@ fn write_canonical(
         JsonKind::Number => text.push_str(&format_number(value.raw(), numbers)?),
         JsonKind::Bool | JsonKind::Null => text.push_str(value.raw()),
     }
+    Some(())
+}
+
+/// Writes the members of an object, sorted by key.
+fn write_object(
+    object: JsonValue<'_>,
+    without: &str,
+    numbers: JsonNumberFormat,
+    text: &mut String,
+) -> Option<()> {
+    let mut members: Vec<_> =
+        object.members().map(|(key, value)| (key.text().unwrap_or_default(), value)).collect();
+    members.retain(|(key, _)| without.is_empty() || key != without);
+    members.sort_by(|a, b| a.0.cmp(&b.0));
+    text.push('{');
+    for (index, (key, value)) in members.into_iter().enumerate() {
+        if index > 0 {
+            text.push(',');
+        }
+        push_quoted(&key, text);
+        text.push(':');
+        write_canonical(value, "", numbers, text)?;
+    }
+    text.push('}');
     Some(())
 }
 

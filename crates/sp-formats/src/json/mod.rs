@@ -8,6 +8,21 @@
 //! [`canonicalize`] writes a value so that the same content always gives the same bytes, which is
 //! what digests and signatures are computed over. `JsonMembers` are the members of an object that
 //! is rewritten only in part. [`without_comments`] turns JSON with comments into JSON.
+//!
+//! ```
+//! use sp_formats::json::{JsonDocument, JsonNumberFormat, canonicalize};
+//! use sp_tree::Limits;
+//!
+//! let json = JsonDocument::parse(r#"{"b": [1, 2.50], "a": "x"}"#, &Limits::default())?;
+//! let list = json.root().get("b").expect("it has this member");
+//! assert_eq!((list.span(), list.raw()), (6..15, "[1, 2.50]"));
+//! let canonical = canonicalize(json.root(), "", JsonNumberFormat::Lossless);
+//! assert_eq!(canonical.as_deref(), Some(r#"{"a":"x","b":[1,2.5]}"#));
+//!
+//! let error = JsonDocument::parse(r#"{"a": 1, "a": 2}"#, &Limits::default()).unwrap_err();
+//! assert_eq!(error.span, 9..12);
+//! # Ok::<(), sp_formats::json::JsonError>(())
+//! ```
 
 mod canonical;
 mod comments;

@@ -2,6 +2,15 @@
 //!
 //! All Markdown is parsed by [`events()`], which bounds time and memory, so hostile files are safe.
 //! Spans are byte offsets into the original text. Nothing here renders Markdown.
+//!
+//! ```
+//! use sp_formats::markdown::sections;
+//!
+//! let text = "# Build\n\nRun it.\n\n## Cache\n\nDelete it.\n";
+//! let sections = sections(text, 0);
+//! assert_eq!(sections[1].title, "Cache");
+//! assert_eq!(text[sections[1].body.clone()].trim(), "Delete it.");
+//! ```
 
 mod events;
 
@@ -64,82 +73,101 @@ pub fn sections(text: &str, start: usize) -> Vec<MarkdownSection> {
 
 /// Returns every section from `start` on, and where reading stopped: see [`events()`].
 pub(crate) fn read_sections(text: &str, start: usize) -> (Vec<MarkdownSection>, Option<usize>) {
-    let mut sections: Vec<MarkdownSection> = Vec::new();
-    // Open sections, each deeper than the previous one.
-    let mut open: Vec<usize> = Vec::new();
-    let mut title: Option<String> = None;
-    let mut block: Option<Range<usize>> = None;
-    let options = Options::ENABLE_TABLES | Options::ENABLE_FOOTNOTES;
-    let mut events = events(text, start, options);
+    let mut reader = SectionReader { text, ..SectionReader::default() };
+    let mut events = events(text, start, Options::ENABLE_TABLES | Options::ENABLE_FOOTNOTES);
     for (event, range) in events.by_ref() {
+        reader.read(event, range);
+    }
+    (reader.sections, events.unread_from())
+}
+
+/// Collects sections from the events of a Markdown parser.
+#[derive(Default)]
+struct SectionReader<'t> {
+    text: &'t str,
+    sections: Vec<MarkdownSection>,
+    /// The open sections by index, each deeper than the previous one.
+    open: Vec<usize>,
+    /// The title of the heading that is being read.
+    title: Option<String>,
+    /// The YAML block that is being read.
+    block: Option<Range<usize>>,
+}
+
+impl SectionReader<'_> {
+    fn read(&mut self, event: Event<'_>, range: Range<usize>) {
         match event {
-            Event::Start(Tag::Heading { level, .. }) if sections.len() < MAX_SECTIONS => {
-                close_sections(&mut sections, &mut open, (level, range.start));
-                open.push(sections.len());
-                title = Some(String::new());
-                let body = range.end..text.len();
-                sections.push(MarkdownSection {
-                    title: String::new(),
-                    heading: range,
-                    body,
-                    yaml_blocks: Vec::new(),
-                    level,
-                });
+            Event::Start(Tag::Heading { level, .. }) if self.sections.len() < MAX_SECTIONS => {
+                self.start_section(level, range);
             }
             Event::End(TagEnd::Heading(_)) => {
-                if let (Some(title), Some(section)) = (title.take(), sections.last_mut()) {
+                if let (Some(title), Some(section)) = (self.title.take(), self.sections.last_mut())
+                {
                     section.title = title.trim().into();
                 }
             }
-            Event::Text(words) | Event::Code(words) if title.is_some() => {
-                title.get_or_insert_default().push_str(&words);
+            Event::Text(words) | Event::Code(words) if self.title.is_some() => {
+                self.title.get_or_insert_default().push_str(&words);
             }
             Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(info))) if is_yaml(&info) => {
-                block = Some(range.end..range.end);
+                self.block = Some(range.end..range.end);
             }
             Event::Text(_) => {
-                if let Some(block) = &mut block {
+                if let Some(block) = &mut self.block {
                     *block = block.start.min(range.start)..range.end;
                 }
             }
-            Event::End(TagEnd::CodeBlock) => {
-                if let Some(block) = block.take() {
-                    open.iter().for_each(|at| sections[*at].yaml_blocks.push(block.clone()));
-                }
-            }
+            Event::End(TagEnd::CodeBlock) => self.finish_block(),
             _ => {}
         }
     }
-    (sections, events.unread_from())
+
+    fn start_section(&mut self, level: HeadingLevel, heading: Range<usize>) {
+        self.close_sections(level, heading.start);
+        self.open.push(self.sections.len());
+        self.title = Some(String::new());
+        self.sections.push(MarkdownSection {
+            title: String::new(),
+            body: heading.end..self.text.len(),
+            heading,
+            yaml_blocks: Vec::new(),
+            level,
+        });
+    }
+
+    /// Closes the open sections that a heading of this level ends. There is at most one per level.
+    fn close_sections(&mut self, level: HeadingLevel, end: usize) {
+        let sections = &mut self.sections;
+        self.open.retain(|index| {
+            let section = &mut sections[*index];
+            let ends = section.level >= level;
+            if ends {
+                section.body.end = end.max(section.body.start);
+            }
+            !ends
+        });
+    }
+
+    fn finish_block(&mut self) {
+        if let Some(block) = self.block.take() {
+            for index in &self.open {
+                self.sections[*index].yaml_blocks.push(block.clone());
+            }
+        }
+    }
 }
 
 /// Reports that the Markdown was only read up to this byte.
 pub(crate) fn report_unread(unread_from: Option<usize>, report: &mut Report) {
-    if let Some(at) = unread_from {
+    if let Some(offset) = unread_from {
         report
             .warning(
                 &SE_04,
-                at..at,
+                offset..offset,
                 "the Markdown from here on is not read: it has too many marks, or is nested too deep",
             )
             .help("split it into smaller files, or take out what is not meant for reading");
     }
-}
-
-/// Closes the open sections that a heading of this level ends. There is at most one per level.
-fn close_sections(
-    sections: &mut [MarkdownSection],
-    open: &mut Vec<usize>,
-    (level, at): (HeadingLevel, usize),
-) {
-    open.retain(|section| {
-        let section = &mut sections[*section];
-        let ends = section.level >= level;
-        if ends {
-            section.body.end = at.max(section.body.start);
-        }
-        !ends
-    });
 }
 
 fn is_yaml(info: &str) -> bool {
@@ -151,7 +179,7 @@ pub(crate) fn read_yaml_blocks(
     text: &str,
     start: usize,
     title: &str,
-    (check, limits): (&'static CheckRule, &Limits),
+    rules: YamlBlockRules<'_>,
     report: &mut Report,
 ) -> Vec<YamlNode> {
     let (sections, unread_from) = read_sections(text, start);
@@ -161,38 +189,55 @@ pub(crate) fn read_yaml_blocks(
     }
     let matching = sections.iter().filter(|section| is_same_title(&section.title, title));
     let mut nodes = Vec::new();
+    let max_nodes = rules.limits.yaml_nodes;
     // The limits apply to all blocks of a file together.
     let mut node_count = 0;
     for block in matching.flat_map(|section| &section.yaml_blocks) {
-        let shift = |span: &Range<usize>| block.start + span.start..block.start + span.end;
-        match yaml::parse(&text[block.clone()], limits) {
+        let Some(node) = rules.parse_block(text, block, title, report) else { continue };
+        node_count += yaml::count_nodes(&node);
+        if node_count > max_nodes {
+            let message = format!("the blocks below `{title}` have more than {max_nodes} nodes");
+            report
+                .error(rules.check, block.clone(), message)
+                .help("make them smaller, or raise the limit with `--limit yaml-nodes=NUMBER`");
+            break;
+        }
+        nodes.push(node);
+    }
+    nodes
+}
+
+/// The limits for YAML blocks, and the check under which problems are reported.
+#[derive(Clone, Copy)]
+pub(crate) struct YamlBlockRules<'l> {
+    pub check: &'static CheckRule,
+    pub limits: &'l Limits,
+}
+
+impl YamlBlockRules<'_> {
+    /// Parses a block. Spans refer to the file.
+    fn parse_block(
+        self,
+        text: &str,
+        block: &Range<usize>,
+        title: &str,
+        report: &mut Report,
+    ) -> Option<YamlNode> {
+        let in_file = |span: &Range<usize>| block.start + span.start..block.start + span.end;
+        match yaml::parse(&text[block.clone()], self.limits) {
             Ok(mut node) => {
-                node_count += yaml::count_nodes(&node);
-                if node_count > limits.yaml_nodes {
-                    let message = format!(
-                        "the blocks below `{title}` have more than {} nodes",
-                        limits.yaml_nodes
-                    );
-                    report.error(check, block.clone(), message).help(
-                        "make them smaller, or raise the limit with `--limit yaml-nodes=NUMBER`",
-                    );
-                    break;
-                }
-                node.map_spans(&shift);
-                nodes.push(node);
+                node.map_spans(&in_file);
+                Some(node)
             }
             Err(error) => {
+                let message = format!("the block below `{title}` is not YAML: {error}");
                 report
-                    .error(
-                        check,
-                        shift(&error.span),
-                        format!("the block below `{title}` is not YAML: {error}"),
-                    )
+                    .error(self.check, in_file(&error.span), message)
                     .help("mend the YAML, or put the value in quotes");
+                None
             }
         }
     }
-    nodes
 }
 
 fn is_same_title(title: &str, expected: &str) -> bool {

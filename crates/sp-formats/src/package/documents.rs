@@ -3,8 +3,8 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use sp_tree::{
-    Digest, Limits, ListingBuilder, ListingError, ListingKind, LoadedTree, RelPath, ZstdError,
-    compress, decompress,
+    Digest, Limits, ListingBuilder, ListingError, ListingKind, LoadedTree, PathError, RelPath,
+    ZstdError, compress, decompress,
 };
 
 use crate::checks::PK_24;
@@ -13,7 +13,7 @@ use crate::printable::printable;
 use crate::report::Report;
 use crate::skill::SKILL_FILE;
 
-use super::manifest::truncate_for_message;
+use super::manifest_fields::{start_span, truncate_for_message};
 
 const DOCUMENT_ENCODING: &str = "zstd+base64";
 
@@ -30,21 +30,38 @@ pub(super) fn read(
     limits: &Limits,
     report: &mut Report,
 ) -> Option<LoadedTree> {
+    let files = find_files(content, limits, report)?;
+    let earlier_findings = report.findings.len();
+    let documents = unpack_files(files, limits, report)?;
+    check_sorted(&documents, report);
+    let has_skill = documents.iter().any(|file| file.path.file_name() == SKILL_FILE);
+    let content = build_content(documents, limits, report);
+    let broken = report.findings[earlier_findings..]
+        .iter()
+        .any(|finding| finding.severity == crate::Severity::Error);
+    if !has_skill && !broken {
+        let message = format!("there is no skill in it: no file is called `{SKILL_FILE}`");
+        report.warning(&PK_24, files.span(), message).help("it cannot be installed");
+    }
+    content.filter(|_| !broken)
+}
+
+/// Returns the list of files, unless it is missing or too long.
+fn find_files<'j>(
+    content: JsonValue<'j>,
+    limits: &Limits,
+    report: &mut Report,
+) -> Option<JsonValue<'j>> {
     let Some(files) = content.get("documents").and_then(|documents| documents.get("files")) else {
-        let span = content.span();
+        let message = "a package of kind `skills` has no `documents.files`";
         report
-            .error(
-                &PK_24,
-                span.start..span.start + 1,
-                "a package of kind `skills` has no `documents.files`",
-            )
+            .error(&PK_24, start_span(content), message)
             .help("make it with `sp pkg create --kind skills <skill>`");
         return None;
     };
     if files.kind() != JsonKind::Array {
-        report
-            .error(&PK_24, files.span(), "`documents.files` must be a list")
-            .help("make the package anew");
+        let message = "`documents.files` must be a list";
+        report.error(&PK_24, files.span(), message).help("make the package anew");
         return None;
     }
     let count = files.items().count() as u64;
@@ -56,34 +73,30 @@ pub(super) fn read(
             .help("raise it with `--limit package-files=<number>` if you trust it");
         return None;
     }
-    let before = report.findings.len();
-    let mut left = limits.package_files_bytes;
-    let mut unpacked = Vec::new();
+    Some(files)
+}
+
+/// Unpacks the valid files. Returns `None` if they are too large together.
+fn unpack_files<'j>(
+    files: JsonValue<'j>,
+    limits: &Limits,
+    report: &mut Report,
+) -> Option<Vec<UnpackedDocument<'j>>> {
+    let mut remaining = limits.package_files_bytes;
+    let mut documents = Vec::new();
     for value in files.items() {
-        if let Some(file) = read_file(value, limits, report) {
-            let Some(rest) = left.checked_sub(file.bytes.len() as u64) else {
-                let message = format!(
-                    "its files have more than {} bytes together",
-                    limits.package_files_bytes
-                );
-                let help = "raise it with `--limit package-files-bytes=<bytes>` if you trust it";
-                report.error(&PK_24, value.get("body").unwrap_or(value).span(), message).help(help);
-                return None;
-            };
-            left = rest;
-            unpacked.push(file);
-        }
+        let Some(document) = read_file(value, limits, report) else { continue };
+        let Some(after) = remaining.checked_sub(document.bytes.len() as u64) else {
+            let message =
+                format!("its files have more than {} bytes together", limits.package_files_bytes);
+            let help = "raise it with `--limit package-files-bytes=<bytes>` if you trust it";
+            report.error(&PK_24, value.get("body").unwrap_or(value).span(), message).help(help);
+            return None;
+        };
+        remaining = after;
+        documents.push(document);
     }
-    check_sorted(&unpacked, report);
-    let skills = unpacked.iter().any(|file| file.path.file_name() == SKILL_FILE);
-    let content = build_content(unpacked, limits, report);
-    let broken =
-        report.findings[before..].iter().any(|finding| finding.severity == crate::Severity::Error);
-    if !skills && !broken {
-        let message = format!("there is no skill in it: no file is called `{SKILL_FILE}`");
-        report.warning(&PK_24, files.span(), message).help("it cannot be installed");
-    }
-    content.filter(|_| !broken)
+    Some(documents)
 }
 
 fn read_file<'j>(
@@ -104,29 +117,11 @@ fn read_file<'j>(
         (text("path"), text("sha256"), text("encoding"), text("body"));
     let ((path_value, path), (sha256_value, sha256)) = (path?, sha256?);
     let ((encoding_value, encoding), (body_value, body)) = (encoding?, body?);
-    let path = match RelPath::new(&path) {
-        Ok(path) => path,
-        Err(why) => {
-            let shown = truncate_for_message(&path);
-            let message = format!("the path `{}` is not safe: {why}", printable(&shown));
-            let help = "do not use the package: such a path leads out of where it belongs";
-            reject(report, path_value, message, help);
-            return None;
-        }
-    };
-    if encoding != DOCUMENT_ENCODING {
-        let shown = truncate_for_message(&encoding);
-        let message = format!("`{}` is no encoding that is known", printable(&shown));
-        reject(report, encoding_value, message, "the encoding is `zstd+base64`");
-        return None;
-    }
-    let bytes = match unpack_body(&path, &body, limits) {
-        Ok(bytes) => bytes,
-        Err(UnpackError { message, help }) => {
-            reject(report, body_value, message, help);
-            return None;
-        }
-    };
+    let path = parse_path(&path, path_value, report)?;
+    check_encoding(&encoding, encoding_value, report)?;
+    let bytes = unpack_body(&path, &body, limits)
+        .map_err(|UnpackError { message, help }| reject(report, body_value, message, help))
+        .ok()?;
     if Digest::of(&bytes).hex() != sha256 {
         let message = format!("`{path}` does not have the bytes that its `sha256` says");
         reject(report, sha256_value, message, "get the package again");
@@ -134,6 +129,27 @@ fn read_file<'j>(
     }
     let executable = value.get("executable").and_then(JsonValue::as_bool).unwrap_or(false);
     Some(UnpackedDocument { path, executable, bytes, value })
+}
+
+fn parse_path(text: &str, value: JsonValue<'_>, report: &mut Report) -> Option<RelPath> {
+    let reject_path = |why: PathError| {
+        let message =
+            format!("the path `{}` is not safe: {why}", printable(&truncate_for_message(text)));
+        let help = "do not use the package: such a path leads out of where it belongs";
+        reject(report, value, message, help);
+    };
+    RelPath::new(text).map_err(reject_path).ok()
+}
+
+/// Returns `None` if the encoding is unknown.
+fn check_encoding(encoding: &str, value: JsonValue<'_>, report: &mut Report) -> Option<()> {
+    if encoding == DOCUMENT_ENCODING {
+        return Some(());
+    }
+    let message =
+        format!("`{}` is no encoding that is known", printable(&truncate_for_message(encoding)));
+    reject(report, value, message, "the encoding is `zstd+base64`");
+    None
 }
 
 fn reject(report: &mut Report, value: JsonValue<'_>, message: String, help: &str) {
@@ -176,27 +192,14 @@ fn build_content(
     report: &mut Report,
 ) -> Option<LoadedTree> {
     let mut builder = ListingBuilder::new(limits);
-    for (at, file) in files.iter().enumerate() {
-        let added = builder.add_parents(&file.path).and_then(|_| {
-            builder.add_file(file.path.clone(), file.executable, file.bytes.len() as u64, at)
-        });
-        if let Err(why) = added {
-            let at = file.value.get("path").unwrap_or(file.value).span();
-            let (message, help) = match &why {
-                ListingError::Collision(a, b) if a == b => (
-                    format!("`{a}` stands there twice, or as a file and as a folder"),
-                    "remove one of the two".to_owned(),
-                ),
-                ListingError::Collision(..) => (why.to_string(), "rename one of the two".into()),
-                other => {
-                    let name = other.limit_name().unwrap_or_default();
-                    (
-                        why.to_string(),
-                        format!("raise it with `--limit {name}=<number>` if you trust it"),
-                    )
-                }
-            };
-            report.error(&PK_24, at, message).help(help);
+    for (index, file) in files.iter().enumerate() {
+        let size = file.bytes.len() as u64;
+        let added = builder
+            .add_parents(&file.path)
+            .and_then(|_| builder.add_file(file.path.clone(), file.executable, size, index));
+        if let Err(error) = added {
+            let span = file.value.get("path").unwrap_or(file.value).span();
+            report.error(&PK_24, span, listing_message(&error)).help(listing_help(&error));
             return None;
         }
     }
@@ -212,6 +215,26 @@ fn build_content(
         }
     }
     Some(content)
+}
+
+fn listing_message(error: &ListingError) -> String {
+    match error {
+        ListingError::Collision(a, b) if a == b => {
+            format!("`{a}` stands there twice, or as a file and as a folder")
+        }
+        other => other.to_string(),
+    }
+}
+
+fn listing_help(error: &ListingError) -> String {
+    match error {
+        ListingError::Collision(a, b) if a == b => "remove one of the two".into(),
+        ListingError::Collision(..) => "rename one of the two".into(),
+        other => {
+            let name = other.limit_name().unwrap_or_default();
+            format!("raise it with `--limit {name}=<number>` if you trust it")
+        }
+    }
 }
 
 /// Renders the member `documents` for these files.

@@ -146,52 +146,56 @@ impl Envelope {
         Digest::of(self.payload.as_bytes())
     }
 
-    fn mac(&self, secret: &[u8], form: EnvelopeSignatureScheme) -> HmacSha256 {
+    fn mac(&self, secret: &[u8], scheme: EnvelopeSignatureScheme) -> HmacSha256 {
         let mut mac = HmacSha256::new(secret);
-        let sent_at = time::format_with_offset(self.sent_at);
-        match form {
-            EnvelopeSignatureScheme::V2 => {
-                let metadata: Vec<String> =
-                    self.metadata.iter().map(|(key, value)| format!("{key}={value}")).collect();
-                let head = format!(
-                    "v2:{FORMAT_VERSION}:{}:{}:{CONTENT_TYPE}:{sent_at}:{}:{}",
-                    self.sender.agent_id,
-                    self.recipient.as_deref().unwrap_or_default(),
-                    metadata.join(","),
-                    self.payload.len()
-                );
-                mac.update(head.as_bytes());
-                mac.update(b"\0");
-                mac.update(self.payload.as_bytes());
-            }
-            EnvelopeSignatureScheme::V3 => {
-                mac.update(SIGNATURE_DOMAIN);
-                update_field(&mut mac, &FORMAT_VERSION.to_be_bytes());
-                update_field(&mut mac, self.sender.agent_id.as_bytes());
-                update_field(&mut mac, self.sender.agent_type.as_bytes());
-                update_field(&mut mac, self.sender.daemon_fingerprint.as_bytes());
-                let mut capabilities: Vec<&String> = self.sender.capabilities.iter().collect();
-                capabilities.sort();
-                mac.update(&(capabilities.len() as u64).to_be_bytes());
-                capabilities.iter().for_each(|one| update_field(&mut mac, one.as_bytes()));
-                match &self.recipient {
-                    None => mac.update(&[0]),
-                    Some(recipient) => {
-                        mac.update(&[1]);
-                        update_field(&mut mac, recipient.as_bytes());
-                    }
-                }
-                update_field(&mut mac, CONTENT_TYPE.as_bytes());
-                update_field(&mut mac, sent_at.as_bytes());
-                mac.update(&(self.metadata.len() as u64).to_be_bytes());
-                for (key, value) in &self.metadata {
-                    update_field(&mut mac, key.as_bytes());
-                    update_field(&mut mac, value.as_bytes());
-                }
-                update_field(&mut mac, self.payload.as_bytes());
-            }
+        match scheme {
+            EnvelopeSignatureScheme::V2 => self.update_v2(&mut mac),
+            EnvelopeSignatureScheme::V3 => self.update_v3(&mut mac),
         }
         mac
+    }
+
+    fn update_v2(&self, mac: &mut HmacSha256) {
+        let metadata: Vec<String> =
+            self.metadata.iter().map(|(key, value)| format!("{key}={value}")).collect();
+        let head = format!(
+            "v2:{FORMAT_VERSION}:{}:{}:{CONTENT_TYPE}:{}:{}:{}",
+            self.sender.agent_id,
+            self.recipient.as_deref().unwrap_or_default(),
+            time::format_with_offset(self.sent_at),
+            metadata.join(","),
+            self.payload.len()
+        );
+        mac.update(head.as_bytes());
+        mac.update(b"\0");
+        mac.update(self.payload.as_bytes());
+    }
+
+    fn update_v3(&self, mac: &mut HmacSha256) {
+        mac.update(SIGNATURE_DOMAIN);
+        update_field(mac, &FORMAT_VERSION.to_be_bytes());
+        update_field(mac, self.sender.agent_id.as_bytes());
+        update_field(mac, self.sender.agent_type.as_bytes());
+        update_field(mac, self.sender.daemon_fingerprint.as_bytes());
+        let mut capabilities: Vec<&String> = self.sender.capabilities.iter().collect();
+        capabilities.sort();
+        mac.update(&(capabilities.len() as u64).to_be_bytes());
+        capabilities.iter().for_each(|capability| update_field(mac, capability.as_bytes()));
+        match &self.recipient {
+            None => mac.update(&[0]),
+            Some(recipient) => {
+                mac.update(&[1]);
+                update_field(mac, recipient.as_bytes());
+            }
+        }
+        update_field(mac, CONTENT_TYPE.as_bytes());
+        update_field(mac, time::format_with_offset(self.sent_at).as_bytes());
+        mac.update(&(self.metadata.len() as u64).to_be_bytes());
+        for (key, value) in &self.metadata {
+            update_field(mac, key.as_bytes());
+            update_field(mac, value.as_bytes());
+        }
+        update_field(mac, self.payload.as_bytes());
     }
 }
 

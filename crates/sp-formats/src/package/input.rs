@@ -11,12 +11,11 @@ use crate::json::{JsonDocument, JsonKind, JsonValue, quoted};
 use crate::printable::printable;
 use crate::report::Report;
 
+use super::dependencies::{PackageDependency, read_conflicts, read_dependencies};
 use super::layers::is_layer;
 use super::locate::{PackageInputFile, SourceJson};
-use super::manifest::{
-    ManifestFields, PackageDependency, PackageKind, read_conflicts, read_dependencies,
-    truncate_for_message,
-};
+use super::manifest::PackageKind;
+use super::manifest_fields::{ManifestFields, truncate_for_message};
 use super::name::{PackageName, PackageVersion};
 
 /// Manifest members that are generated and must not be written by hand.

@@ -2,7 +2,8 @@
 
 use sp_tree::Digest;
 
-use super::manifest::{PackageManifest, truncate_for_message};
+use super::manifest::PackageManifest;
+use super::manifest_fields::truncate_for_message;
 use super::{VerificationOutcome, VerificationStep};
 use crate::checks::PK_08;
 use crate::json::{CompactDigest, JsonValue};

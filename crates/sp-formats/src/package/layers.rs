@@ -11,7 +11,8 @@ use crate::printable::printable;
 use crate::report::Report;
 
 use super::graph::{CappedFindings, PackageStrictness};
-use super::manifest::{PackageManifest, truncate_for_message};
+use super::manifest::PackageManifest;
+use super::manifest_fields::truncate_for_message;
 
 /// A list in a layer, and the required members of its entries.
 struct LayerList {
@@ -110,44 +111,45 @@ pub(super) fn check(
     strictness: PackageStrictness,
     report: &mut Report,
 ) {
-    let mut few = CappedFindings::new(report, strictness.severity());
-    let mut seen = HashSet::new();
-    for (declared, span) in manifest.layers.iter().filter(|(declared, _)| seen.insert(declared)) {
-        if !is_layer(declared) {
-            let message = format!(
-                "there is no layer called `{}`",
-                printable(&truncate_for_message(declared))
-            );
-            few.report
-                .warning(&PK_06, span.clone(), message)
-                .help("it is kept, and nothing is made of it");
-        } else if content.get(declared).is_none_or(JsonValue::is_null) {
-            let message = format!("the layer `{declared}` is declared and not there");
-            few.add_at_span(
-                span.clone(),
-                message,
-                "take it out of `layers`, or put it into `content`",
-            );
-        }
-    }
+    let mut findings = CappedFindings::new(report, strictness.severity());
+    check_declared(content, manifest, &mut findings);
     for (key, value) in content.members() {
         let Some(layer) = LAYERS.iter().find(|layer| key.eq_str(layer.name)) else { continue };
         if value.is_null() {
             continue;
         }
-        if !manifest.layers.iter().any(|(declared, _)| declared == layer.name) {
-            // Other tools reject a package that declares it.
-            if layer.name != POLICIES_LAYER {
-                few.add_at_span(
-                    key.span(),
-                    format!("the layer `{}` is there and not declared", layer.name),
-                    "name it in `layers`",
-                );
-            }
+        let is_declared = manifest.layers.iter().any(|(declared, _)| declared == layer.name);
+        // Other tools reject a package that declares the policies.
+        if !is_declared && layer.name != POLICIES_LAYER {
+            let message = format!("the layer `{}` is there and not declared", layer.name);
+            findings.add_at_span(key.span(), message, "name it in `layers`");
         }
-        check_layer(layer, value, &mut few);
+        check_layer(layer, value, &mut findings);
     }
-    few.finish(&PK_07);
+    findings.finish(&PK_07);
+}
+
+/// Reports declared layers that are unknown or missing.
+fn check_declared(
+    content: JsonValue<'_>,
+    manifest: &PackageManifest,
+    findings: &mut CappedFindings<'_>,
+) {
+    let mut seen = HashSet::new();
+    for (declared, span) in manifest.layers.iter().filter(|(declared, _)| seen.insert(declared)) {
+        if !is_layer(declared) {
+            let name = truncate_for_message(declared);
+            let message = format!("there is no layer called `{}`", printable(&name));
+            findings
+                .report
+                .warning(&PK_06, span.clone(), message)
+                .help("it is kept, and nothing is made of it");
+        } else if content.get(declared).is_none_or(JsonValue::is_null) {
+            let message = format!("the layer `{declared}` is declared and not there");
+            let help = "take it out of `layers`, or put it into `content`";
+            findings.add_at_span(span.clone(), message, help);
+        }
+    }
 }
 
 impl CappedFindings<'_> {
@@ -159,43 +161,43 @@ impl CappedFindings<'_> {
     }
 }
 
-fn check_layer(layer: &PackageLayer, value: JsonValue<'_>, few: &mut CappedFindings<'_>) {
-    const HELP: &str = "other tools do not read an entry without it";
+fn check_layer(layer: &PackageLayer, value: JsonValue<'_>, findings: &mut CappedFindings<'_>) {
     if value.kind() != JsonKind::Object {
         let message = || {
             format!("the layer `{}` must be an object, not {}", layer.name, value.kind().describe())
         };
-        few.add_at_value("write it as an object", &PK_06, value, message);
+        findings.add_at_value("write it as an object", &PK_06, value, message);
         return;
     }
-    let missing: Vec<&str> =
-        layer.fields.iter().copied().filter(|field| value.get(field).is_none()).collect();
-    if !missing.is_empty() {
-        few.add_at_value(HELP, &PK_07, value, || {
-            format!("the layer `{}` has no {}", layer.name, join_quoted(&missing))
-        });
-    }
+    check_fields(value, layer.fields, findings, || format!("the layer `{}`", layer.name));
     for list in layer.lists {
         let Some(entries) = value.get(list.key) else { continue };
+        let path = || format!("`{}.{}`", layer.name, list.key);
         if entries.kind() != JsonKind::Array {
-            few.add_at_value("write it as a list", &PK_06, entries, || {
-                format!("`{}.{}` must be a list", layer.name, list.key)
+            findings.add_at_value("write it as a list", &PK_06, entries, || {
+                format!("{} must be a list", path())
             });
         }
         for entry in entries.items() {
-            let missing: Vec<&str> =
-                list.fields.iter().copied().filter(|field| entry.get(field).is_none()).collect();
-            if !missing.is_empty() {
-                few.add_at_value(HELP, &PK_07, entry, || {
-                    format!(
-                        "an entry of `{}.{}` has no {}",
-                        layer.name,
-                        list.key,
-                        join_quoted(&missing)
-                    )
-                });
-            }
+            check_fields(entry, list.fields, findings, || format!("an entry of {}", path()));
         }
+    }
+}
+
+/// Reports the members that `value` lacks. `subject` names the value in the message.
+fn check_fields(
+    value: JsonValue<'_>,
+    fields: &[&str],
+    findings: &mut CappedFindings<'_>,
+    subject: impl Fn() -> String,
+) {
+    let missing: Vec<&str> =
+        fields.iter().copied().filter(|field| value.get(field).is_none()).collect();
+    if !missing.is_empty() {
+        let help = "other tools do not read an entry without it";
+        findings.add_at_value(help, &PK_07, value, || {
+            format!("{} has no {}", subject(), join_quoted(&missing))
+        });
     }
 }
 
@@ -380,22 +382,12 @@ pub fn layers_to_graph(content: JsonValue<'_>) -> GraphBuilder {
             .collect()
     };
     for fact in entries("knowledge", "facts") {
-        let node = NewNode::new("fact", text_member(fact, "value"))
-            .with_member("key", raw_member(fact, "key"))
-            .with_member("category", raw_member(fact, "category"))
-            .with_member("source", raw_member(fact, "source_session"))
-            .with_member("created_at", raw_member(fact, "created_at"))
-            .with_member("confidence", raw_member(fact, "confidence"));
-        graph.add_node(node);
+        graph.add_node(fact_node(fact));
     }
     for pattern in
         entries("knowledge", "patterns").into_iter().chain(entries("patterns", "patterns"))
     {
-        let node = NewNode::new("pattern", text_member(pattern, "description"))
-            .with_member("category", raw_member(pattern, "pattern_type"))
-            .with_member("source", raw_member(pattern, "source_session"))
-            .with_member("created_at", raw_member(pattern, "created_at"));
-        graph.add_node(node);
+        graph.add_node(pattern_node(pattern));
     }
     for insight in entries("knowledge", "insights") {
         graph.add_node(
@@ -404,21 +396,36 @@ pub fn layers_to_graph(content: JsonValue<'_>) -> GraphBuilder {
         );
     }
     for gotcha in entries("gotchas", "gotchas") {
-        let content = format!(
-            "{}\n---\n{}",
-            text_member(gotcha, "trigger"),
-            text_member(gotcha, "resolution")
-        );
-        let node = NewNode::new("gotcha", content)
-            .with_member("category", raw_member(gotcha, "category"))
-            .with_member("severity", raw_member(gotcha, "severity"))
-            .with_member("confidence", raw_member(gotcha, "confidence"));
-        graph.add_node(node);
+        graph.add_node(gotcha_node(gotcha));
     }
     add_policies(content, &mut graph);
     add_code(content, &mut graph);
     add_session(content, &mut graph);
     graph
+}
+
+fn fact_node(fact: JsonValue<'_>) -> NewNode {
+    NewNode::new("fact", text_member(fact, "value"))
+        .with_member("key", raw_member(fact, "key"))
+        .with_member("category", raw_member(fact, "category"))
+        .with_member("source", raw_member(fact, "source_session"))
+        .with_member("created_at", raw_member(fact, "created_at"))
+        .with_member("confidence", raw_member(fact, "confidence"))
+}
+
+fn pattern_node(pattern: JsonValue<'_>) -> NewNode {
+    NewNode::new("pattern", text_member(pattern, "description"))
+        .with_member("category", raw_member(pattern, "pattern_type"))
+        .with_member("source", raw_member(pattern, "source_session"))
+        .with_member("created_at", raw_member(pattern, "created_at"))
+}
+
+fn gotcha_node(gotcha: JsonValue<'_>) -> NewNode {
+    let (trigger, resolution) = (text_member(gotcha, "trigger"), text_member(gotcha, "resolution"));
+    NewNode::new("gotcha", format!("{trigger}\n---\n{resolution}"))
+        .with_member("category", raw_member(gotcha, "category"))
+        .with_member("severity", raw_member(gotcha, "severity"))
+        .with_member("confidence", raw_member(gotcha, "confidence"))
 }
 
 /// Adds the policies of a content as nodes.
@@ -461,22 +468,12 @@ fn add_session(content: JsonValue<'_>, graph: &mut GraphBuilder) {
     else {
         return;
     };
+    let texts = |key: &str| -> Vec<Cow<'_, str>> {
+        layer.get(key).into_iter().flat_map(JsonValue::items).filter_map(entry_text).collect()
+    };
+    let lists = [("findings", "finding"), ("decisions", "decision"), ("next_steps", "task")]
+        .map(|(key, kind)| (kind, texts(key)));
     let task = text_member(layer, "task_description");
-    let lists: Vec<(&str, Vec<Cow<'_, str>>)> =
-        [("findings", "finding"), ("decisions", "decision"), ("next_steps", "task")]
-            .into_iter()
-            .map(|(key, kind)| {
-                (
-                    kind,
-                    layer
-                        .get(key)
-                        .into_iter()
-                        .flat_map(JsonValue::items)
-                        .filter_map(entry_text)
-                        .collect(),
-                )
-            })
-            .collect();
     if task.is_empty() && lists.iter().all(|(_, texts)| texts.is_empty()) {
         return;
     }

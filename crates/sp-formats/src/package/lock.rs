@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 use sp_tree::{Digest, PublicKey};
 
-use super::manifest::{PackageDependency, PackageKind};
+use super::dependencies::PackageDependency;
+use super::manifest::PackageKind;
 use super::name::{PackageName, PackageVersion, VersionRange};
 
 pub const LOCKFILE_NAME: &str = "ctxpkg.lock";

@@ -5,12 +5,17 @@ use std::ops::Range as Bytes;
 
 use serde::{Deserialize, Serialize};
 
-use crate::checks::{PK_02, PK_03, PK_04, PK_05, PK_08};
+use crate::checks::{PK_02, PK_03, PK_04, PK_08};
 use crate::json::{JsonKind, JsonValue};
 use crate::printable::printable;
 use crate::report::Report;
 
-use super::name::{PackageName, PackageVersion, VersionRange};
+use super::dependencies::{PackageDependency, read_conflicts, read_dependencies};
+use super::manifest_fields::{
+    ManifestFields, describe_non_number, describe_value, start_span, truncate_for_message,
+    warn_kind,
+};
+use super::name::{PackageName, PackageVersion};
 use super::time::is_timestamp;
 
 /// What a package contains.
@@ -42,14 +47,6 @@ impl PackageKind {
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.as_str() == word)
     }
-}
-
-/// A package that another package depends on.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PackageDependency {
-    pub name: PackageName,
-    pub range: VersionRange,
-    pub optional: bool,
 }
 
 /// The hashes in the manifest.
@@ -103,127 +100,69 @@ pub(super) fn read(
     report: &mut Report,
 ) -> Option<PackageManifest> {
     let fields = ManifestFields { value };
-    let level = fields.integer("conformance_level", &PK_04, report);
-    let schema = read_schema(&fields, level.is_some() || has_graph, report);
-    let kind = read_kind(&fields, schema, report);
-    let name = read_name(&fields, schema, report);
-    let version = read_version(&fields, report);
-    let integrity = read_integrity(&fields, report);
-    if let Some((claimed, span)) = level.zip(value.get("conformance_level").map(JsonValue::span))
-        && !(1..=3).contains(&claimed)
-    {
-        report
-            .error(&PK_04, span, format!("there is no conformance level {claimed}"))
-            .help("the levels are 1, 2 and 3");
-    }
+    let identity = read_identity(&fields, has_graph, report);
     // Everything is read before a missing member ends the function, so that all problems are
     // reported at once.
     let description = recommended_text(&fields, "description", report);
     let author = fields.text("author", report);
     let [created_at, updated_at] =
         ["created_at", "updated_at"].map(|key| read_time(&fields, key, report));
-    let layers = read_layers(&fields, schema, report);
+    let layers = read_layers(&fields, identity.schema, report);
     let tags = fields.text_list("tags", report).into_iter().map(|(word, _)| word).collect();
     let dependencies = read_dependencies(&fields, report);
     let conflicts = read_conflicts(&fields, report);
     let provenance = read_provenance(&fields, report);
     check_visibility(&fields, report);
-    let name = name?;
+    let name = identity.name?;
     check_scope(&fields, &name, report);
     Some(PackageManifest {
-        schema: schema?,
-        kind: kind?,
+        schema: identity.schema?,
+        kind: identity.kind?,
         name,
-        version: version?,
+        version: identity.version?,
         description,
         author,
         created_at,
         updated_at,
-        level,
+        level: identity.level,
         layers,
         tags,
         dependencies,
         conflicts,
-        integrity: integrity?,
+        integrity: identity.integrity?,
         provenance,
     })
 }
 
-/// The members of an object, read with type checks.
-pub(super) struct ManifestFields<'j> {
-    pub value: JsonValue<'j>,
+/// What makes a package this package. An invalid member is `None` and was reported.
+struct PackageIdentity {
+    level: Option<u64>,
+    schema: Option<u64>,
+    kind: Option<PackageKind>,
+    name: Option<PackageName>,
+    version: Option<PackageVersion>,
+    integrity: Option<Integrity>,
 }
 
-impl<'j> ManifestFields<'j> {
-    /// A member that is present and not null.
-    pub(super) fn get(&self, key: &str) -> Option<JsonValue<'j>> {
-        self.value.get(key).filter(|value| !value.is_null())
+fn read_identity(
+    fields: &ManifestFields<'_>,
+    has_graph: bool,
+    report: &mut Report,
+) -> PackageIdentity {
+    let level = fields.integer("conformance_level", &PK_04, report);
+    let schema = read_schema(fields, level.is_some() || has_graph, report);
+    let kind = read_kind(fields, schema, report);
+    let name = read_name(fields, schema, report);
+    let version = read_version(fields, report);
+    let integrity = read_integrity(fields, report);
+    if let Some((claimed, value)) = level.zip(fields.get("conformance_level"))
+        && !(1..=3).contains(&claimed)
+    {
+        report
+            .error(&PK_04, value.span(), format!("there is no conformance level {claimed}"))
+            .help("the levels are 1, 2 and 3");
     }
-
-    pub(super) fn text(&self, key: &str, report: &mut Report) -> Option<String> {
-        let value = self.get(key)?;
-        let text = value.text().map(Into::into);
-        if text.is_none() {
-            warn_kind(value, key, "text", report);
-        }
-        text
-    }
-
-    pub(super) fn integer(
-        &self,
-        key: &str,
-        check: &'static crate::checks::CheckRule,
-        report: &mut Report,
-    ) -> Option<u64> {
-        let value = self.get(key)?;
-        let number = value.as_u64();
-        if number.is_none() {
-            let message =
-                format!("`{key}` must be a whole number, not {}", describe_non_number(value));
-            report.error(check, value.span(), message).help(format!("write `\"{key}\": 1`"));
-        }
-        number
-    }
-
-    /// The strings of a list with their spans.
-    pub(super) fn text_list(&self, key: &str, report: &mut Report) -> Vec<(String, Bytes<usize>)> {
-        let Some(value) = self.get(key) else { return Vec::new() };
-        if value.kind() != JsonKind::Array {
-            warn_kind(value, key, "a list", report);
-        }
-        let mut words = Vec::new();
-        for item in value.items() {
-            match item.text() {
-                Some(text) => words.push((text.into_owned(), item.span())),
-                None => warn_kind(item, key, "a list of texts", report),
-            }
-        }
-        words
-    }
-}
-
-/// Describes a value for a message: a string or number as written, anything else by its kind.
-pub(super) fn describe_value(value: JsonValue<'_>) -> String {
-    match value.kind() {
-        JsonKind::Text => {
-            format!("`{}`", printable(&truncate_for_message(&value.text().unwrap_or_default())))
-        }
-        JsonKind::Number => format!("`{}`", printable(&truncate_for_message(value.raw()))),
-        other => other.describe().into(),
-    }
-}
-
-/// Like [`describe_value`] where a number is expected: a string such as `"2"` is described as text.
-pub(super) fn describe_non_number(value: JsonValue<'_>) -> String {
-    match value.kind() {
-        JsonKind::Text => format!("the text {}", describe_value(value)),
-        _ => describe_value(value),
-    }
-}
-
-fn warn_kind(value: JsonValue<'_>, key: &str, expected: &str, report: &mut Report) {
-    let message = format!("`{key}` must be {expected}, not {}", value.kind().describe());
-    report.warning(&PK_03, value.span(), message).help("it is read as if it were not there");
+    PackageIdentity { level, schema, kind, name, version, integrity }
 }
 
 fn read_schema(
@@ -458,138 +397,6 @@ fn read_provenance(fields: &ManifestFields<'_>, report: &mut Report) -> Option<P
     Some(Provenance { tool: tool?, tool_version: tool_version.unwrap_or_default() })
 }
 
-/// Reads both forms: a list of objects, and a map from names to ranges.
-pub(super) fn read_dependencies(
-    fields: &ManifestFields<'_>,
-    report: &mut Report,
-) -> Vec<PackageDependency> {
-    let mut found: Vec<(PackageDependency, JsonValue<'_>)> = Vec::new();
-    for (key, all_optional) in [("dependencies", false), ("optional_dependencies", true)] {
-        let Some(value) = fields.get(key) else { continue };
-        match value.kind() {
-            JsonKind::Array => {
-                for item in value.items() {
-                    let Some(name) = item.get("name") else {
-                        let message = match item.kind() {
-                            JsonKind::Object => "a dependency has no `name`".into(),
-                            other => {
-                                format!("a dependency must be an object, not {}", other.describe())
-                            }
-                        };
-                        report
-                            .error(&PK_05, item.span(), message)
-                            .help("write `{\"name\": …, \"version_req\": …}`");
-                        continue;
-                    };
-                    let optional = read_optional_flag(item, report).unwrap_or(all_optional);
-                    let read = read_dependency(name, item.get("version_req"), optional, report);
-                    found.extend(read.map(|read| (read, name)));
-                }
-            }
-            JsonKind::Object => {
-                for (name, range) in value.members() {
-                    let read = read_dependency(name, Some(range), all_optional, report);
-                    found.extend(read.map(|read| (read, name)));
-                }
-            }
-            other => {
-                let message =
-                    format!("`{key}` must be a list or an object, not {}", other.describe());
-                report
-                    .error(&PK_05, value.span(), message)
-                    .help("write `[{\"name\": …, \"version_req\": …}]`");
-            }
-        }
-    }
-    let mut seen = HashSet::new();
-    for (dependency, name) in &found {
-        if !seen.insert(&dependency.name) {
-            let message =
-                format!("`{}` is named as a dependency for a second time", dependency.name);
-            report.error(&PK_05, name.span(), message).help("name it once, with one range");
-        }
-    }
-    found.into_iter().map(|(dependency, _)| dependency).collect()
-}
-
-/// Reads the optional flag of a dependency.
-fn read_optional_flag(item: JsonValue<'_>, report: &mut Report) -> Option<bool> {
-    let value = item.get("optional").filter(|value| !value.is_null())?;
-    let truth = value.as_bool();
-    if truth.is_none() {
-        let message =
-            format!("`optional` must be `true` or `false`, not {}", describe_value(value));
-        report.error(&PK_05, value.span(), message).help("write `\"optional\": true`");
-    }
-    truth
-}
-
-fn read_dependency(
-    name: JsonValue<'_>,
-    range: Option<JsonValue<'_>>,
-    optional: bool,
-    report: &mut Report,
-) -> Option<PackageDependency> {
-    let name = read_package_name(name, report)?;
-    let range = match range.filter(|range| !range.is_null()) {
-        None => VersionRange::any(),
-        Some(value) => match value.text() {
-            Some(text) => {
-                let range = VersionRange::new(&text);
-                if !range.is_semver() {
-                    let message = format!(
-                        "`{}` is no range of versions",
-                        printable(&truncate_for_message(&text))
-                    );
-                    report
-                        .warning(&PK_05, value.span(), message)
-                        .help("write it as `^1.2` or `>=1, <3`");
-                }
-                range
-            }
-            None => {
-                let message =
-                    format!("a range of versions must be text, not {}", value.kind().describe());
-                report.error(&PK_05, value.span(), message).help("write it as `\"^1.2\"`");
-                return None;
-            }
-        },
-    };
-    Some(PackageDependency { name, range, optional })
-}
-
-fn read_package_name(value: JsonValue<'_>, report: &mut Report) -> Option<PackageName> {
-    let Some(text) = value.text() else {
-        let message =
-            format!("the name of a package must be text, not {}", value.kind().describe());
-        report.error(&PK_05, value.span(), message).help("put it in double quotes");
-        return None;
-    };
-    match PackageName::new(&text) {
-        Ok(name) => Some(name),
-        Err(why) => {
-            let message = format!(
-                "`{}` is no name of a package: {why}",
-                printable(&truncate_for_message(&text))
-            );
-            report
-                .error(&PK_05, value.span(), message)
-                .help("name a package, such as `my-project` or `@team/my-project`");
-            None
-        }
-    }
-}
-
-pub(super) fn read_conflicts(fields: &ManifestFields<'_>, report: &mut Report) -> Vec<PackageName> {
-    let Some(value) = fields.get("conflicts") else { return Vec::new() };
-    if value.kind() != JsonKind::Array {
-        let message =
-            format!("`conflicts` must be a list of names, not {}", value.kind().describe());
-        report.error(&PK_05, value.span(), message).help("write `[\"other-package\"]`");
-    }
-    value.items().filter_map(|item| read_package_name(item, report)).collect()
-}
-
 fn check_scope(fields: &ManifestFields<'_>, name: &PackageName, report: &mut Report) {
     let Some(value) = fields.get("scope") else { return };
     let stated = value.text();
@@ -610,17 +417,4 @@ fn check_visibility(fields: &ManifestFields<'_>, report: &mut Report) {
             format!("`visibility` must be `public` or `private`, not {}", describe_value(value));
         report.warning(&PK_04, value.span(), message).help("write one of the two");
     }
-}
-
-/// The first byte of an object, where missing members are reported.
-pub(super) fn start_span(value: JsonValue<'_>) -> Bytes<usize> {
-    let span = value.span();
-    span.start..span.start + 1
-}
-
-/// Shortens a text for a message.
-pub(super) fn truncate_for_message(text: &str) -> String {
-    const MAX_CHARS: usize = 80;
-    let short: String = text.chars().take(MAX_CHARS).collect();
-    if short.len() < text.len() { short + "…" } else { short }
 }

@@ -8,7 +8,45 @@
 //!
 //! Content is either a graph of nodes and edges ([`Graph`]), layers (schema 1), or the documents of
 //! skills. Merging and ranking graphs is not part of this module.
+//!
+//! ```
+//! use sp_formats::package::{self, PackageDraft, PackageKind, PackageName, PackageVersion};
+//! use sp_tree::{Limits, PrivateKey};
+//!
+//! let draft = PackageDraft {
+//!     name: PackageName::new("@team/notes")?,
+//!     version: PackageVersion::new("1.0.0")?,
+//!     description: "What we know about the build".into(),
+//!     author: None,
+//!     created_at: "2026-05-22T00:00:00Z".into(),
+//!     kind: PackageKind::Context,
+//!     level: None,
+//!     tags: Vec::new(),
+//!     dependencies: Vec::new(),
+//!     conflicts: Vec::new(),
+//!     tool_version: "0.1.0".into(),
+//!     extra_members: Vec::new(),
+//!     content: r#"{"context_graph": {
+//!         "format": "ctxpkg-graph-v2",
+//!         "nodes": [{"id": "a", "type": "fact", "content": "It takes an hour."}],
+//!         "edges": []
+//!     }}"#
+//!     .into(),
+//!     merged_graph: None,
+//! };
+//! let key = PrivateKey::from_seed(&[7; 32]);
+//! let text = package::write(&draft, Some(&key), &Limits::default())?;
+//!
+//! let read = package::read("notes.ctxpkg", text.clone().into(), &Limits::default());
+//! assert_eq!(read.package.expect("it is valid").node_count(), 1);
+//!
+//! let forged = text.replace("an hour", "a minute");
+//! let read = package::read("notes.ctxpkg", forged.into(), &Limits::default());
+//! assert!(read.package.is_none() && read.is_forged());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
+mod dependencies;
 mod documents;
 pub mod envelope;
 mod graph;
@@ -18,6 +56,7 @@ mod layers;
 mod locate;
 pub mod lock;
 mod manifest;
+mod manifest_fields;
 mod name;
 mod signature;
 mod skills;
@@ -35,6 +74,7 @@ use crate::json::{
 };
 use crate::report::{MAX_FINDINGS, Report, Severity};
 
+pub use dependencies::PackageDependency;
 pub use documents::write as write_documents;
 pub use graph::{
     CanonicalGraph, ConformanceLevel, GRAPH_FORMAT, Graph, GraphEdge, GraphNode, PackageStrictness,
@@ -43,7 +83,7 @@ pub use graph::{
 pub use input::{PackageInput, read_input};
 pub use layers::{GraphBuilder, NewEdge, NewNode, is_layer, layers_to_graph};
 pub use locate::PackageInputFile;
-pub use manifest::{Integrity, PackageDependency, PackageKind, PackageManifest, Provenance};
+pub use manifest::{Integrity, PackageKind, PackageManifest, Provenance};
 pub use name::{PackageName, PackageNameError, PackageVersion, PackageVersionError, VersionRange};
 pub use signature::{SignatureCoverage, Signer};
 pub use skills::BundledSkills;
@@ -246,16 +286,12 @@ fn check_document(
         return unreadable_result(report);
     };
     let content = json.root().get("content").unwrap_or(json.root());
-    let mut steps =
-        vec![VerificationStep::new("form", VerificationOutcome::Passed, describe_form(&manifest))];
-    steps.extend(integrity::verify(manifest_value(&json), &manifest, compact, &mut report));
-    let (signer, step) = signature::verify(manifest_value(&json), &manifest, &mut report);
-    steps.push(step);
-    steps.push(verify_provenance(manifest_value(&json), &manifest, &mut report));
-    let before = report.findings.len();
+    let Verification { mut steps, signer } = verify(&json, &manifest, compact, &mut report);
+    let earlier_findings = report.findings.len();
     layers::check(content, &manifest, PackageStrictness::Reading, &mut report);
     let counts = graph::check(content, PackageStrictness::Reading, &mut report);
-    let content_is_clean = report.findings.len() == before && before < MAX_FINDINGS;
+    let content_is_clean =
+        report.findings.len() == earlier_findings && earlier_findings < MAX_FINDINGS;
     check_graph_summary(manifest_value(&json), &counts, &mut report);
     let documents = match manifest.kind {
         PackageKind::Skills => documents::read(content, limits, &mut report),
@@ -263,13 +299,8 @@ fn check_document(
     };
     let claimed_id = Some((manifest.name.clone(), manifest.version.clone()));
     let usable = report.is_usable();
-    let forged = steps.iter().any(|step| step.outcome == VerificationOutcome::Failed);
-    if !usable && !forged {
-        steps[0] = VerificationStep::new(
-            "form",
-            VerificationOutcome::Failed,
-            "it breaks the rules of the format",
-        );
+    if !usable {
+        fail_form(&mut steps);
     }
     let graph::GraphCounts { node_count, edge_count, .. } = counts;
     let digest = OnceLock::new();
@@ -285,6 +316,37 @@ fn check_document(
     PackageReadResult { package, report, steps, claimed_id, content_is_clean }
 }
 
+/// The steps of a verification, and who signed the package.
+struct Verification {
+    steps: Vec<VerificationStep>,
+    signer: Option<Signer>,
+}
+
+/// Verifies the hashes, the signature and the provenance.
+fn verify(
+    json: &JsonDocument,
+    manifest: &PackageManifest,
+    compact: CompactDigest,
+    report: &mut Report,
+) -> Verification {
+    let value = manifest_value(json);
+    let mut steps =
+        vec![VerificationStep::new("form", VerificationOutcome::Passed, describe_form(manifest))];
+    steps.extend(integrity::verify(value, manifest, compact, report));
+    let (signer, step) = signature::verify(value, manifest, report);
+    steps.push(step);
+    steps.push(verify_provenance(value, manifest, report));
+    Verification { steps, signer }
+}
+
+/// Marks the form as invalid, unless another step explains why the package is not usable.
+fn fail_form(steps: &mut [VerificationStep]) {
+    if steps.iter().all(|step| step.outcome != VerificationOutcome::Failed) {
+        let why = "it breaks the rules of the format";
+        steps[0] = VerificationStep::new("form", VerificationOutcome::Failed, why);
+    }
+}
+
 fn manifest_value(json: &JsonDocument) -> JsonValue<'_> {
     json.root().get("manifest").unwrap_or(json.root())
 }
@@ -298,32 +360,17 @@ fn read_manifest_and_content(
     let root = json.root();
     if root.kind() != JsonKind::Object {
         let message = format!("a package is an object, not {}", root.kind().describe());
-        report
-            .error(&PK_01, root.span(), message)
-            .help("write `{\"manifest\": {…}, \"content\": {…}}`");
+        report.error(&PK_01, root.span(), message).help(PACKAGE_FORM_HELP);
         return None;
     }
     for key in ["manifest", "content"] {
-        match root.get(key) {
-            None => {
-                report
-                    .error(&PK_01, 0..1, format!("`{key}` is missing"))
-                    .help("write `{\"manifest\": {…}, \"content\": {…}}`");
-            }
-            Some(value) if value.kind() != JsonKind::Object => {
-                let message = format!("`{key}` must be an object, not {}", value.kind().describe());
-                report
-                    .error(&PK_01, value.span(), message)
-                    .help(format!("write `\"{key}\": {{…}}`"));
-            }
-            Some(_) => {}
-        }
+        check_object_member(root, key, report);
     }
     for (key, _) in
         root.members().filter(|(key, _)| !key.eq_str("manifest") && !key.eq_str("content"))
     {
-        let message =
-            format!("{} is covered by no hash and by no signature", manifest::describe_value(key));
+        let name = manifest_fields::describe_value(key);
+        let message = format!("{name} is covered by no hash and by no signature");
         report.warning(&PK_02, key.span(), message).help("it is kept, and nothing is made of it");
     }
     if !report.is_usable() {
@@ -332,6 +379,22 @@ fn read_manifest_and_content(
     let has_graph =
         root.get("content").is_some_and(|content| content.get("context_graph").is_some());
     Some((manifest::read(root.get("manifest")?, has_graph, report)?, compact?))
+}
+
+const PACKAGE_FORM_HELP: &str = "write `{\"manifest\": {…}, \"content\": {…}}`";
+
+/// Reports a member of the package that is missing or not an object.
+fn check_object_member(root: JsonValue<'_>, key: &str, report: &mut Report) {
+    match root.get(key) {
+        None => {
+            report.error(&PK_01, 0..1, format!("`{key}` is missing")).help(PACKAGE_FORM_HELP);
+        }
+        Some(value) if value.kind() != JsonKind::Object => {
+            let message = format!("`{key}` must be an object, not {}", value.kind().describe());
+            report.error(&PK_01, value.span(), message).help(format!("write `\"{key}\": {{…}}`"));
+        }
+        Some(_) => {}
+    }
 }
 
 fn describe_form(manifest: &PackageManifest) -> String {
@@ -344,33 +407,20 @@ fn verify_provenance(
     manifest: &PackageManifest,
     report: &mut Report,
 ) -> VerificationStep {
+    let step = |outcome, detail: &str| VerificationStep::new("provenance", outcome, detail);
     match &manifest.provenance {
-        Some(Provenance { tool, tool_version }) => VerificationStep::new(
-            "provenance",
-            VerificationOutcome::Passed,
-            format!("made by {tool} {tool_version}").trim_end().to_owned(),
-        ),
+        Some(Provenance { tool, tool_version }) => {
+            let detail = format!("made by {tool} {tool_version}");
+            step(VerificationOutcome::Passed, detail.trim_end())
+        }
         // A value that cannot be read is reported already.
         None if raw.get("provenance").is_some_and(|value| !value.is_null()) => {
-            VerificationStep::new(
-                "provenance",
-                VerificationOutcome::Warned,
-                "it does not say what made it",
-            )
+            step(VerificationOutcome::Warned, "it does not say what made it")
         }
         None => {
-            report
-                .whole_file(
-                    Severity::Warning,
-                    &PK_03,
-                    "it does not say what made it: `provenance` is missing",
-                )
-                .help("`sp pkg create` writes it");
-            VerificationStep::new(
-                "provenance",
-                VerificationOutcome::Warned,
-                "missing: it does not say what made it",
-            )
+            let message = "it does not say what made it: `provenance` is missing";
+            report.whole_file(Severity::Warning, &PK_03, message).help("`sp pkg create` writes it");
+            step(VerificationOutcome::Warned, "missing: it does not say what made it")
         }
     }
 }
@@ -390,30 +440,27 @@ fn check_graph_summary(
         report.warning(&PK_04, summary.span(), message).help("it is read as if it were not there");
         return;
     }
-    for (key, count) in [("node_count", graph.node_count), ("edge_count", graph.edge_count)] {
-        let Some(value) = summary.get(key).filter(|value| value.as_u64() != Some(count as u64))
-        else {
-            continue;
-        };
-        let message = match value.as_u64() {
-            Some(stated) => format!("`graph_summary.{key}` says {stated}, and there are {count}"),
-            None => format!(
-                "`graph_summary.{key}` must be a whole number, not {}",
-                manifest::describe_non_number(value)
-            ),
-        };
-        report.warning(&PK_04, value.span(), message).help("make the package anew");
-    }
+    check_summary_count(summary, "node_count", graph.node_count, report);
+    check_summary_count(summary, "edge_count", graph.edge_count, report);
     if let Some(types) = summary.get("node_types") {
         let stated: Vec<_> = types.items().filter_map(JsonValue::text).collect();
         if !stated.iter().eq(&graph.node_types) {
-            report
-                .warning(
-                    &PK_04,
-                    types.span(),
-                    "`graph_summary.node_types` are not the types of the nodes, sorted",
-                )
-                .help("make the package anew");
+            let message = "`graph_summary.node_types` are not the types of the nodes, sorted";
+            report.warning(&PK_04, types.span(), message).help("make the package anew");
         }
     }
+}
+
+fn check_summary_count(summary: JsonValue<'_>, key: &str, count: usize, report: &mut Report) {
+    let Some(value) = summary.get(key).filter(|value| value.as_u64() != Some(count as u64)) else {
+        return;
+    };
+    let message = match value.as_u64() {
+        Some(stated) => format!("`graph_summary.{key}` says {stated}, and there are {count}"),
+        None => format!(
+            "`graph_summary.{key}` must be a whole number, not {}",
+            manifest_fields::describe_non_number(value)
+        ),
+    };
+    report.warning(&PK_04, value.span(), message).help("make the package anew");
 }

@@ -8,7 +8,8 @@ use crate::checks::{CheckRule, PK_11, PK_12, PK_13};
 use crate::json::{JsonKind, JsonNumberFormat, JsonValue, canonicalize, quoted};
 use crate::report::{Report, Severity};
 
-use super::manifest::{PackageManifest, describe_value, start_span};
+use super::manifest::PackageManifest;
+use super::manifest_fields::{describe_value, start_span};
 use super::{VerificationOutcome, VerificationStep};
 
 /// How much of a package is signed.

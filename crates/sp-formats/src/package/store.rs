@@ -9,7 +9,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use sp_tree::{Digest, PublicKey};
 
-use super::manifest::{PackageDependency, PackageKind};
+use super::dependencies::PackageDependency;
+use super::manifest::PackageKind;
 use super::name::{PackageName, PackageVersion};
 
 const VERSION: u32 = 1;

@@ -11,10 +11,11 @@ use crate::json::{
 };
 use crate::report::{Report, Severity};
 
+use super::dependencies::PackageDependency;
 use super::graph::{self, CanonicalGraph, GRAPH_FORMAT, Graph, PackageStrictness};
 use super::integrity::composite_hash;
 use super::layers::{self, GraphBuilder, NewEdge, POLICIES_LAYER};
-use super::manifest::{PackageDependency, PackageKind};
+use super::manifest::PackageKind;
 use super::name::{PackageName, PackageVersion};
 use super::{Package, read_text, signature};
 
@@ -302,54 +303,94 @@ fn with_default(value: JsonValue<'_>, key: &str, default: &str) -> String {
     }
 }
 
-/// Adds the members that other tools require to a layer, with neutral values.
-fn complete_layer(name: &str, value: JsonValue<'_>, now: &str) -> String {
-    let (empty, now) = ("[]", quoted(now));
-    let text = "\"\"";
-    let mut layer = value.raw().to_owned();
-    let mut add = |key: &str, default: &str| layer = add_member(&layer, key, default);
-    let lists: &[&str] = match name {
+/// The neutral value of a member that other tools require.
+#[derive(Clone, Copy)]
+enum NeutralValue {
+    EmptyList,
+    EmptyText,
+    /// The time of writing.
+    Now,
+    /// Raw JSON.
+    Json(&'static str),
+}
+
+impl NeutralValue {
+    fn json(self, now: &str) -> String {
+        match self {
+            Self::EmptyList => "[]".into(),
+            Self::EmptyText => "\"\"".into(),
+            Self::Now => quoted(now),
+            Self::Json(raw) => raw.into(),
+        }
+    }
+}
+
+use NeutralValue::{EmptyList, EmptyText, Json, Now};
+
+/// The members that the entries of a list need.
+struct EntryDefaults {
+    list: &'static str,
+    members: &'static [(&'static str, NeutralValue)],
+}
+
+const ENTRY_DEFAULTS: &[EntryDefaults] = &[
+    EntryDefaults {
+        list: "facts",
+        members: &[
+            ("category", Json("\"general\"")),
+            ("key", EmptyText),
+            ("source_session", EmptyText),
+            ("confidence", Json("1.0")),
+            ("created_at", Now),
+            ("last_confirmed", Now),
+        ],
+    },
+    EntryDefaults {
+        list: "patterns",
+        members: &[
+            ("pattern_type", Json("\"general\"")),
+            ("examples", EmptyList),
+            ("source_session", EmptyText),
+            ("created_at", Now),
+        ],
+    },
+    EntryDefaults {
+        list: "insights",
+        members: &[("from_sessions", EmptyList), ("timestamp", Now)],
+    },
+    EntryDefaults {
+        list: "gotchas",
+        members: &[
+            ("category", Json("\"general\"")),
+            ("severity", Json("\"warning\"")),
+            ("file_patterns", EmptyList),
+            ("confidence", Json("1.0")),
+        ],
+    },
+    EntryDefaults {
+        list: "policies",
+        members: &[("kind", Json("\"quality\"")), ("severity", Json("\"warning\""))],
+    },
+];
+
+/// The lists that a layer must have.
+fn layer_lists(name: &str) -> &'static [&'static str] {
+    match name {
         "knowledge" => &["facts", "patterns", "insights"],
         "graph" => &["nodes", "edges"],
         "session" => &["findings", "decisions", "next_steps", "files_touched"],
         "patterns" => &["patterns"],
         "gotchas" => &["gotchas"],
         _ => &["policies"],
-    };
-    lists.iter().for_each(|list| add(list, empty));
-    add("exported_at", &now);
-    let pattern: &[(&str, &str)] = &[
-        ("pattern_type", "\"general\""),
-        ("examples", empty),
-        ("source_session", text),
-        ("created_at", &now),
-    ];
-    let entries: &[(&str, &[(&str, &str)])] = &[
-        (
-            "facts",
-            &[
-                ("category", "\"general\""),
-                ("key", text),
-                ("source_session", text),
-                ("confidence", "1.0"),
-                ("created_at", &now),
-                ("last_confirmed", &now),
-            ],
-        ),
-        ("patterns", pattern),
-        ("insights", &[("from_sessions", empty), ("timestamp", &now)]),
-        (
-            "gotchas",
-            &[
-                ("category", "\"general\""),
-                ("severity", "\"warning\""),
-                ("file_patterns", empty),
-                ("confidence", "1.0"),
-            ],
-        ),
-        ("policies", &[("kind", "\"quality\""), ("severity", "\"warning\"")]),
-    ];
-    complete_entries(&layer, entries)
+    }
+}
+
+/// Adds the members that other tools require to a layer, with neutral values.
+fn complete_layer(name: &str, value: JsonValue<'_>, now: &str) -> String {
+    let with_lists = layer_lists(name)
+        .iter()
+        .fold(value.raw().to_owned(), |layer, list| add_member(&layer, list, "[]"));
+    complete_entries(&add_member(&with_lists, "exported_at", &quoted(now)), now)
 }
 
 /// Adds a member to the text of an object unless it is present.
@@ -361,23 +402,18 @@ fn add_member(text: &str, key: &str, default: &str) -> String {
     }
 }
 
-fn complete_entries(layer: &str, entries: &[(&str, &[(&str, &str)])]) -> String {
+/// Adds the members that other tools require to the entries of each list.
+fn complete_entries(layer: &str, now: &str) -> String {
     let Ok(json) = JsonDocument::parse(layer, &Limits::default()) else { return layer.into() };
     let mut members = Vec::new();
     for (key, value) in json.root().members() {
         let key = key.text().unwrap_or_default().into_owned();
-        let defaults = entries.iter().find(|(list, _)| *list == key).map(|(_, defaults)| *defaults);
-        let text = match defaults {
+        let text = match ENTRY_DEFAULTS.iter().find(|defaults| defaults.list == key) {
             Some(defaults) => {
-                let entry = |entry: JsonValue<'_>| {
-                    defaults.iter().fold(entry.raw().to_owned(), |text, (key, default)| {
-                        add_member(&text, key, default)
-                    })
-                };
                 let completed: Vec<String> = value
                     .items()
                     .enumerate()
-                    .map(|(at, item)| with_id(&entry(item), &key, at))
+                    .map(|(index, item)| with_id(&defaults.complete(item, now), &key, index))
                     .collect();
                 format!("[{}]", completed.join(","))
             }
@@ -388,11 +424,19 @@ fn complete_entries(layer: &str, entries: &[(&str, &[(&str, &str)])]) -> String 
     json_object(&members)
 }
 
+impl EntryDefaults {
+    fn complete(&self, entry: JsonValue<'_>, now: &str) -> String {
+        self.members.iter().fold(entry.raw().to_owned(), |text, (key, default)| {
+            add_member(&text, key, &default.json(now))
+        })
+    }
+}
+
 /// Gotchas and policies need an ID. If the author left it out, it is the position in the list.
-fn with_id(entry: &str, list: &str, at: usize) -> String {
+fn with_id(entry: &str, list: &str, index: usize) -> String {
     match list {
-        "gotchas" => add_member(entry, "id", &quoted(&format!("gotcha-{}", at + 1))),
-        "policies" => add_member(entry, "id", &quoted(&format!("policy-{}", at + 1))),
+        "gotchas" => add_member(entry, "id", &quoted(&format!("gotcha-{}", index + 1))),
+        "policies" => add_member(entry, "id", &quoted(&format!("policy-{}", index + 1))),
         _ => entry.into(),
     }
 }
@@ -402,38 +446,10 @@ fn manifest_json(
     summary: &ContentSummary,
     content: Option<CompactDigest>,
 ) -> String {
-    let schema = if summary.graph.is_some()
-        || draft.kind != PackageKind::Context
-        || draft.name.scope().is_some()
-    {
-        2
-    } else {
-        1
-    };
-    let (content_hash, size) =
-        content.map_or_else(Default::default, |content| (content.digest.hex(), content.size));
-    let sha256 = composite_hash(draft.name.as_str(), draft.version.as_str(), &content_hash);
-    let mut members: Vec<(String, String)> = vec![
-        ("schema_version".into(), schema.to_string()),
-        ("name".into(), quoted(draft.name.as_str())),
-        ("version".into(), quoted(draft.version.as_str())),
-        ("description".into(), quoted(&draft.description)),
-        ("created_at".into(), quoted(&draft.created_at)),
-        ("layers".into(), json_text_list(&summary.layers)),
-        ("dependencies".into(), dependencies_json(&draft.dependencies)),
-        ("tags".into(), json_text_list(&draft.tags)),
-        (
-            "integrity".into(),
-            format!(
-                "{{\"sha256\":\"{sha256}\",\"content_hash\":\"{content_hash}\",\"byte_size\":{size}}}"
-            ),
-        ),
-        (
-            "provenance".into(),
-            format!("{{\"tool\":\"skillpack\",\"tool_version\":{}}}", quoted(&draft.tool_version)),
-        ),
-        ("compatibility".into(), "{\"target_languages\":[],\"target_frameworks\":[]}".into()),
-    ];
+    let mut members: Vec<(String, String)> = required_members(draft, summary, content)
+        .into_iter()
+        .map(|(key, value)| (key.to_owned(), value))
+        .collect();
     let mut add = |key: &str, value: Option<String>| {
         members.extend(value.map(|value| (key.to_owned(), value)));
     };
@@ -442,19 +458,57 @@ fn manifest_json(
     add("kind", (draft.kind != PackageKind::Context).then(|| quoted(draft.kind.as_str())));
     let conflicts: Vec<String> = draft.conflicts.iter().map(ToString::to_string).collect();
     add("conflicts", (!conflicts.is_empty()).then(|| json_text_list(&conflicts)));
-    if let Some(GraphSummary { node_count, edge_count, node_types }) = &summary.graph {
+    if let Some(graph) = &summary.graph {
         // Level 3 is only claimed on request.
-        let reached = if *edge_count == 0 { 1 } else { 2 };
+        let reached = if graph.edge_count == 0 { 1 } else { 2 };
         add("conformance_level", Some(draft.level.unwrap_or(reached).to_string()));
-        let summary = format!(
-            "{{\"node_count\":{node_count},\"edge_count\":{edge_count},\"node_types\":{}}}",
-            json_text_list(node_types)
-        );
-        add("graph_summary", Some(summary));
+        add("graph_summary", Some(graph_summary_json(graph)));
     }
     let own: Vec<String> = members.iter().map(|(key, _)| key.clone()).collect();
     members.extend(draft.extra_members.iter().filter(|(key, _)| !own.contains(key)).cloned());
     json_object(&members)
+}
+
+/// The members that every manifest has.
+fn required_members(
+    draft: &PackageDraft,
+    summary: &ContentSummary,
+    content: Option<CompactDigest>,
+) -> Vec<(&'static str, String)> {
+    let needs_schema_2 = summary.graph.is_some()
+        || draft.kind != PackageKind::Context
+        || draft.name.scope().is_some();
+    let schema = if needs_schema_2 { 2 } else { 1 };
+    let provenance =
+        format!("{{\"tool\":\"skillpack\",\"tool_version\":{}}}", quoted(&draft.tool_version));
+    vec![
+        ("schema_version", schema.to_string()),
+        ("name", quoted(draft.name.as_str())),
+        ("version", quoted(draft.version.as_str())),
+        ("description", quoted(&draft.description)),
+        ("created_at", quoted(&draft.created_at)),
+        ("layers", json_text_list(&summary.layers)),
+        ("dependencies", dependencies_json(&draft.dependencies)),
+        ("tags", json_text_list(&draft.tags)),
+        ("integrity", integrity_json(draft, content)),
+        ("provenance", provenance),
+        ("compatibility", "{\"target_languages\":[],\"target_frameworks\":[]}".into()),
+    ]
+}
+
+fn integrity_json(draft: &PackageDraft, content: Option<CompactDigest>) -> String {
+    let (content_hash, size) =
+        content.map_or_else(Default::default, |content| (content.digest.hex(), content.size));
+    let sha256 = composite_hash(draft.name.as_str(), draft.version.as_str(), &content_hash);
+    format!("{{\"sha256\":\"{sha256}\",\"content_hash\":\"{content_hash}\",\"byte_size\":{size}}}")
+}
+
+fn graph_summary_json(graph: &GraphSummary) -> String {
+    let GraphSummary { node_count, edge_count, node_types } = graph;
+    format!(
+        "{{\"node_count\":{node_count},\"edge_count\":{edge_count},\"node_types\":{}}}",
+        json_text_list(node_types)
+    )
 }
 
 fn json_text_list(words: &[String]) -> String {

@@ -8,6 +8,23 @@
 //!
 //! The submodules render findings for other programs: [`sarif_log`] and [`github_annotation`].
 //! Rendering for a terminal is part of the `sp` crate.
+//!
+//! ```
+//! use sp_formats::Report;
+//! use sp_formats::checks::SP_11;
+//! use sp_formats::report::apply_edits;
+//!
+//! let mut report = Report::new("packs/team.yaml", "name: team\nincude: []\n");
+//! report
+//!     .error(&SP_11, 11..17, "unknown key `incude`")
+//!     .help("did you mean `include`?")
+//!     .fix(11..17, "include");
+//! assert!(!report.is_usable());
+//!
+//! let finding = &report.findings[0];
+//! assert_eq!(report.format_location(finding), "packs/team.yaml:2:1");
+//! assert_eq!(apply_edits(&report.text, finding.fix.clone()), "name: team\ninclude: []\n");
+//! ```
 
 mod annotations;
 mod location;

@@ -25,6 +25,13 @@ enum JsonMemberLayout<'a> {
     Inline,
 }
 
+/// A member to insert.
+#[derive(Clone, Copy)]
+struct NewMember<'a> {
+    key: &'a str,
+    value: &'a Plain,
+}
+
 /// Edits by position.
 #[derive(Default)]
 struct JsonSettingsEdits(Vec<TextEdit>);
@@ -86,32 +93,28 @@ impl<'t> JsonSettings<'t> {
 
     pub(super) fn set_entry(&self, entry: SettingsKey<'_>, value: &Plain) -> Result<String> {
         let mut edits = JsonSettingsEdits::default();
-        let within: Plain = Map::from_iter([(entry.key.to_owned(), value.clone())]).into();
+        let table: Plain = Map::from_iter([(entry.key.to_owned(), value.clone())]).into();
         match (self.root(), self.table(entry.table)?) {
             (None, _) => {
                 let end = self.text.len();
-                let gap = if self.text.is_empty() || self.text.ends_with('\n') {
-                    ""
-                } else {
-                    self.newline()
-                };
-                let whole = Map::from_iter([(entry.table.to_owned(), within)]).into();
-                edits.add(
-                    end..end,
-                    format!("{gap}{}{}", self.format_pretty(&whole, ""), self.newline()),
-                );
+                let is_on_own_line = self.text.is_empty() || self.text.ends_with('\n');
+                let gap = if is_on_own_line { "" } else { self.newline() };
+                let root = Map::from_iter([(entry.table.to_owned(), table)]).into();
+                let object = self.format_pretty(&root, "");
+                edits.add(end..end, format!("{gap}{object}{}", self.newline()));
             }
-            (Some(root), None) => self.insert_member(
-                &mut edits,
-                root,
-                JsonMemberLayout::Lines(""),
-                (entry.table, &within),
-            ),
+            (Some(root), None) => {
+                let new = NewMember { key: entry.table, value: &table };
+                self.insert_member(&mut edits, root, JsonMemberLayout::Lines(""), new);
+            }
             (Some(_), Some((key, table))) => match find_member(table, entry.key) {
                 Some((key, old)) => {
                     edits.add(old.span(), self.format_value(value, self.layout(key)));
                 }
-                None => self.insert_member(&mut edits, table, self.layout(key), (entry.key, value)),
+                None => {
+                    let new = NewMember { key: entry.key, value };
+                    self.insert_member(&mut edits, table, self.layout(key), new);
+                }
             },
         }
         Ok(apply_edits(self.text, edits.0))
@@ -123,46 +126,73 @@ impl<'t> JsonSettings<'t> {
         edits: &mut JsonSettingsEdits,
         object: JsonValue<'_>,
         layout: JsonMemberLayout<'_>,
-        new: (&str, &Plain),
+        new: NewMember<'_>,
     ) {
-        let member = |layout| format!("{}: {}", quoted(new.0), self.format_value(new.1, layout));
-        let newline = self.newline();
-        let Some((last_key, last)) = object.members().last() else {
-            let inside = object.span().start + 1..object.span().end - 1;
-            let JsonMemberLayout::Lines(indent) = layout else {
-                return edits.add(inside, member(JsonMemberLayout::Inline));
-            };
-            // The object may contain comments; the new member follows them.
-            let kept = self.text[inside.clone()].trim_end().len();
-            let blank = &self.text[inside.start + kept..inside.end];
-            let deeper = format!("{indent}{}", self.indent_unit());
-            let end =
-                if blank.contains('\n') { blank.to_owned() } else { format!("{newline}{indent}") };
-            let new = format!("{newline}{deeper}{}{end}", member(JsonMemberLayout::Lines(&deeper)));
-            return edits.add(inside.start + kept..inside.end, new);
-        };
-        let comma = self.find_comma(last.span().end);
-        if comma.is_none() {
-            edits.add(last.span().end..last.span().end, ",");
+        match object.members().last() {
+            Some((last_key, last)) => self.insert_after(edits, last_key, last, new),
+            None => self.insert_first(edits, object, layout, new),
         }
-        let behind = comma.map_or(last.span().end, |comma| comma + 1);
-        let at = self.comments_end(behind);
+    }
+
+    /// Inserts a member into an object without members.
+    fn insert_first(
+        &self,
+        edits: &mut JsonSettingsEdits,
+        object: JsonValue<'_>,
+        layout: JsonMemberLayout<'_>,
+        new: NewMember<'_>,
+    ) {
+        let inside = object.span().start + 1..object.span().end - 1;
+        let JsonMemberLayout::Lines(indent) = layout else {
+            return edits.add(inside, self.format_member(new, JsonMemberLayout::Inline));
+        };
+        // The object may contain comments; the new member follows them.
+        let kept = self.text[inside.clone()].trim_end().len();
+        let blank = &self.text[inside.start + kept..inside.end];
+        let newline = self.newline();
+        let deeper = format!("{indent}{}", self.indent_unit());
+        let end =
+            if blank.contains('\n') { blank.to_owned() } else { format!("{newline}{indent}") };
+        let member = self.format_member(new, JsonMemberLayout::Lines(&deeper));
+        edits.add(inside.start + kept..inside.end, format!("{newline}{deeper}{member}{end}"));
+    }
+
+    /// Inserts a member after the last one, and a comma between them.
+    fn insert_after(
+        &self,
+        edits: &mut JsonSettingsEdits,
+        last_key: JsonValue<'_>,
+        last: JsonValue<'_>,
+        new: NewMember<'_>,
+    ) {
+        let last_end = last.span().end;
+        let comma = self.find_comma(last_end);
+        if comma.is_none() {
+            edits.add(last_end..last_end, ",");
+        }
+        let after_comma = comma.map_or(last_end, |comma| comma + 1);
+        let after_comments = self.comments_end(after_comma);
         let ending = if comma.is_some() { "," } else { "" };
-        let new = match self.layout(last_key) {
+        let on_own_line = |indent: &str| {
+            let member = self.format_member(new, JsonMemberLayout::Lines(indent));
+            format!("{}{indent}{member}{ending}", self.newline())
+        };
+        let text = match self.layout(last_key) {
             // Text after a comment on the same line could become part of the comment.
-            JsonMemberLayout::Inline if at == behind => {
-                format!(" {}{ending}", member(JsonMemberLayout::Inline))
+            JsonMemberLayout::Inline if after_comments == after_comma => {
+                format!(" {}{ending}", self.format_member(new, JsonMemberLayout::Inline))
             }
             JsonMemberLayout::Inline => {
-                let indent =
-                    format!("{}{}", self.indent(last_key.span().start), self.indent_unit());
-                format!("{newline}{indent}{}{ending}", member(JsonMemberLayout::Lines(&indent)))
+                let indent = self.indent(last_key.span().start);
+                on_own_line(&format!("{indent}{}", self.indent_unit()))
             }
-            JsonMemberLayout::Lines(indent) => {
-                format!("{newline}{indent}{}{ending}", member(JsonMemberLayout::Lines(indent)))
-            }
+            JsonMemberLayout::Lines(indent) => on_own_line(indent),
         };
-        edits.add(at..at, new);
+        edits.add(after_comments..after_comments, text);
+    }
+
+    fn format_member(&self, new: NewMember<'_>, layout: JsonMemberLayout<'_>) -> String {
+        format!("{}: {}", quoted(new.key), self.format_value(new.value, layout))
     }
 
     pub(super) fn remove_entry(&self, entry: SettingsKey<'_>) -> Result<String> {

@@ -1,11 +1,12 @@
 //! The Markdown body of a skill: its size, and the files that it refers to.
 
+use std::iter::Peekable;
 use std::ops::Range;
 
 use pulldown_cmark::{CodeBlockKind, Event, LinkType, Options, Tag, TagEnd};
 
 use crate::checks::{AS_06, AS_07};
-use crate::markdown::{events, report_unread};
+use crate::markdown::{LinkDefinition, events, report_unread};
 use crate::printable::printable;
 use crate::report::Report;
 use crate::suggest::nearest;
@@ -104,19 +105,47 @@ pub fn references(text: &str, start: usize) -> Vec<SkillFileReference> {
 pub fn for_each_reference(
     text: &str,
     start: usize,
-    give: &mut dyn FnMut(SkillFileReference),
+    on_reference: &mut dyn FnMut(SkillFileReference),
 ) -> Option<usize> {
     let options = Options::ENABLE_TABLES | Options::ENABLE_FOOTNOTES | Options::ENABLE_TASKLISTS;
     let mut events = events(text, start, options).with_definitions();
-    let mut mentions = find_mentions(text, start).peekable();
-    let mut example = false;
-    let mut depth = 0usize;
-    // References in the current block.
-    let mut found: Vec<SkillFileReference> = Vec::new();
+    let mut reader = ReferenceReader {
+        text,
+        mentions: find_mentions(text, start).peekable(),
+        is_example: false,
+        depth: 0,
+        pending: Vec::new(),
+        on_reference,
+    };
     while let Some((event, range)) = events.next() {
+        reader.read(event, range);
+        if reader.depth == 0 || reader.pending.len() >= MAX_PENDING_REFERENCES {
+            reader.flush_block();
+        }
+        reader.report_definitions(events.take_definitions());
+    }
+    reader.report_definitions(events.take_definitions());
+    events.unread_from()
+}
+
+/// Finds references in the events of a Markdown parser.
+struct ReferenceReader<'t, 'f, M: Iterator<Item = SkillFileReference>> {
+    text: &'t str,
+    /// The paths in the text that were not reached yet.
+    mentions: Peekable<M>,
+    /// Whether the current code block shows other files.
+    is_example: bool,
+    depth: usize,
+    /// References in the current block.
+    pending: Vec<SkillFileReference>,
+    on_reference: &'f mut dyn FnMut(SkillFileReference),
+}
+
+impl<M: Iterator<Item = SkillFileReference>> ReferenceReader<'_, '_, M> {
+    fn read(&mut self, event: Event<'_>, range: Range<usize>) {
         match event {
-            Event::Start(_) => depth += 1,
-            Event::End(_) => depth = depth.saturating_sub(1),
+            Event::Start(_) => self.depth += 1,
+            Event::End(_) => self.depth = self.depth.saturating_sub(1),
             _ => {}
         }
         match event {
@@ -125,46 +154,50 @@ pub fn for_each_reference(
             ) => {
                 // A reference link is checked at its definition, once.
                 if matches!(link_type, LinkType::Inline) {
-                    found.extend(link_reference(text, range, &dest_url));
+                    self.pending.extend(link_reference(self.text, range, &dest_url));
                 }
             }
-            Event::Start(Tag::CodeBlock(kind)) => example = is_example(&kind, &text[range]),
-            Event::End(TagEnd::CodeBlock) => example = false,
-            Event::Text(_) | Event::Code(_) | Event::Html(_) | Event::InlineHtml(_) if !example => {
-                while mentions.next_if(|mention| mention.span.start < range.start).is_some() {}
-                // A path with an underscore is several text events, so only the start is compared.
-                while let Some(mention) = mentions.next_if(|mention| mention.span.start < range.end)
-                {
-                    found.push(mention);
-                    if found.len() >= MAX_PENDING_REFERENCES {
-                        flush_block(&mut found, give);
-                    }
-                }
+            Event::Start(Tag::CodeBlock(kind)) => {
+                self.is_example = is_example(&kind, &self.text[range]);
+            }
+            Event::End(TagEnd::CodeBlock) => self.is_example = false,
+            Event::Text(_) | Event::Code(_) | Event::Html(_) | Event::InlineHtml(_)
+                if !self.is_example =>
+            {
+                self.read_mentions(&range);
             }
             _ => {}
         }
-        if depth == 0 || found.len() >= MAX_PENDING_REFERENCES {
-            flush_block(&mut found, give);
-        }
-        for definition in events.take_definitions() {
-            link_reference(text, definition.span, &definition.destination)
-                .into_iter()
-                .for_each(&mut *give);
-        }
     }
-    for definition in events.take_definitions() {
-        link_reference(text, definition.span, &definition.destination)
-            .into_iter()
-            .for_each(&mut *give);
-    }
-    events.unread_from()
-}
 
-/// Passes on the references of a block without duplicates.
-fn flush_block(found: &mut Vec<SkillFileReference>, give: &mut dyn FnMut(SkillFileReference)) {
-    found.sort_by_key(|reference| (reference.span.start, reference.kind == ReferenceKind::Mention));
-    found.dedup_by(is_duplicate);
-    found.drain(..).for_each(give);
+    /// Takes the mentions that start in `range`.
+    fn read_mentions(&mut self, range: &Range<usize>) {
+        while self.mentions.next_if(|mention| mention.span.start < range.start).is_some() {}
+        // A path with an underscore is several text events, so only the start is compared.
+        while let Some(mention) = self.mentions.next_if(|mention| mention.span.start < range.end) {
+            self.pending.push(mention);
+            if self.pending.len() >= MAX_PENDING_REFERENCES {
+                self.flush_block();
+            }
+        }
+    }
+
+    /// Passes on the references of a block without duplicates.
+    fn flush_block(&mut self) {
+        self.pending.sort_by_key(|reference| {
+            (reference.span.start, reference.kind == ReferenceKind::Mention)
+        });
+        self.pending.dedup_by(is_duplicate);
+        self.pending.drain(..).for_each(&mut *self.on_reference);
+    }
+
+    fn report_definitions(&mut self, definitions: impl IntoIterator<Item = LinkDefinition>) {
+        for definition in definitions {
+            link_reference(self.text, definition.span, &definition.destination)
+                .into_iter()
+                .for_each(&mut *self.on_reference);
+        }
+    }
 }
 
 /// Whether two references are the same: the text of a link often is its destination. The link is
@@ -224,17 +257,18 @@ fn has_scheme(path: &str) -> bool {
 fn percent_decode(path: &str) -> String {
     let bytes = path.as_bytes();
     let mut decoded = Vec::with_capacity(bytes.len());
-    let mut at = 0;
-    while at < bytes.len() {
-        let hex = bytes.get(at + 1..at + 3).and_then(|hex| std::str::from_utf8(hex).ok());
-        match hex.and_then(|hex| u8::from_str_radix(hex, 16).ok()).filter(|_| bytes[at] == b'%') {
+    let mut index = 0;
+    while index < bytes.len() {
+        let hex = bytes.get(index + 1..index + 3).and_then(|hex| std::str::from_utf8(hex).ok());
+        let byte = hex.and_then(|hex| u8::from_str_radix(hex, 16).ok());
+        match byte.filter(|_| bytes[index] == b'%') {
             Some(byte) => {
                 decoded.push(byte);
-                at += 3;
+                index += 3;
             }
             None => {
-                decoded.push(bytes[at]);
-                at += 1;
+                decoded.push(bytes[index]);
+                index += 1;
             }
         }
     }
@@ -333,49 +367,40 @@ struct SkillReferenceChecker<'a> {
     suggestions_left: usize,
 }
 
-impl SkillReferenceChecker<'_> {
+impl<'a> SkillReferenceChecker<'a> {
     fn check(&mut self, reference: &SkillFileReference, report: &mut Report) {
         let folder = match self.file {
             ReferencingFile::SkillMd => "",
             ReferencingFile::OtherFile(folder) => folder,
         };
         let base = if reference.is_link() { folder } else { "" };
-        let shown = printable(&reference.path);
+        let written = printable(&reference.path);
         match resolve_path(base, &reference.path) {
             Some(path) if path.is_empty() || (self.files.exists)(&path) => {}
             Some(path) => {
-                let near = if self.suggestions_left > 0 {
-                    nearest(&path, self.files.names.iter().copied())
-                } else {
-                    None
-                };
-                self.suggestions_left = self.suggestions_left.saturating_sub(1);
-                let help = match near {
+                let help = match self.suggest(&path) {
                     Some(near) => {
                         format!("did you mean `{}`?", printable(relative_to_folder(base, near)))
                     }
                     None => "add the file, or mend the path".into(),
                 };
-                report_broken(
-                    reference,
-                    self.file,
-                    format!("`{shown}` does not exist in the skill"),
-                    report,
-                )
-                .help(help);
+                let message = format!("`{written}` does not exist in the skill");
+                report_broken(reference, self.file, message, report).help(help);
             }
             None => {
                 let help =
                     "only the skill's own folder is installed: put a copy of the file into it";
-                report_broken(
-                    reference,
-                    self.file,
-                    format!("`{shown}` leads out of the skill"),
-                    report,
-                )
-                .help(help);
+                let message = format!("`{written}` leads out of the skill");
+                report_broken(reference, self.file, message, report).help(help);
             }
         }
+    }
+
+    /// Returns the file with the most similar path, as long as suggestions are left.
+    fn suggest(&mut self, path: &str) -> Option<&'a str> {
+        let left = self.suggestions_left;
+        self.suggestions_left = left.saturating_sub(1);
+        if left > 0 { nearest(path, self.files.names.iter().copied()) } else { None }
     }
 }
 

@@ -74,55 +74,61 @@ pub(super) fn read_fields(
     folder: &str,
     report: &mut Report,
 ) -> SkillMetadata {
-    let FrontmatterFields { pairs, .. } = front;
     let mut skill = SkillMetadata::default();
     if front.root.is_flow {
+        let message = "the strict reference validator refuses braces round the frontmatter";
         report
-            .note(
-                &AS_03,
-                front.root.span.clone(),
-                "the strict reference validator refuses braces round the frontmatter",
-            )
+            .note(&AS_03, front.root.span.clone(), message)
             .help("write one field a line, without braces");
     }
-    for (key, node) in *pairs {
-        let text = key.text().unwrap_or_default();
+    for (key, node) in front.pairs {
         report_yaml_tag(key, node, report);
-        match text {
-            "name" => {
-                skill.name = required_text(text, node, report)
-                    .inspect(|name| check_name(name, node, folder, report));
-            }
-            "description" => {
-                skill.description_span = node.span.clone();
-                skill.description = required_text(text, node, report);
-                check_length(text, node, 1024, report);
-            }
-            "license" => check_text(text, node, report),
-            "compatibility" => {
-                check_text(text, node, report);
-                check_length(text, node, 500, report);
-            }
-            "metadata" => {
-                check_metadata(node, report);
-                note_flow_style("metadata", node, report);
-            }
-            "allowed-tools" => {
-                check_tools(key, node, report);
-                skill.allowed_tools = parse_tools(node);
-            }
-            _ => {
-                report_unknown_field(text, key, report);
-                note_flow_style(text, node, report);
-            }
-        }
+        read_field(key, node, folder, &mut skill, report);
     }
     for field in &STANDARD_FIELDS[..2] {
-        if !pairs.iter().any(|(key, _)| key.text() == Some(*field)) {
+        if !front.pairs.iter().any(|(key, _)| key.text() == Some(*field)) {
             report_missing(field, front, folder, report);
         }
     }
     skill
+}
+
+fn read_field(
+    key: &YamlNode,
+    node: &YamlNode,
+    folder: &str,
+    skill: &mut SkillMetadata,
+    report: &mut Report,
+) {
+    let text = key.text().unwrap_or_default();
+    match text {
+        "name" => {
+            skill.name = required_text(text, node, report)
+                .inspect(|name| check_name(name, node, folder, report));
+        }
+        "description" => {
+            skill.description_span = node.span.clone();
+            skill.description = required_text(text, node, report);
+            check_length(text, node, 1024, report);
+        }
+        "license" => check_text(text, node, report),
+        "compatibility" => {
+            check_text(text, node, report);
+            check_length(text, node, 500, report);
+        }
+        "metadata" => {
+            check_metadata(node, report);
+            note_flow_style("metadata", node, report);
+        }
+        "allowed-tools" => {
+            check_tools(key, node, report);
+            skill.allowed_tools = parse_tools(node);
+        }
+        _ => {
+            report_unknown_field(text, key, report);
+            note_flow_style(text, node, report);
+        }
+    }
 }
 
 fn report_missing(field: &str, front: &FrontmatterFields<'_>, folder: &str, report: &mut Report) {

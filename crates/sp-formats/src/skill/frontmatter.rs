@@ -35,44 +35,42 @@ pub(super) fn read_frontmatter(
 ) -> Option<SkillFrontmatter> {
     let start = opening_end(text, report)?;
     let closings = closing_candidates(text, start, limits);
-    let mut first: Option<(Range<usize>, usize, YamlError)> = None;
-    for &(end, body) in &closings {
-        match parse(text, &(start..end), &inner_dash_patches(text, &(start..end)), limits) {
-            Ok(root) => {
-                return Some(SkillFrontmatter {
-                    block: start..end,
-                    body_start: body,
-                    root: Some(root),
-                });
-            }
-            Err(error) => first = first.or(Some((start..end, body, error))),
+    let mut first_error: Option<YamlError> = None;
+    for &ClosingLine { start: end, body_start } in &closings {
+        let block = start..end;
+        match parse(text, &block, &inner_dash_patches(text, &block), limits) {
+            Ok(root) => return Some(SkillFrontmatter { block, body_start, root: Some(root) }),
+            Err(error) => first_error = first_error.or(Some(error)),
         }
     }
-    for &(end, body) in &closings {
-        if let Some((root, quoted)) = parse_quoted(text, &(start..end), limits) {
+    for &ClosingLine { start: end, body_start } in &closings {
+        let block = start..end;
+        if let Some((root, quoted)) = parse_quoted(text, &block, limits) {
             quoted.iter().for_each(|value| report_missing_quotes(text, value, report));
-            return Some(SkillFrontmatter {
-                block: start..end,
-                body_start: body,
-                root: Some(root),
-            });
+            return Some(SkillFrontmatter { block, body_start, root: Some(root) });
         }
     }
-    let Some((block, body, error)) = first else {
+    Some(unreadable_frontmatter(text, start, first_error.zip(closings.first()), report))
+}
+
+/// Reports that the block does not end, or the error of the block up to its first closing line.
+fn unreadable_frontmatter(
+    text: &str,
+    start: usize,
+    first: Option<(YamlError, &ClosingLine)>,
+    report: &mut Report,
+) -> SkillFrontmatter {
+    let Some((error, closing)) = first else {
         let opening = text[..start].trim_end();
-        let at = opening.len().saturating_sub(3)..opening.len();
-        report.error(&AS_01, at, "the frontmatter has no end").help("close it with a line `---`");
-        return Some(SkillFrontmatter {
-            block: start..text.len(),
-            body_start: text.len(),
-            root: None,
-        });
+        let span = opening.len().saturating_sub(3)..opening.len();
+        report.error(&AS_01, span, "the frontmatter has no end").help("close it with a line `---`");
+        return SkillFrontmatter { block: start..text.len(), body_start: text.len(), root: None };
     };
     let help = error.help();
     report
         .error(&AS_01, error.span, format!("the frontmatter is not YAML: {}", error.message))
         .help(help);
-    Some(SkillFrontmatter { block, body_start: body, root: None })
+    SkillFrontmatter { block: start..closing.start, body_start: closing.body_start, root: None }
 }
 
 /// Returns where the text after the opening `---` line starts.
@@ -96,22 +94,27 @@ fn opening_end(text: &str, report: &mut Report) -> Option<usize> {
     Some(bom + blank + 3 + line.len())
 }
 
-/// Returns every `---` line that could end the block: where it starts, and where the body after it
-/// starts.
-fn closing_candidates(text: &str, start: usize, limits: &Limits) -> Vec<(usize, usize)> {
+/// A `---` line that could end the block.
+struct ClosingLine {
+    start: usize,
+    /// Where the body after it starts.
+    body_start: usize,
+}
+
+fn closing_candidates(text: &str, start: usize, limits: &Limits) -> Vec<ClosingLine> {
     let limit = usize::try_from(limits.frontmatter_bytes).unwrap_or(usize::MAX);
-    let mut found = Vec::new();
-    let mut at = start;
+    let mut closings = Vec::new();
+    let mut offset = start;
     for line in text[start..].split_inclusive('\n') {
         if line.trim_end() == "---" {
-            found.push((at, at + line.len()));
+            closings.push(ClosingLine { start: offset, body_start: offset + line.len() });
         }
-        at += line.len();
-        if at - start > limit || found.len() == MAX_CLOSINGS {
+        offset += line.len();
+        if offset - start > limit || closings.len() == MAX_CLOSINGS {
             break;
         }
     }
-    found
+    closings
 }
 
 /// Parses a block with patches. Spans refer to the file.

@@ -3,6 +3,18 @@
 //! [`read`] returns [`SkillMetadata`] for any text, because an agent may use it even if the report
 //! has errors. Frontmatter that is almost YAML is repaired and reported. [`SkillName`] is a valid
 //! name; `body` checks the size of the Markdown and its references to other files.
+//!
+//! ```
+//! use sp_formats::skill;
+//! use sp_tree::Limits;
+//!
+//! let text = b"---\nname: Review\ndescription: Reviews a diff.\n---\n\nRead the diff first.\n";
+//! let (skill, report) = skill::read("SKILL.md", "review", text, &Limits::default());
+//! let skill = skill.expect("an agent can use it");
+//! assert_eq!(skill.description.as_deref(), Some("Reviews a diff."));
+//! // Names are in lower case, and that of a skill is that of its directory.
+//! assert_eq!(report.format_location(&report.findings[0]), "SKILL.md:2:7");
+//! ```
 
 mod body;
 mod fields;

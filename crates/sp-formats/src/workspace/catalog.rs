@@ -1,6 +1,6 @@
 //! The catalog `.skills/SKILLS.md`: one sorted line per skill, exactly `<name>: <description>`.
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 use std::ops::Range;
 
 use crate::checks::SB_02;
@@ -21,6 +21,12 @@ pub struct CatalogLine {
     pub span: Range<usize>,
 }
 
+impl CatalogLine {
+    fn name_span(&self) -> Range<usize> {
+        self.span.start..self.span.start + self.name.as_str().len()
+    }
+}
+
 impl WorkspaceCatalog {
     pub fn get(&self, name: &str) -> Option<&CatalogLine> {
         self.lines.iter().find(|line| line.name.as_str() == name)
@@ -31,51 +37,45 @@ impl WorkspaceCatalog {
 pub fn read_catalog(file: &str, text: &str) -> (WorkspaceCatalog, Report) {
     let mut report = Report::new(file, text);
     let mut catalog = WorkspaceCatalog::default();
-    let mut seen: HashMap<SkillName, usize> = HashMap::new();
-    let mut at = 0;
-    for whole in text.split_inclusive('\n') {
-        let line = whole.trim_end_matches('\n').trim_end_matches('\r');
-        let span = at..at + line.len();
-        at += whole.len();
-        let Some((name, description)) = line.split_once(": ") else {
-            report
-                .error(&SB_02, span, "it is not a line of the form `<name>: <description>`")
-                .help("`sp bag sync` writes the catalog anew");
-            continue;
-        };
-        match SkillName::new(name) {
-            Ok(name) => {
-                if seen.insert(name.clone(), span.start).is_some() {
-                    let message = format!("`{name}` is listed a second time");
-                    report
-                        .error(&SB_02, span.start..span.start + name.as_str().len(), message)
-                        .help("remove one of the lines");
-                }
-                catalog.lines.push(CatalogLine { name, description: description.into(), span });
-            }
-            Err(why) => {
-                report
-                    .error(
-                        &SB_02,
-                        span.start..span.start + name.len(),
-                        format!("the name `{}` {why}", printable(name)),
-                    )
-                    .help("use 1 to 64 characters of a-z, 0-9 and single hyphens");
-            }
+    let mut seen: HashSet<SkillName> = HashSet::new();
+    let mut offset = 0;
+    for raw_line in text.split_inclusive('\n') {
+        let content = raw_line.trim_end_matches('\n').trim_end_matches('\r');
+        let span = offset..offset + content.len();
+        offset += raw_line.len();
+        let Some(line) = read_catalog_line(content, span, &mut report) else { continue };
+        if !seen.insert(line.name.clone()) {
+            let message = format!("`{}` is listed a second time", line.name);
+            report.error(&SB_02, line.name_span(), message).help("remove one of the lines");
         }
+        catalog.lines.push(line);
     }
-    let unsorted = catalog.lines.windows(2).find(|pair| pair[0].name > pair[1].name);
-    if let Some(pair) = unsorted {
-        let name = pair[1].name.as_str();
+    if let Some(pair) = catalog.lines.windows(2).find(|pair| pair[0].name > pair[1].name) {
+        let message = format!("`{}` stands behind `{}`", pair[1].name, pair[0].name);
         report
-            .warning(
-                &SB_02,
-                pair[1].span.start..pair[1].span.start + name.len(),
-                format!("`{name}` stands behind `{}`", pair[0].name),
-            )
+            .warning(&SB_02, pair[1].name_span(), message)
             .help("sort the lines by name; `sp bag sync` does it");
     }
     (catalog, report)
+}
+
+fn read_catalog_line(line: &str, span: Range<usize>, report: &mut Report) -> Option<CatalogLine> {
+    let Some((name, description)) = line.split_once(": ") else {
+        report
+            .error(&SB_02, span, "it is not a line of the form `<name>: <description>`")
+            .help("`sp bag sync` writes the catalog anew");
+        return None;
+    };
+    match SkillName::new(name) {
+        Ok(name) => Some(CatalogLine { name, description: description.into(), span }),
+        Err(why) => {
+            let message = format!("the name `{}` {why}", printable(name));
+            report
+                .error(&SB_02, span.start..span.start + name.len(), message)
+                .help("use 1 to 64 characters of a-z, 0-9 and single hyphens");
+            None
+        }
+    }
 }
 
 /// Reports every difference between a catalog and the actual skills.
@@ -88,23 +88,14 @@ pub fn check_catalog(
     for line in &catalog.lines {
         match skills.iter().find(|(name, _)| *name == line.name) {
             None => {
-                report
-                    .error(
-                        &SB_02,
-                        line.span.clone(),
-                        format!("there is no valid skill `.skills/{}/`", line.name),
-                    )
-                    .help(help);
+                let message = format!("there is no valid skill `.skills/{}/`", line.name);
+                report.error(&SB_02, line.span.clone(), message).help(help);
             }
             Some((_, description)) if *description != line.description => {
                 let start = line.span.end - line.description.len();
-                report
-                    .error(
-                        &SB_02,
-                        start..line.span.end,
-                        format!("the description is not that of `.skills/{}/SKILL.md`", line.name),
-                    )
-                    .help(help);
+                let message =
+                    format!("the description is not that of `.skills/{}/SKILL.md`", line.name);
+                report.error(&SB_02, start..line.span.end, message).help(help);
             }
             Some(_) => {}
         }

@@ -20,10 +20,10 @@ use serde_json::Value as Json;
 use sp_tree::Limits;
 
 use super::dependencies::{DependencyDeclarer, SkillDependency, read_dependencies};
-use super::parameters::ParameterLayer;
+use super::parameters::{LayerProhibition, LayerSetting, ParameterLayer, SettingFileLine};
 use super::tags::TagChange;
 use crate::checks::{CheckRule, SB_07, SB_16, SB_23};
-use crate::markdown::read_yaml_blocks;
+use crate::markdown::{YamlBlockRules, read_yaml_blocks};
 use crate::printable::printable;
 use crate::report::{LineIndex, Report};
 use crate::yaml::{YamlNode, YamlValue};
@@ -64,25 +64,21 @@ pub struct WorkspaceContext {
 impl WorkspaceContext {
     /// Returns what the file says about the parameters of a skill.
     pub fn parameter_layer(&self, skill: &str) -> ParameterLayer {
-        let at = |line: usize| (self.file.clone(), Some(line));
-        let mine = |setting: &&ParameterSetting| {
+        let source = |line: usize| SettingFileLine { file: self.file.clone(), line: Some(line) };
+        let applies = |setting: &&ParameterSetting| {
             setting.skill.as_deref().is_none_or(|other| other == skill)
         };
-        ParameterLayer {
-            settings: self
-                .settings
-                .iter()
-                .filter(mine)
-                .map(|setting| (setting.name.clone(), setting.value.clone(), at(setting.line)))
-                .collect(),
-            prohibitions: self
-                .prohibitions
-                .iter()
-                .map(|prohibition| {
-                    (prohibition.name.clone(), prohibition.value.clone(), at(prohibition.line))
-                })
-                .collect(),
-        }
+        let settings = self.settings.iter().filter(applies).map(|setting| LayerSetting {
+            name: setting.name.clone(),
+            value: setting.value.clone(),
+            source: source(setting.line),
+        });
+        let prohibitions = self.prohibitions.iter().map(|prohibition| LayerProhibition {
+            name: prohibition.name.clone(),
+            value: prohibition.value.clone(),
+            source: source(prohibition.line),
+        });
+        ParameterLayer { settings: settings.collect(), prohibitions: prohibitions.collect() }
     }
 }
 
@@ -90,16 +86,17 @@ pub fn read_context(file: &str, text: &str, limits: &Limits) -> (WorkspaceContex
     let mut report = Report::new(file, text);
     let mut context = WorkspaceContext { file: file.into(), ..WorkspaceContext::default() };
     let lines = report.line_index();
+    let rules = |check| YamlBlockRules { check, limits };
     context.dependencies =
         read_dependencies(text, 0, DependencyDeclarer::Workspace, limits, &mut report);
-    for block in read_yaml_blocks(text, 0, "Parameters", (&SB_07, limits), &mut report) {
+    for block in read_yaml_blocks(text, 0, "Parameters", rules(&SB_07), &mut report) {
         read_parameter_values(&block, &lines, &mut context, &mut report);
     }
-    for block in read_yaml_blocks(text, 0, "Tags", (&SB_23, limits), &mut report) {
+    for block in read_yaml_blocks(text, 0, "Tags", rules(&SB_23), &mut report) {
         read_tags(&block, &mut context, &mut report);
     }
     for title in ["Conflict resolution", "conflict-resolution"] {
-        for block in read_yaml_blocks(text, 0, title, (&SB_16, limits), &mut report) {
+        for block in read_yaml_blocks(text, 0, title, rules(&SB_16), &mut report) {
             for (key, value) in known_members(&block, &SB_16, &["conflict-resolution"], &mut report)
             {
                 context.precedence.extend(text_list(value, key, &SB_16, &mut report));
@@ -215,37 +212,26 @@ fn read_prohibitions(
     report: &mut Report,
 ) {
     let YamlValue::Seq(items) = &node.value else {
+        let message = format!("`prohibit` must be a list, not {}", node.kind());
         report
-            .error(
-                &SB_07,
-                node.span.clone(),
-                format!("`prohibit` must be a list, not {}", node.kind()),
-            )
+            .error(&SB_07, node.span.clone(), message)
             .help("write `- <parameter>`, or `- <parameter>: <value>`");
         return;
     };
     for item in items {
         let line = lines.line_number(item.span.start);
+        let prohibition =
+            |name: &str, value| ParameterProhibition { name: name.into(), value, line };
         match (&item.value, item.text()) {
-            (_, Some(name)) => context.prohibitions.push(ParameterProhibition {
-                name: name.into(),
-                value: None,
-                line,
-            }),
+            (_, Some(name)) => context.prohibitions.push(prohibition(name, None)),
             (YamlValue::Map(pairs), _) => {
-                let one = |(name, value): &(YamlNode, YamlNode)| ParameterProhibition {
-                    name: name.text().unwrap_or_default().into(),
-                    value: Some(value.to_json()),
-                    line,
-                };
-                context.prohibitions.extend(pairs.iter().map(one));
+                context.prohibitions.extend(pairs.iter().map(|(name, value)| {
+                    prohibition(name.text().unwrap_or_default(), Some(value.to_json()))
+                }));
             }
             _ => {
-                report.error(
-                    &SB_07,
-                    item.span.clone(),
-                    "a prohibition is a parameter, or one of its values",
-                );
+                let message = "a prohibition is a parameter, or one of its values";
+                report.error(&SB_07, item.span.clone(), message);
             }
         }
     }

@@ -6,7 +6,7 @@ use sp_tree::Limits;
 
 use super::source::SourceRef;
 use crate::checks::{CheckRule, SB_10, SB_11};
-use crate::markdown::read_yaml_blocks;
+use crate::markdown::{YamlBlockRules, read_yaml_blocks};
 use crate::printable::printable;
 use crate::report::Report;
 use crate::skill::SkillName;
@@ -67,7 +67,8 @@ pub(super) fn read_dependencies(
     limits: &Limits,
     report: &mut Report,
 ) -> Vec<SkillDependency> {
-    let blocks = read_yaml_blocks(text, start, "Dependencies", (declarer.check(), limits), report);
+    let rules = YamlBlockRules { check: declarer.check(), limits };
+    let blocks = read_yaml_blocks(text, start, "Dependencies", rules, report);
     let mut found: Vec<SkillDependency> = Vec::new();
     let mut listed: Vec<&YamlNode> = Vec::new();
     for block in &blocks {

@@ -26,8 +26,9 @@ pub use dependencies::{SkillDependency, read_skill_dependencies};
 pub use entrypoint::{LATEST_VERSION, SkillBagVersion, read_entrypoint};
 pub use lock::{LockedQuery, LockedSkill, WorkspaceLock};
 pub use parameters::{
-    BlockedValue, ParameterLayer, ParameterLevel, ResolvedParameter, SettingFileLine,
-    SettingLocation, SkillParameter, SkillParameters, read_parameters, resolve_parameters,
+    BlockedValue, LayerProhibition, LayerSetting, ParameterLayer, ParameterLevel,
+    ResolvedParameter, SettingFileLine, SettingLocation, SkillParameter, SkillParameters,
+    read_parameters, resolve_parameters,
 };
 pub use secret::detect_secret;
 pub use secret::{is_meaningful_value, is_secret_name};

@@ -6,7 +6,7 @@ use serde_json::Value as Json;
 use sp_tree::Limits;
 
 use crate::checks::SB_07;
-use crate::markdown::read_yaml_blocks;
+use crate::markdown::{YamlBlockRules, read_yaml_blocks};
 use crate::printable::printable;
 use crate::report::{LineIndex, Report};
 use crate::yaml::{YamlNode, YamlValue};
@@ -37,122 +37,128 @@ pub fn read_parameters(
     limits: &Limits,
     report: &mut Report,
 ) -> SkillParameters {
-    let mut parameters = SkillParameters::default();
     let lines = report.line_index();
-    for block in read_yaml_blocks(text, body, "Parameters", (&SB_07, limits), report) {
+    let rules = YamlBlockRules { check: &SB_07, limits };
+    let blocks = read_yaml_blocks(text, body, "Parameters", rules, report);
+    let mut reader = ParameterReader { lines, parameters: SkillParameters::default(), report };
+    blocks.iter().for_each(|block| reader.read_block(block));
+    reader.parameters
+}
+
+struct ParameterReader<'r> {
+    lines: LineIndex,
+    parameters: SkillParameters,
+    report: &'r mut Report,
+}
+
+impl ParameterReader<'_> {
+    fn read_block(&mut self, block: &YamlNode) {
         let YamlValue::Map(pairs) = &block.value else {
-            report
-                .error(
-                    &SB_07,
-                    block.span.clone(),
-                    format!("the block must be a mapping, not {}", block.kind()),
-                )
+            let message = format!("the block must be a mapping, not {}", block.kind());
+            self.report
+                .error(&SB_07, block.span.clone(), message)
                 .help("write `required:` and `optional:`, each with a list");
-            continue;
+            return;
         };
         for (key, value) in pairs {
             match key.text() {
-                Some("required") => {
-                    read_parameter_list(value, true, &lines, &mut parameters, report);
-                }
-                Some("optional") => {
-                    read_parameter_list(value, false, &lines, &mut parameters, report);
-                }
+                Some("required") => self.read_list(value, ParameterNeed::Required),
+                Some("optional") => self.read_list(value, ParameterNeed::Optional),
                 other => {
                     let word = printable(other.unwrap_or_default()).into_owned();
-                    report
+                    self.report
                         .error(&SB_07, key.span.clone(), format!("unknown key `{word}`"))
                         .help("the keys are: required, optional");
                 }
             }
         }
     }
-    parameters
-}
 
-fn read_parameter_list(
-    node: &YamlNode,
-    required: bool,
-    lines: &LineIndex,
-    parameters: &mut SkillParameters,
-    report: &mut Report,
-) {
-    let items = match &node.value {
-        YamlValue::Seq(items) => items.as_slice(),
-        _ if node.is_null() => &[],
-        _ => {
-            report
-                .error(&SB_07, node.span.clone(), format!("it must be a list, not {}", node.kind()))
-                .help("write `- name: …` for each parameter");
-            &[]
+    fn read_list(&mut self, node: &YamlNode, need: ParameterNeed) {
+        let items = match &node.value {
+            YamlValue::Seq(items) => items.as_slice(),
+            _ if node.is_null() => &[],
+            _ => {
+                let message = format!("it must be a list, not {}", node.kind());
+                self.report
+                    .error(&SB_07, node.span.clone(), message)
+                    .help("write `- name: …` for each parameter");
+                &[]
+            }
+        };
+        for item in items {
+            let Some(parameter) = self.read_parameter(item, need) else { continue };
+            let name = &parameter.name;
+            if self.parameters.all.iter().any(|other| other.name == *name) {
+                let message =
+                    format!("the parameter `{}` is declared a second time", printable(name));
+                self.report.error(&SB_07, parameter.span, message).help("give each its own name");
+                continue;
+            }
+            self.parameters.all.push(parameter);
         }
-    };
-    for item in items {
-        let Some(parameter) = read_parameter(item, required, lines, report) else { continue };
-        if parameters.all.iter().any(|other| other.name == parameter.name) {
-            let message =
-                format!("the parameter `{}` is declared a second time", printable(&parameter.name));
-            report.error(&SB_07, parameter.span.clone(), message).help("give each its own name");
-            continue;
-        }
-        parameters.all.push(parameter);
     }
-}
 
-fn read_parameter(
-    node: &YamlNode,
-    required: bool,
-    lines: &LineIndex,
-    report: &mut Report,
-) -> Option<SkillParameter> {
-    if let Some(name) = node.text() {
-        let span = node.span.clone();
-        let line = lines.line_number(span.start);
-        return Some(SkillParameter {
+    fn read_parameter(&mut self, node: &YamlNode, need: ParameterNeed) -> Option<SkillParameter> {
+        let required = need == ParameterNeed::Required;
+        let (line, span) = (self.lines.line_number(node.span.start), node.span.clone());
+        if let Some(name) = node.text() {
+            let name = name.into();
+            return Some(SkillParameter {
+                name,
+                required,
+                description: None,
+                default: None,
+                span,
+                line,
+            });
+        }
+        let pairs = self.parameter_members(node)?;
+        let get = |key: &str| {
+            pairs.iter().find(|(name, _)| name.text() == Some(key)).map(|(_, value)| value)
+        };
+        let Some(name) = get("name").and_then(YamlNode::text) else {
+            self.report
+                .error(&SB_07, span.start..span.start, "`name` is missing")
+                .help("write `- name: …`");
+            return None;
+        };
+        let default = get("default");
+        if let (true, Some(default)) = (required, default) {
+            self.reject_default(name, default);
+        }
+        Some(SkillParameter {
             name: name.into(),
             required,
-            description: None,
-            default: None,
+            description: get("description").and_then(YamlNode::text).map(Into::into),
+            default: default.filter(|_| !required).map(YamlNode::to_json),
             span,
             line,
-        });
+        })
     }
-    let YamlValue::Map(pairs) = &node.value else {
-        report
-            .error(
-                &SB_07,
-                node.span.clone(),
-                format!("a parameter must be a name or a mapping, not {}", node.kind()),
-            )
-            .help("write `- name: …`");
-        return None;
-    };
-    let get =
-        |key: &str| pairs.iter().find(|(name, _)| name.text() == Some(key)).map(|(_, value)| value);
-    let Some(name) = get("name").and_then(YamlNode::text) else {
-        report
-            .error(&SB_07, node.span.start..node.span.start, "`name` is missing")
-            .help("write `- name: …`");
-        return None;
-    };
-    let default = get("default");
-    if let (true, Some(default)) = (required, default) {
-        report
-            .error(
-                &SB_07,
-                default.span.clone(),
-                format!("the required parameter `{}` has a default", printable(name)),
-            )
+
+    fn parameter_members<'y>(&mut self, node: &'y YamlNode) -> Option<&'y [(YamlNode, YamlNode)]> {
+        if let YamlValue::Map(pairs) = &node.value {
+            return Some(pairs);
+        }
+        let message = format!("a parameter must be a name or a mapping, not {}", node.kind());
+        self.report.error(&SB_07, node.span.clone(), message).help("write `- name: …`");
+        None
+    }
+
+    fn reject_default(&mut self, name: &str, default: &YamlNode) {
+        let message = format!("the required parameter `{}` has a default", printable(name));
+        self.report
+            .error(&SB_07, default.span.clone(), message)
             .help("remove the default, or move the parameter to `optional`");
     }
-    Some(SkillParameter {
-        name: name.into(),
-        required,
-        description: get("description").and_then(YamlNode::text).map(Into::into),
-        default: default.filter(|_| !required).map(YamlNode::to_json),
-        line: lines.line_number(node.span.start),
-        span: node.span.clone(),
-    })
+}
+
+/// Whether a skill can run without a value of a parameter.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum ParameterNeed {
+    Required,
+    Optional,
 }
 
 /// The precedence of a value, highest first.
@@ -186,14 +192,45 @@ pub struct SettingLocation {
 /// What one level says about the parameters of one skill.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ParameterLayer {
-    /// Values by parameter in file order.
-    pub settings: Vec<(String, Json, SettingFileLine)>,
+    /// In file order.
+    pub settings: Vec<LayerSetting>,
     /// Parameters that lower levels must not set, or not to this value.
-    pub prohibitions: Vec<(String, Option<Json>, SettingFileLine)>,
+    pub prohibitions: Vec<LayerProhibition>,
+}
+
+/// The value that a level sets for a parameter.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LayerSetting {
+    /// The name of the parameter.
+    pub name: String,
+    pub value: Json,
+    pub source: SettingFileLine,
+}
+
+/// A parameter that lower levels must not set.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LayerProhibition {
+    /// The name of the parameter.
+    pub name: String,
+    /// The prohibited value; `None` for any value.
+    pub value: Option<Json>,
+    pub source: SettingFileLine,
 }
 
 /// A file and line: the location without its level.
-pub type SettingFileLine = (String, Option<usize>);
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SettingFileLine {
+    /// The file; `--set` for the conversation.
+    pub file: String,
+    /// `None` outside of a file.
+    pub line: Option<usize>,
+}
+
+impl SettingFileLine {
+    fn at_level(&self, level: ParameterLevel) -> SettingLocation {
+        SettingLocation { level, file: self.file.clone(), line: self.line }
+    }
+}
 
 /// A value rejected by a prohibition.
 #[derive(Debug, Clone, PartialEq)]
@@ -238,57 +275,60 @@ fn resolve_parameter(
     file: &str,
     layers: &[ParameterLayer; 4],
 ) -> ResolvedParameter {
-    let mut values: Vec<(Json, SettingLocation)> = Vec::new();
-    let mut blocked = Vec::new();
-    let mut prohibitions: Vec<(&Option<Json>, SettingLocation)> = Vec::new();
+    let mut values = ValueCollector::default();
     for (level, layer) in ParameterLevel::ALL.into_iter().zip(layers) {
-        let locate = |(file, line): &SettingFileLine| SettingLocation {
-            level,
-            file: file.clone(),
-            line: *line,
-        };
         // Within a level the last definition wins.
-        for (_, value, at) in
-            layer.settings.iter().rev().filter(|(name, ..)| *name == parameter.name)
-        {
-            admit_value(value, locate(at), &prohibitions, &mut values, &mut blocked);
+        for setting in layer.settings.iter().rev().filter(|other| other.name == parameter.name) {
+            values.add(&setting.value, setting.source.at_level(level));
         }
-        let here = layer.prohibitions.iter().filter(|(name, ..)| *name == parameter.name);
-        prohibitions.extend(here.map(|(_, value, at)| (value, locate(at))));
+        for prohibition in layer.prohibitions.iter().filter(|other| other.name == parameter.name) {
+            let location = prohibition.source.at_level(level);
+            values.prohibitions.push(ActiveProhibition { only: &prohibition.value, location });
+        }
     }
     if let Some(default) = &parameter.default {
-        let location = SettingLocation {
-            level: ParameterLevel::Skill,
-            file: file.into(),
-            line: Some(parameter.line),
-        };
-        admit_value(default, location, &prohibitions, &mut values, &mut blocked);
+        let source = SettingFileLine { file: file.into(), line: Some(parameter.line) };
+        values.add(default, source.at_level(ParameterLevel::Skill));
     }
-    let mut values = values.into_iter();
+    let mut admitted = values.admitted.into_iter();
     ResolvedParameter {
         parameter: parameter.clone(),
-        value: values.next(),
-        overridden: values.collect(),
-        blocked,
+        value: admitted.next(),
+        overridden: admitted.collect(),
+        blocked: values.blocked,
     }
 }
 
-fn admit_value(
-    value: &Json,
+/// A prohibition of a level that was read already.
+struct ActiveProhibition<'p> {
+    /// The prohibited value; `None` for any value.
+    only: &'p Option<Json>,
     location: SettingLocation,
-    prohibitions: &[(&Option<Json>, SettingLocation)],
-    values: &mut Vec<(Json, SettingLocation)>,
-    blocked: &mut Vec<BlockedValue>,
-) {
-    // Quotes do not make a different value.
-    let text = |value: &Json| value.as_str().map_or_else(|| value.to_string(), Into::into);
-    let prohibits = |(only, _): &&(&Option<Json>, SettingLocation)| {
-        only.as_ref().is_none_or(|only| text(only) == text(value))
-    };
-    match prohibitions.iter().find(prohibits) {
-        Some((_, by)) => {
-            blocked.push(BlockedValue { value: value.clone(), location, blocked_by: by.clone() });
+}
+
+/// The values of a parameter, highest precedence first.
+#[derive(Default)]
+struct ValueCollector<'p> {
+    prohibitions: Vec<ActiveProhibition<'p>>,
+    admitted: Vec<(Json, SettingLocation)>,
+    blocked: Vec<BlockedValue>,
+}
+
+impl ValueCollector<'_> {
+    /// Adds a value, unless a higher level prohibits it.
+    fn add(&mut self, value: &Json, location: SettingLocation) {
+        // Quotes do not make a different value.
+        let text = |value: &Json| value.as_str().map_or_else(|| value.to_string(), Into::into);
+        let prohibits = |prohibition: &&ActiveProhibition<'_>| {
+            prohibition.only.as_ref().is_none_or(|only| text(only) == text(value))
+        };
+        let value = value.clone();
+        match self.prohibitions.iter().find(prohibits) {
+            Some(prohibition) => {
+                let blocked_by = prohibition.location.clone();
+                self.blocked.push(BlockedValue { value, location, blocked_by });
+            }
+            None => self.admitted.push((value, location)),
         }
-        None => values.push((value.clone(), location)),
     }
 }

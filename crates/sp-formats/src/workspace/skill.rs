@@ -66,20 +66,7 @@ pub fn read_workspace_skill(
     let text = String::from_utf8_lossy(bytes).into_owned();
     let dependencies = read_skill_dependencies(&text, skill.body_start, limits, &mut report);
     let parameters = read_parameters(&text, skill.body_start, limits, &mut report);
-    let named = skill.name.as_deref().unwrap_or_default();
-    if !named.is_empty() && named != folder {
-        report
-            .error(
-                &SB_04,
-                0..0,
-                format!("the skill is called `{}`, and its folder is not", printable(named)),
-            )
-            .help(format!("call both the same: the folder is `{}`", printable(folder)));
-    } else if let (false, Err(why)) = (named.is_empty(), SkillName::new(named)) {
-        report
-            .error(&SB_04, 0..0, format!("the name `{}` {why}", printable(named)))
-            .help("use 1 to 64 characters of a-z, 0-9 and single hyphens");
-    }
+    let name = read_name(skill.name.as_deref().unwrap_or_default(), folder, &mut report);
     report_commented_tag(&text, &skill.description_span, &mut report);
     let description = skill.description.as_deref().map(one_line);
     if description == Some(None) {
@@ -88,8 +75,8 @@ pub fn read_workspace_skill(
             .help("write it on one line, or fold it with `>`");
     }
     report.sort();
-    let whole = SkillName::new(named).ok().zip(description.flatten().map(Into::into));
-    let skill = whole.filter(|_| report.is_usable()).map(|(name, description)| WorkspaceSkill {
+    let required = name.zip(description.flatten().map(Into::into));
+    let skill = required.filter(|_| report.is_usable()).map(|(name, description)| WorkspaceSkill {
         name,
         description,
         body_start: skill.body_start,
@@ -98,6 +85,25 @@ pub fn read_workspace_skill(
         parameters,
     });
     (skill, report)
+}
+
+/// Checks the name of a skill, which must be that of its folder. A missing one is reported already.
+fn read_name(name: &str, folder: &str, report: &mut Report) -> Option<SkillName> {
+    let parsed = SkillName::new(name);
+    if name.is_empty() {
+        return parsed.ok();
+    }
+    if name != folder {
+        let message = format!("the skill is called `{}`, and its folder is not", printable(name));
+        report
+            .error(&SB_04, 0..0, message)
+            .help(format!("call both the same: the folder is `{}`", printable(folder)));
+    } else if let Err(why) = &parsed {
+        report
+            .error(&SB_04, 0..0, format!("the name `{}` {why}", printable(name)))
+            .help("use 1 to 64 characters of a-z, 0-9 and single hyphens");
+    }
+    parsed.ok()
 }
 
 #[cfg(test)]

@@ -3,13 +3,14 @@
 
 use super::journal::{Journal, JournalChange};
 use super::{TRASH_DIR, TrashedEntry, discarded_name, old_name, staged_name};
-use crate::dir::{Dir, Follow, Segment};
+use crate::dir::{Dir, Follow};
 use crate::file_error::FileError;
 use crate::file_stamp::EntryKind;
 use crate::limits::Limits;
 use crate::path::Name;
 use crate::read::digest_open;
 use crate::scan::hash_installed;
+use crate::segment::Segment;
 
 /// Disposes of the old folders of one root.
 pub(super) struct Disposal<'a> {
@@ -51,27 +52,30 @@ impl Disposal<'_> {
     ) -> Result<TrashedEntry, FileError> {
         let trash = open_or_create_dir(self.home, &TRASH_DIR)?;
         let run = open_or_create_dir(&trash, &self.journal.id)?;
-        let shelf = open_or_create_dir(&run, &Name::from_number(change.root, ""))?;
-        match self.stage.rename_noreplace(slot, &shelf, &change.name) {
+        let trash_dir = open_or_create_dir(&run, &Name::from_number(change.root, ""))?;
+        match self.stage.rename_noreplace(slot, &trash_dir, &change.name) {
             Err(e) if e.kind() == std::io::ErrorKind::CrossesDevices => {
-                self.copy_to_trash(slot, &shelf, &change.name)?;
+                self.copy_to_trash(slot, &trash_dir, &change.name)?;
                 self.stage.rename_noreplace(slot, self.stage, &discarded_name(index))?;
             }
             moved => moved?,
         }
-        shelf.sync()?;
-        Ok(TrashedEntry { from: self.dir.path_of(&change.name), to: shelf.path_of(&change.name) })
+        trash_dir.sync()?;
+        Ok(TrashedEntry {
+            from: self.dir.path_of(&change.name),
+            to: trash_dir.path_of(&change.name),
+        })
     }
 
     /// Copies to another file system, completely or not at all.
-    fn copy_to_trash(&self, slot: &Name, shelf: &Dir, name: &Name) -> Result<(), FileError> {
+    fn copy_to_trash(&self, slot: &Name, trash_dir: &Dir, name: &Name) -> Result<(), FileError> {
         let partial = Name::with_prefix(".partial-", name);
-        shelf.remove_tree(&partial)?;
-        copy_entry(self.stage, slot, shelf, &partial)?;
-        shelf.sync_filesystem()?;
+        trash_dir.remove_tree(&partial)?;
+        copy_entry(self.stage, slot, trash_dir, &partial)?;
+        trash_dir.sync_filesystem()?;
         // What exists is a complete copy: the process crashed before the original was moved away.
-        shelf.remove_tree(name)?;
-        shelf.rename_noreplace(&partial, shelf, name)
+        trash_dir.remove_tree(name)?;
+        trash_dir.rename_noreplace(&partial, trash_dir, name)
     }
 
     fn is_unmodified(&self, slot: &Name, change: &JournalChange) -> Result<bool, FileError> {
@@ -83,13 +87,13 @@ impl Disposal<'_> {
         let Some(digest) = change.digest else {
             return Ok(false);
         };
-        if let Ok(is) = self
+        if let Ok(current) = self
             .stage
             .open_file(slot, Follow::Never)
             .map_err(drop)
             .and_then(|file| digest_open(&file).map_err(drop))
         {
-            return Ok(is == digest);
+            return Ok(current == digest);
         }
         let Ok(folder) = self.stage.open_dir(slot, Follow::Never) else {
             return Ok(false);

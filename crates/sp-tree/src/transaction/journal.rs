@@ -8,11 +8,12 @@ use thiserror::Error;
 
 use crate::atomic::{self, Durability, TempFile};
 use crate::digest::Digest;
-use crate::dir::{Dir, Follow, StaticName};
+use crate::dir::{Dir, Follow};
 use crate::file_error::FileError;
 use crate::file_stamp::FileStamp;
 use crate::path::Name;
 use crate::read::read_open;
+use crate::segment::StaticName;
 
 const JOURNAL_FILE: StaticName = StaticName("journal.json");
 const JOURNAL_TEMP_FILE: StaticName = StaticName("journal.json.tmp");

@@ -19,6 +19,44 @@
 //! Each root is opened once, as a [`PinnedDir`], and all of this happens through that handle. If
 //! its path leads elsewhere before the swap or the commit, the change is rolled back. Recovery
 //! opens the path again, and continues only if it finds the same device and inode.
+//!
+//! ```
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! use std::sync::Arc;
+//!
+//! use sp_tree::transaction::{
+//!     PriorState, Transaction, TransactionAction, TransactionChange, TransactionError,
+//!     TransactionPlan,
+//! };
+//! use sp_tree::{Dir, Limits, Name, PinnedDir, RelPath, TreeWriter};
+//!
+//! let temp = tempfile::tempdir()?;
+//! let home = Dir::create_all_private(&temp.path().join("home"))?;
+//! let limits = Limits::default();
+//! let plan = TransactionPlan {
+//!     id: Name::new("run-1")?,
+//!     generation: 1,
+//!     roots: vec![Arc::new(PinnedDir::open(&temp.path().join("skills"))?)],
+//!     changes: vec![TransactionChange {
+//!         root: 0,
+//!         name: Name::new("review")?,
+//!         action: TransactionAction::Put,
+//!         prior: PriorState::Absent,
+//!     }],
+//!     remove_if_empty: Vec::new(),
+//! };
+//!
+//! let mut transaction = Transaction::begin(&home, &limits, plan)?;
+//! let mut writer = TreeWriter::new(transaction.stage_dir(0)?);
+//! writer.write_file(&RelPath::new("SKILL.md")?, false, b"Read the diff first.")?;
+//! assert!(!temp.path().join("skills/review").exists());
+//! transaction.swap()?;
+//! // A caller with a state stores its generation here.
+//! transaction.commit(|| Ok::<(), TransactionError>(()), || Some(1))?;
+//! assert!(temp.path().join("skills/review/SKILL.md").is_file());
+//! # Ok(())
+//! # }
+//! ```
 
 mod disposal;
 mod journal;
@@ -34,12 +72,13 @@ pub use recover::{Recovery, RecoveryOutcome, is_pending, recover};
 
 use crate::atomic::FileAccess;
 use crate::digest::Digest;
-use crate::dir::{Dir, Follow, StaticName};
+use crate::dir::{Dir, Follow};
 use crate::file_error::FileError;
 use crate::file_stamp::{EntryKind, FileStamp};
 use crate::limits::Limits;
 use crate::path::Name;
 use crate::pinned_dir::PinnedDir;
+use crate::segment::StaticName;
 use journal::{Journal, JournalChange, JournalPhase, JournalRoot};
 use recover::{OpenRoot, Rollback};
 
@@ -144,11 +183,11 @@ impl<'a> Transaction<'a> {
     pub fn begin(
         home: &'a Dir,
         limits: &'a Limits,
-        intent: TransactionPlan,
+        plan: TransactionPlan,
     ) -> Result<Self, TransactionError> {
-        let pinned = intent.roots.clone();
+        let pinned = plan.roots.clone();
         let mut transaction =
-            Self { home, limits, journal: Journal::from_plan(intent)?, pinned, roots: Vec::new() };
+            Self { home, limits, journal: Journal::from_plan(plan)?, pinned, roots: Vec::new() };
         let prepared = transaction.prepare();
         transaction.or_roll_back(prepared)?;
         Ok(transaction)
@@ -248,13 +287,13 @@ impl<'a> Transaction<'a> {
         for (index, change) in self.journal.changes.iter_mut().enumerate() {
             let root = &self.roots[change.root];
             let coming = root.stage.stat(&staged_name(index), Follow::Never)?;
-            let there = root.dir.stat(&change.name, Follow::Never)?;
+            let current = root.dir.stat(&change.name, Follow::Never)?;
             change.comes = coming.map(|stamp| stamp.inode);
-            change.goes = there.map(|stamp| stamp.inode);
-            if !change.ours && there.is_some() {
+            change.goes = current.map(|stamp| stamp.inode);
+            if !change.ours && current.is_some() {
                 return Err(TransactionError::Appeared(root.dir.path_of(&change.name)));
             }
-            if change.seen.is_some() && change.seen != there {
+            if change.seen.is_some() && change.seen != current {
                 return Err(TransactionError::Changed(root.dir.path_of(&change.name)));
             }
         }
@@ -359,44 +398,50 @@ fn discarded_name(index: usize) -> Name {
     Name::from_number(index, ".doomed")
 }
 
-impl Journal {
-    fn from_plan(intent: TransactionPlan) -> Result<Self, FileError> {
-        let stage = Name::for_stage(&intent.id);
-        let root = |root: Arc<PinnedDir>| {
-            Ok(JournalRoot {
-                path: root.path().into(),
-                stage: stage.clone(),
-                made: root.missing_paths(),
-                identity: root.dir().map(Dir::identity).transpose()?,
-            })
+impl JournalRoot {
+    fn from_pinned(root: &PinnedDir, stage: &Name) -> Result<Self, FileError> {
+        Ok(Self {
+            path: root.path().into(),
+            stage: stage.clone(),
+            made: root.missing_paths(),
+            identity: root.dir().map(Dir::identity).transpose()?,
+        })
+    }
+}
+
+impl From<TransactionChange> for JournalChange {
+    fn from(change: TransactionChange) -> Self {
+        let (digest, seen) = match change.prior {
+            PriorState::Absent => (None, None),
+            PriorState::Ours(digest) => (digest, None),
+            PriorState::UserFile(stamp, digest) => (Some(digest), Some(stamp)),
         };
-        let roots: Result<Vec<JournalRoot>, FileError> =
-            intent.roots.into_iter().map(root).collect();
-        let changes = intent.changes.into_iter().map(|change| JournalChange {
+        Self {
             root: change.root,
             name: change.name,
             puts: change.action == TransactionAction::Put,
             ours: change.prior != PriorState::Absent,
-            digest: match change.prior {
-                PriorState::Ours(digest) => digest,
-                PriorState::UserFile(_, digest) => Some(digest),
-                PriorState::Absent => None,
-            },
+            digest,
             comes: None,
             goes: None,
-            seen: match change.prior {
-                PriorState::UserFile(stamp, _) => Some(stamp),
-                PriorState::Ours(_) | PriorState::Absent => None,
-            },
-        });
+            seen,
+        }
+    }
+}
+
+impl Journal {
+    fn from_plan(plan: TransactionPlan) -> Result<Self, FileError> {
+        let stage = Name::for_stage(&plan.id);
+        let roots: Result<Vec<JournalRoot>, FileError> =
+            plan.roots.iter().map(|root| JournalRoot::from_pinned(root, &stage)).collect();
         Ok(Self {
             version: journal::JOURNAL_VERSION,
-            id: intent.id,
-            generation: intent.generation,
+            id: plan.id,
+            generation: plan.generation,
             phase: JournalPhase::Staging,
             roots: roots?,
-            changes: changes.collect(),
-            remove_if_empty: intent.remove_if_empty,
+            changes: plan.changes.into_iter().map(JournalChange::from).collect(),
+            remove_if_empty: plan.remove_if_empty,
         })
     }
 }

@@ -7,10 +7,11 @@ use rayon::prelude::*;
 use super::disposal::{Disposal, entry_inode};
 use super::journal::{Journal, JournalChange, JournalPhase, JournalRoot};
 use super::{TransactionError, TrashedEntry, discarded_name, old_name, staged_name};
-use crate::dir::{Dir, DirEntry, Follow};
+use crate::dir::{Dir, Follow};
 use crate::file_error::FileError;
 use crate::limits::Limits;
 use crate::path::Name;
+use crate::segment::DirEntry;
 
 /// How a transaction of an earlier run was ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -143,16 +144,28 @@ fn dispose_all(
     if !replaced.is_empty() {
         roots.iter().flatten().try_for_each(|root| root.stage.sync())?;
     }
+    remove_discarded(&replaced, roots)?;
+    remove_stages(journal, roots)?;
+    Ok(trashed)
+}
+
+fn remove_discarded(
+    replaced: &[(usize, &JournalChange)],
+    roots: &[Option<&OpenRoot>],
+) -> Result<(), FileError> {
     replaced.par_iter().try_for_each(|(index, change)| match roots[change.root] {
         Some(root) => root.stage.remove_tree(&discarded_name(*index)),
         None => Ok(()),
-    })?;
+    })
+}
+
+fn remove_stages(journal: &Journal, roots: &[Option<&OpenRoot>]) -> Result<(), FileError> {
     for (root, open) in journal.roots.iter().zip(roots) {
         if let Some(open) = open {
             remove_stage(root, &open.dir)?;
         }
     }
-    Ok(trashed)
+    Ok(())
 }
 
 /// Moves a folder back. Our folder is recognized by its inode; anything else in its place stays.

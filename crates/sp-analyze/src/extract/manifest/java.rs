@@ -25,22 +25,8 @@ pub(super) fn read_maven(source: SourceText<'_>, found: &mut FileExtract) {
     let root = document.root_element();
     let lines = |node: Node<'_, '_>| source.line_range(&node.range());
     if let Some(artifact) = child(root, "artifactId") {
-        let group =
-            child_text(root, "groupId").map(|group| format!("{group}:")).unwrap_or_default();
-        let mut content = format!(
-            "`{group}{}`{} is a Maven project",
-            artifact.text().unwrap_or_default().trim(),
-            location_suffix(source)
-        );
-        let properties = child(root, "properties");
-        let java = ["maven.compiler.release", "java.version", "maven.compiler.source"]
-            .iter()
-            .find_map(|key| child_text(properties?, key));
-        content += &java.map(|java| format!(" (Java {java})")).unwrap_or_default();
-        content += &child_text(root, "description")
-            .map(|said| format!(": {}", said.trim_end_matches('.')))
-            .unwrap_or_default();
-        found.add_note(ExtractedNote::fact("layout", content + ".", lines(artifact)));
+        let content = describe_maven_project(root, artifact, source);
+        found.add_note(ExtractedNote::fact("layout", content, lines(artifact)));
     }
     if let Some(modules) = child(root, "modules") {
         let names: Vec<&str> = modules
@@ -53,21 +39,38 @@ pub(super) fn read_maven(source: SourceText<'_>, found: &mut FileExtract) {
         found.add_note(ExtractedNote::fact("layout", content, lines(modules)));
     }
     if let Some(dependencies) = child(root, "dependencies") {
-        let named = |node: Node<'_, '_>| {
-            let version = child_text(node, "version")
-                .map(|version| format!(" {version}"))
-                .unwrap_or_default();
-            Some(format!(
-                "{}:{}{version}",
-                child_text(node, "groupId")?,
-                child_text(node, "artifactId")?
-            ))
-        };
-        let names: Vec<String> = dependencies.children().filter_map(named).collect();
+        let names: Vec<String> = dependencies.children().filter_map(maven_dependency).collect();
         dependency_note(&format!("`{}`", source.path), "Dependencies", &names, lines(dependencies))
             .into_iter()
             .for_each(|note| found.add_note(note));
     }
+}
+
+fn describe_maven_project(
+    root: Node<'_, '_>,
+    artifact: Node<'_, '_>,
+    source: SourceText<'_>,
+) -> String {
+    let group = child_text(root, "groupId").map(|group| format!("{group}:")).unwrap_or_default();
+    let artifact = artifact.text().unwrap_or_default().trim();
+    let location = location_suffix(source);
+    let properties = child(root, "properties");
+    let java = ["maven.compiler.release", "java.version", "maven.compiler.source"]
+        .iter()
+        .find_map(|key| child_text(properties?, key))
+        .map(|version| format!(" (Java {version})"))
+        .unwrap_or_default();
+    let description = child_text(root, "description")
+        .map(|text| format!(": {}", text.trim_end_matches('.')))
+        .unwrap_or_default();
+    format!("`{group}{artifact}`{location} is a Maven project{java}{description}.")
+}
+
+fn maven_dependency(node: Node<'_, '_>) -> Option<String> {
+    let version =
+        child_text(node, "version").map(|version| format!(" {version}")).unwrap_or_default();
+    let (group, artifact) = (child_text(node, "groupId")?, child_text(node, "artifactId")?);
+    Some(format!("{group}:{artifact}{version}"))
 }
 
 fn child<'a, 'input>(node: Node<'a, 'input>, name: &str) -> Option<Node<'a, 'input>> {
@@ -78,49 +81,49 @@ fn child_text(node: Node<'_, '_>, name: &str) -> Option<String> {
     Some(child(node, name)?.text()?.trim().to_owned()).filter(|text| !text.is_empty())
 }
 
+/// The configurations whose dependencies are noted.
+const GRADLE_CONFIGURATIONS: &[&str] = &[
+    "implementation",
+    "api",
+    "testImplementation",
+    "compileOnly",
+    "runtimeOnly",
+    "kapt",
+    "annotationProcessor",
+];
+
 pub(super) fn read_gradle(source: SourceText<'_>, found: &mut FileExtract) {
-    const CONFIGURATIONS: &[&str] = &[
-        "implementation",
-        "api",
-        "testImplementation",
-        "compileOnly",
-        "runtimeOnly",
-        "kapt",
-        "annotationProcessor",
-    ];
-    let quoted = |line: &str| Some(line.split(['"', '\'']).nth(1)?.to_owned());
     let (mut names, mut plugins) = (Vec::new(), Vec::new());
     let mut extent: Option<LineRange> = None;
-    for (at, line) in source.text.lines().enumerate() {
-        let trimmed = line.trim();
-        if let Some(name) = CONFIGURATIONS
-            .iter()
-            .find(|kind| {
-                trimmed.strip_prefix(**kind).is_some_and(|rest| rest.starts_with([' ', '(']))
-            })
-            .and_then(|_| quoted(trimmed))
-        {
+    for (index, line) in source.text.lines().enumerate() {
+        let (number, line) = (index + 1, line.trim());
+        if let Some(name) = gradle_dependency(line) {
             names.push(name);
-            extent =
-                Some(LineRange { first: extent.map_or(at + 1, |lines| lines.first), last: at + 1 });
-        } else if trimmed.starts_with("id ") || trimmed.starts_with("id(") {
-            plugins.extend(quoted(trimmed));
+            let first = extent.map_or(number, |lines| lines.first);
+            extent = Some(LineRange { first, last: number });
+        } else if line.starts_with("id ") || line.starts_with("id(") {
+            plugins.extend(first_quoted(line));
         }
     }
     if !plugins.is_empty() {
-        let content = format!(
-            "A Gradle build{} with the plugins {}.",
-            location_suffix(source),
-            plugins.join(", ")
-        );
+        let (location, plugins) = (location_suffix(source), plugins.join(", "));
+        let content = format!("A Gradle build{location} with the plugins {plugins}.");
         found.add_note(ExtractedNote::fact("stack", content, source.all_lines()));
     }
-    dependency_note(
-        &format!("`{}`", source.path),
-        "Dependencies",
-        &names,
-        extent.unwrap_or(source.all_lines()),
-    )
-    .into_iter()
-    .for_each(|note| found.add_note(note));
+    let lines = extent.unwrap_or(source.all_lines());
+    dependency_note(&format!("`{}`", source.path), "Dependencies", &names, lines)
+        .into_iter()
+        .for_each(|note| found.add_note(note));
+}
+
+fn gradle_dependency(line: &str) -> Option<String> {
+    let is_dependency = GRADLE_CONFIGURATIONS.iter().any(|configuration| {
+        line.strip_prefix(configuration).is_some_and(|rest| rest.starts_with([' ', '(']))
+    });
+    if is_dependency { first_quoted(line) } else { None }
+}
+
+/// The first text in quotes.
+fn first_quoted(line: &str) -> Option<String> {
+    Some(line.split(['"', '\'']).nth(1)?.to_owned())
 }

@@ -158,38 +158,12 @@ impl<'f> ModuleIndex<'f> {
     }
 
     fn resolve_rust(&self, at: usize, import: &'f CodeImport) -> ImportTarget<'f> {
-        let path = &self.found[at].path;
-        let name = path.rsplit('/').next().unwrap_or(path);
-        let own = match name {
-            "mod.rs" | "lib.rs" | "main.rs" => folder_of(path).to_owned(),
-            _ => path.trim_end_matches(".rs").to_owned(),
-        };
         let segments: Vec<&'f str> = import.path.split("::").map(str::trim).collect();
-        let crate_root = || {
-            let package = join_path(self.package_folder(path), "src");
-            if path.starts_with(&format!("{package}/")) {
-                package
-            } else {
-                folder_of(path).to_owned()
-            }
+        let Some(start) = self.rust_start(&self.found[at].path, &segments) else {
+            return ImportTarget::default();
         };
-        let (mut folder, mut rest) = match segments.first() {
-            Some(&"crate") => (crate_root(), &segments[1..]),
-            Some(&"self") => (own, &segments[1..]),
-            Some(&"super") => {
-                let ups = segments.iter().take_while(|segment| **segment == "super").count();
-                let above = (0..ups).fold(own, |folder, _| folder_of(&folder).to_owned());
-                (above, &segments[ups..])
-            }
-            Some(first) => match self.packages.iter().find(|(_, name)| name == first) {
-                Some((folder, _)) => (join_path(folder, "src"), &segments[1..]),
-                None if self.rust_module_file(&join_path(&own, first)).is_some() => {
-                    (own, &segments[..])
-                }
-                None => return ImportTarget::default(),
-            },
-            None => return ImportTarget::default(),
-        };
+        let mut folder = start.folder;
+        let mut rest = &segments[start.segments_used..];
         while let [next, more @ ..] = rest
             && self.rust_module_file(&join_path(&folder, next)).is_some()
         {
@@ -201,35 +175,40 @@ impl<'f> ModuleIndex<'f> {
         ImportTarget { files: self.rust_module_file(&folder).into_iter().collect(), names, module }
     }
 
+    /// The module that the first segments of a path in the file `path` refer to.
+    fn rust_start(&self, path: &str, segments: &[&str]) -> Option<RustPathStart> {
+        let start = |folder: String, segments_used| Some(RustPathStart { folder, segments_used });
+        let own = rust_module_folder(path);
+        match *segments.first()? {
+            "crate" => {
+                let package = join_path(self.package_folder(path), "src");
+                let is_inside = path.starts_with(&format!("{package}/"));
+                start(if is_inside { package } else { folder_of(path).to_owned() }, 1)
+            }
+            "self" => start(own, 1),
+            "super" => {
+                let ups = segments.iter().take_while(|segment| **segment == "super").count();
+                start((0..ups).fold(own, |folder, _| folder_of(&folder).to_owned()), ups)
+            }
+            first => match self.packages.iter().find(|(_, name)| *name == first) {
+                Some((folder, _)) => start(join_path(folder, "src"), 1),
+                None if self.rust_module_file(&join_path(&own, first)).is_some() => start(own, 0),
+                None => None,
+            },
+        }
+    }
+
     fn resolve_python(&self, at: usize, import: &'f CodeImport) -> ImportTarget<'f> {
-        let own = folder_of(&self.found[at].path);
         let dots = import.path.bytes().take_while(|byte| *byte == b'.').count();
         let rest = import.path[dots..].replace('.', "/");
-        let bases: Vec<String> = match dots {
-            0 => {
-                let roots = self
-                    .packages
-                    .iter()
-                    .flat_map(|(folder, _)| [(*folder).to_owned(), join_path(folder, "src")]);
-                [String::new(), "src".into(), own.to_owned()].into_iter().chain(roots).collect()
-            }
-            _ => vec![(1..dots).fold(own.to_owned(), |folder, _| folder_of(&folder).to_owned())],
-        };
-        let file = |base: &str, rest: &str| {
-            let path = if rest.is_empty() { base.to_owned() } else { join_path(base, rest) };
-            self.first_existing([
-                format!("{path}.py"),
-                join_path(&path, "__init__.py"),
-                format!("{path}.pyi"),
-            ])
-        };
+        let bases = self.python_bases(folder_of(&self.found[at].path), dots);
+        let find = |rest: &str| bases.iter().find_map(|base| self.python_module_file(base, rest));
         let mut target = ImportTarget::default();
-        target.files.extend(bases.iter().find_map(|base| file(base, &rest)));
+        target.files.extend(find(&rest));
         for name in &import.names {
             // A name imported from a package may be one of its modules.
-            match bases.iter().find_map(|base| {
-                file(base, &if rest.is_empty() { name.clone() } else { format!("{rest}/{name}") })
-            }) {
+            let submodule = if rest.is_empty() { name.clone() } else { format!("{rest}/{name}") };
+            match find(&submodule) {
                 Some(module) => {
                     target.files.push(module);
                     target.module = Some(name.clone());
@@ -243,54 +222,57 @@ impl<'f> ModuleIndex<'f> {
         target
     }
 
+    /// The folders in which an import with this number of leading dots is looked up.
+    fn python_bases(&self, own: &str, dots: usize) -> Vec<String> {
+        if dots > 0 {
+            return vec![(1..dots).fold(own.to_owned(), |folder, _| folder_of(&folder).to_owned())];
+        }
+        let roots = self
+            .packages
+            .iter()
+            .flat_map(|(folder, _)| [(*folder).to_owned(), join_path(folder, "src")]);
+        [String::new(), "src".into(), own.to_owned()].into_iter().chain(roots).collect()
+    }
+
+    fn python_module_file(&self, base: &str, rest: &str) -> Option<usize> {
+        let path = if rest.is_empty() { base.to_owned() } else { join_path(base, rest) };
+        self.first_existing([
+            format!("{path}.py"),
+            join_path(&path, "__init__.py"),
+            format!("{path}.pyi"),
+        ])
+    }
+
     fn resolve_typescript(&self, at: usize, import: &'f CodeImport) -> ImportTarget<'f> {
-        let own = folder_of(&self.found[at].path);
-        let package = self.package_folder(&self.found[at].path);
-        let path = import.path.as_str();
-        let bases: Vec<String> = if path.starts_with('.') {
-            normalize_path(own, path).into_iter().collect()
-        } else if let Some(rest) = path.strip_prefix("@/").or_else(|| path.strip_prefix("~/")) {
-            vec![join_path(package, &format!("src/{rest}")), join_path(package, rest)]
-        } else {
-            let named = self
-                .packages
-                .iter()
-                .filter_map(|(folder, name)| Some((folder, path.strip_prefix(name)?)));
-            named
-                .filter(|(_, rest)| rest.is_empty() || rest.starts_with('/'))
-                .flat_map(|(folder, rest)| {
-                    [
-                        join_path(folder, &format!("src{rest}")),
-                        join_path(folder, rest.trim_start_matches('/')),
-                    ]
-                })
-                .collect()
-        };
-        let endings = [
-            "",
-            ".ts",
-            ".tsx",
-            ".js",
-            ".jsx",
-            ".mjs",
-            ".mts",
-            ".cjs",
-            "/index.ts",
-            "/index.tsx",
-            "/index.js",
-            "/index.mjs",
-        ];
-        let tries = bases.iter().flat_map(|base| {
-            let bare =
-                base.strip_suffix(".js").or_else(|| base.strip_suffix(".mjs")).map(Into::into);
-            let of = |base: String| {
-                endings.map(|ending| format!("{}{ending}", base.trim_end_matches('/')))
-            };
-            [Some(base.clone()), bare].into_iter().flatten().flat_map(of)
-        });
-        let files: Vec<usize> = self.first_existing(tries).into_iter().collect();
+        let candidates = self
+            .typescript_bases(&self.found[at].path, &import.path)
+            .into_iter()
+            .flat_map(typescript_candidates);
+        let files: Vec<usize> = self.first_existing(candidates).into_iter().collect();
         let module = files.first().map(|file| module_name(&self.found[*file].path).to_owned());
         ImportTarget { files, names: import.names.iter().map(String::as_str).collect(), module }
+    }
+
+    /// The paths that an import may mean, without extensions.
+    fn typescript_bases(&self, importer: &str, path: &str) -> Vec<String> {
+        if path.starts_with('.') {
+            return normalize_path(folder_of(importer), path).into_iter().collect();
+        }
+        if let Some(rest) = path.strip_prefix("@/").or_else(|| path.strip_prefix("~/")) {
+            let package = self.package_folder(importer);
+            return vec![join_path(package, &format!("src/{rest}")), join_path(package, rest)];
+        }
+        self.packages
+            .iter()
+            .filter_map(|(folder, name)| Some((folder, path.strip_prefix(name)?)))
+            .filter(|(_, rest)| rest.is_empty() || rest.starts_with('/'))
+            .flat_map(|(folder, rest)| {
+                [
+                    join_path(folder, &format!("src{rest}")),
+                    join_path(folder, rest.trim_start_matches('/')),
+                ]
+            })
+            .collect()
     }
 
     fn resolve_go(&self, import: &'f CodeImport) -> ImportTarget<'f> {
@@ -326,6 +308,50 @@ impl<'f> ModuleIndex<'f> {
             module: None,
         }
     }
+}
+
+/// What follows the path of an import in a file name.
+const TYPESCRIPT_ENDINGS: [&str; 12] = [
+    "",
+    ".ts",
+    ".tsx",
+    ".js",
+    ".jsx",
+    ".mjs",
+    ".mts",
+    ".cjs",
+    "/index.ts",
+    "/index.tsx",
+    "/index.js",
+    "/index.mjs",
+];
+
+/// Where the resolution of a Rust path starts.
+struct RustPathStart {
+    /// The folder of the submodules.
+    folder: String,
+    /// How many segments of the path lead there.
+    segments_used: usize,
+}
+
+/// The folder in which the submodules of a file are.
+fn rust_module_folder(path: &str) -> String {
+    match path.rsplit('/').next().unwrap_or(path) {
+        "mod.rs" | "lib.rs" | "main.rs" => folder_of(path).to_owned(),
+        _ => path.trim_end_matches(".rs").to_owned(),
+    }
+}
+
+/// The files that may be at a path. `x.js` may also be `x.ts` before it is compiled.
+fn typescript_candidates(base: String) -> Vec<String> {
+    let bare = base.strip_suffix(".js").or_else(|| base.strip_suffix(".mjs")).map(str::to_owned);
+    [Some(base), bare]
+        .into_iter()
+        .flatten()
+        .flat_map(|base| {
+            TYPESCRIPT_ENDINGS.map(|ending| format!("{}{ending}", base.trim_end_matches('/')))
+        })
+        .collect()
 }
 
 /// Resolves `.` and `..`; `None` if the path leaves the project.

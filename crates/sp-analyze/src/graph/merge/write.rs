@@ -3,9 +3,10 @@
 use std::borrow::Cow;
 use std::fmt::Write;
 
+use super::assigned_ids::AssignedNodeIds;
 use super::parts::{MergeFields, collect_edge_fields, collect_node_fields, finite_number};
-use super::{AssignedNodeIds, EdgeStatement, GraphMerger};
-use sp_formats::json::{push_number, push_quoted, quoted};
+use super::{EdgeStatement, GraphMerger, MergeNodeKey, SupersededNodes};
+use sp_formats::json::{JsonValue, push_number, push_quoted, quoted};
 
 /// A value to write.
 enum MergedValue<'m> {
@@ -68,10 +69,10 @@ impl<'m, 'j: 'm> MergedGraphWriter<'m, 'j> {
         assigned_ids: &'m AssignedNodeIds<'j>,
     ) -> Self {
         // Reserving too much costs nothing; growing the buffer copies it.
-        let room: usize = merger.inputs.iter().map(|voice| voice.content.raw().len()).sum();
+        let room: usize = merger.inputs.iter().map(|input| input.content.raw().len()).sum();
         let (mut quoted_ids, mut quoted_id_ends) = (String::new(), vec![0]);
-        for at in &assigned_ids.order {
-            push_quoted(&assigned_ids.ids[*at as usize], &mut quoted_ids);
+        for index in &assigned_ids.order {
+            push_quoted(&assigned_ids.ids[*index as usize], &mut quoted_ids);
             quoted_id_ends.push(quoted_ids.len());
         }
         let (text, fields, contributions) =
@@ -80,74 +81,54 @@ impl<'m, 'j: 'm> MergedGraphWriter<'m, 'j> {
     }
 
     pub(super) fn write_edge(&mut self, edge: &MergedEdge<'_, 'j>) {
-        let Self { text, fields, contributions, quoted_ids: quoted, quoted_id_ends: ends, .. } =
-            self;
-        let id = |rank: u32| &quoted[ends[rank as usize]..ends[rank as usize + 1]];
-        let ends = [
-            ("from", MergedValue::Json(id(edge.from))),
-            ("to", MergedValue::Json(id(edge.to))),
-            ("type", MergedValue::Json(edge.kind)),
-        ];
-        let mut members: MergedMembers<'_> = Vec::with_capacity(7);
+        let Self { text, fields, contributions, quoted_ids, quoted_id_ends, .. } = self;
+        let quoted_id = |rank: u32| {
+            let rank = rank as usize;
+            &quoted_ids[quoted_id_ends[rank]..quoted_id_ends[rank + 1]]
+        };
+        let ends =
+            QuotedEnds { from: quoted_id(edge.from), to: quoted_id(edge.to), kind: edge.kind };
         if edge.statements.is_empty() {
-            members.push(("derived", MergedValue::Json("true")));
-            members.extend(ends);
-            members.push(("weight", MergedValue::Number(1.0)));
-            return write_object(&members, &[], text);
+            return ends.write_derived(text);
         }
         self.merger.collect_contributions(edge.statements, contributions);
-        #[expect(clippy::cast_precision_loss, reason = "nobody merges 2^52 packages")]
-        let count = contributions.len() as f64;
-        let (weights, counts) =
-            contributions.iter().fold((0.0, 0.0), |(weights, counts), contribution| {
-                (weights + contribution.weight, counts + contribution.coactivations)
-            });
-        let [from, to, kind] = [id(edge.from), id(edge.to), edge.kind];
-        if !edge.statements.iter().any(|claim| claim.has_extra_fields) {
-            text.push('{');
-            if counts != 0.0 {
-                text.push_str("\"coactivations\":");
-                push_number(counts, text);
-                text.push(',');
-            }
-            text.push_str("\"contributions\":");
-            write_contributions(contributions, text);
-            for part in [",\"from\":", from, ",\"to\":", to, ",\"type\":", kind, ",\"weight\":"] {
-                text.push_str(part);
-            }
-            push_number(weights / count, text);
-            return text.push('}');
+        let totals = EdgeTotals::of(contributions);
+        if !edge.statements.iter().any(|statement| statement.has_extra_fields) {
+            return ends.write_plain(&totals, contributions, text);
         }
         fields.clear();
         edge.statements
             .iter()
-            .filter(|claim| claim.has_extra_fields)
-            .for_each(|claim| collect_edge_fields(fields, claim.value));
+            .filter(|statement| statement.has_extra_fields)
+            .for_each(|statement| collect_edge_fields(fields, statement.value));
         let (fields, also) = resolve_fields(fields);
+        let mut members: MergedMembers<'_> = Vec::with_capacity(7);
         members.extend(also.map(|also| ("also", MergedValue::OwnedJson(also))));
-        if counts != 0.0 {
-            members.push(("coactivations", MergedValue::Number(counts)));
+        if totals.coactivations != 0.0 {
+            members.push(("coactivations", MergedValue::Number(totals.coactivations)));
         }
         members.push(("contributions", MergedValue::Contributions(contributions)));
-        members.extend(ends);
-        members.push(("weight", MergedValue::Number(weights / count)));
+        members.extend(ends.members());
+        members.push(("weight", MergedValue::Number(totals.mean_weight)));
         write_object(&members, &fields, text);
     }
 
-    pub(super) fn write_node(&mut self, at: usize) {
+    pub(super) fn write_node(&mut self, index: usize) {
         let (merger, ids) = (self.merger, &self.assigned_ids.ids);
-        let ((id, kind, content), state) = (&merger.keys[at], &merger.states[at]);
-        if state.verbatim && !state.superseded && ids[at] == *id {
-            return self
-                .text
-                .push_str(merger.node_statements[state.last_statement as usize].value.raw());
+        let (MergeNodeKey { id, kind, content }, state) =
+            (&merger.keys[index], &merger.states[index]);
+        if state.verbatim && !state.superseded && ids[index] == *id {
+            let statement = &merger.node_statements[state.last_statement as usize];
+            return self.text.push_str(statement.value.raw());
         }
         self.fields.clear();
-        merger.statements_of(at).for_each(|one| collect_node_fields(&mut self.fields, one.value));
+        merger
+            .statements_of(index)
+            .for_each(|statement| collect_node_fields(&mut self.fields, statement.value));
         let (fields, also) = resolve_fields(&mut self.fields);
         let mut members: MergedMembers<'_> = Vec::with_capacity(10);
-        let now = if state.superseded { 0.0 } else { state.activation };
-        members.push(("activation", MergedValue::Number(now)));
+        let activation = if state.superseded { 0.0 } else { state.activation };
+        members.push(("activation", MergedValue::Number(activation)));
         if state.superseded && state.activation > 0.0 {
             members.push(("active_before", MergedValue::Number(state.activation)));
         }
@@ -156,29 +137,116 @@ impl<'m, 'j: 'm> MergedGraphWriter<'m, 'j> {
             state.confidence.map(|confidence| ("confidence", MergedValue::Number(confidence))),
         );
         members.push(("content", MergedValue::Text(content)));
-        members.push(("id", MergedValue::Text(&ids[at])));
-        if let Some(replaces) = merger.supersedes.get(&(at as u32)) {
-            let mut old: Vec<&str> =
-                replaces.local.iter().map(|old| &*ids[*old as usize]).collect();
-            old.sort_unstable();
-            match old.as_slice() {
-                [] => {}
-                [one] => members.push(("supersedes", MergedValue::Text(one))),
-                many => members.push((
-                    "supersedes",
-                    MergedValue::OwnedJson(json_text_list(many.iter().copied())),
-                )),
-            }
-            if !replaces.external_ids.is_empty() {
-                let elsewhere = json_text_list(replaces.external_ids.iter().map(|id| &**id));
-                members.push(("supersedes_elsewhere", MergedValue::OwnedJson(elsewhere)));
-            }
+        members.push(("id", MergedValue::Text(&ids[index])));
+        if let Some(superseded) = merger.supersedes.get(&(index as u32)) {
+            push_superseded(superseded, ids, &mut members);
         }
         members.push(("type", MergedValue::Text(kind)));
-        if ids[at] != *id {
+        if ids[index] != *id {
             members.push(("variant_of", MergedValue::Text(id)));
         }
         write_object(&members, &fields, &mut self.text);
+    }
+}
+
+fn push_superseded<'m>(
+    superseded: &SupersededNodes<'_>,
+    ids: &'m [Cow<'_, str>],
+    members: &mut MergedMembers<'m>,
+) {
+    let mut local: Vec<&str> =
+        superseded.local.iter().map(|index| &*ids[*index as usize]).collect();
+    local.sort_unstable();
+    match local.as_slice() {
+        [] => {}
+        [only] => members.push(("supersedes", MergedValue::Text(only))),
+        several => {
+            let list = json_text_list(several.iter().copied());
+            members.push(("supersedes", MergedValue::OwnedJson(list)));
+        }
+    }
+    if !superseded.external_ids.is_empty() {
+        let list = json_text_list(superseded.external_ids.iter().map(|id| &**id));
+        members.push(("supersedes_elsewhere", MergedValue::OwnedJson(list)));
+    }
+}
+
+/// Reads what a merged graph records about a source: its weight and coactivations.
+fn read_contribution<'j>(source: JsonValue<'j>, pair: JsonValue<'j>) -> EdgeContribution<'j> {
+    let mut pair = pair.items();
+    let mut next = |default: f64| pair.next().and_then(finite_number).unwrap_or(default);
+    EdgeContribution {
+        source: source.text().unwrap_or_default(),
+        weight: next(1.0),
+        coactivations: next(0.0),
+    }
+}
+
+/// The nodes and the type of an edge as JSON strings.
+struct QuotedEnds<'m> {
+    from: &'m str,
+    to: &'m str,
+    kind: &'m str,
+}
+
+impl<'m> QuotedEnds<'m> {
+    fn members(&self) -> [(&'static str, MergedValue<'m>); 3] {
+        [
+            ("from", MergedValue::Json(self.from)),
+            ("to", MergedValue::Json(self.to)),
+            ("type", MergedValue::Json(self.kind)),
+        ]
+    }
+
+    /// Writes an edge that no input states.
+    fn write_derived(&self, text: &mut String) {
+        let mut members: MergedMembers<'_> = Vec::with_capacity(5);
+        members.push(("derived", MergedValue::Json("true")));
+        members.extend(self.members());
+        members.push(("weight", MergedValue::Number(1.0)));
+        write_object(&members, &[], text);
+    }
+
+    /// Writes an edge without extra members. Most edges are such edges, so they skip sorting.
+    fn write_plain(
+        &self,
+        totals: &EdgeTotals,
+        contributions: &[EdgeContribution<'_>],
+        text: &mut String,
+    ) {
+        text.push('{');
+        if totals.coactivations != 0.0 {
+            text.push_str("\"coactivations\":");
+            push_number(totals.coactivations, text);
+            text.push(',');
+        }
+        text.push_str("\"contributions\":");
+        write_contributions(contributions, text);
+        let Self { from, to, kind } = self;
+        for part in [",\"from\":", from, ",\"to\":", to, ",\"type\":", kind, ",\"weight\":"] {
+            text.push_str(part);
+        }
+        push_number(totals.mean_weight, text);
+        text.push('}');
+    }
+}
+
+/// What all sources together state about an edge.
+struct EdgeTotals {
+    mean_weight: f64,
+    coactivations: f64,
+}
+
+impl EdgeTotals {
+    fn of(contributions: &[EdgeContribution<'_>]) -> Self {
+        let (mut weights, mut coactivations) = (0.0, 0.0);
+        for contribution in contributions {
+            weights += contribution.weight;
+            coactivations += contribution.coactivations;
+        }
+        #[expect(clippy::cast_precision_loss, reason = "nobody merges 2^52 packages")]
+        let count = contributions.len() as f64;
+        Self { mean_weight: weights / count, coactivations }
     }
 }
 
@@ -187,32 +255,21 @@ impl<'j> GraphMerger<'_, 'j> {
     /// order.
     fn collect_contributions<'m>(
         &'m self,
-        claims: &[&EdgeStatement<'j>],
+        statements: &[&EdgeStatement<'j>],
         contributions: &mut Vec<EdgeContribution<'m>>,
     ) where
         'j: 'm,
     {
         contributions.clear();
-        for claim in claims {
-            match claim.contributions {
-                None => {
-                    let source = &self.inputs[claim.input as usize].source;
-                    contributions.push(EdgeContribution {
-                        source: Cow::Borrowed(source),
-                        weight: claim.weight,
-                        coactivations: claim.coactivations,
-                    });
-                }
-                Some(merged) => contributions.extend(merged.members().map(|(source, pair)| {
-                    let mut pair = pair.items();
-                    let mut next =
-                        |default: f64| pair.next().and_then(finite_number).unwrap_or(default);
-                    EdgeContribution {
-                        source: source.text().unwrap_or_default(),
-                        weight: next(1.0),
-                        coactivations: next(0.0),
-                    }
-                })),
+        for statement in statements {
+            match statement.contributions {
+                None => contributions.push(EdgeContribution {
+                    source: Cow::Borrowed(&self.inputs[statement.input as usize].source),
+                    weight: statement.weight,
+                    coactivations: statement.coactivations,
+                }),
+                Some(merged) => contributions
+                    .extend(merged.members().map(|(source, pair)| read_contribution(source, pair))),
             }
         }
         contributions.sort_by(|a, b| a.source.cmp(&b.source));

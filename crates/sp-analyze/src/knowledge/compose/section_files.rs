@@ -145,52 +145,74 @@ fn skill_from_section(
 ) -> Option<SkillSection> {
     let document = &pool.sources[source].document;
     let section = &document.sections[section_index];
-    let kind_of = |claim: &SourceClaim| section.blocks[claim.position.block].sort;
-    let is_text = |claim: &SourceClaim| {
-        matches!(kind_of(claim), KnowledgeBlockKind::Text | KnowledgeBlockKind::Highlight)
-    };
-    let texts = || claims.iter().filter(|claim| is_text(claim));
-    let is_clear = |claim: &&&SourceClaim| {
-        claim.role == SentenceRole::Fact && standalone_percent(&claim.text) == 100
-    };
-    let context = texts()
-        .find(is_clear)
-        .or_else(|| texts().find(|claim| claim.role == SentenceRole::Fact))
-        .or_else(|| texts().next())?;
-    let is_step = |claim: &SourceClaim| {
-        claim.role != SentenceRole::Fact
-            || matches!(
-                kind_of(claim),
-                KnowledgeBlockKind::Item | KnowledgeBlockKind::Step | KnowledgeBlockKind::Tip
-            )
-    };
-    let mut seen = HashSet::new();
-    let pattern: Vec<&&SourceClaim> = claims
-        .iter()
-        .filter(|claim| {
-            claim.text != context.text
-                && is_step(claim)
-                && kind_of(claim) != KnowledgeBlockKind::Todo
-                && seen.insert(claim.text.as_str())
-        })
-        .take(MAX_PATTERN_LINES)
-        .collect();
+    let context = context_claim(section, claims)?;
+    let pattern = instructions(section, claims, context);
     if pattern.len() < 2 {
         return None;
     }
-    let best: u64 = pattern.iter().map(|claim| claim.score).sum::<u64>() / pattern.len() as u64;
-    let all: Vec<&str> =
-        pattern.iter().chain([&context]).map(|claim| claim.text.as_str()).collect();
+    let mean_score: u64 =
+        pattern.iter().map(|claim| claim.score).sum::<u64>() / pattern.len() as u64;
+    let texts: Vec<&str> =
+        pattern.iter().copied().chain([context]).map(|claim| claim.text.as_str()).collect();
     let relevance =
-        pool.relevance.score(&to_plain_text(&format!("{} {}", section.title, all.join(" "))));
+        pool.relevance.score(&to_plain_text(&format!("{} {}", section.title, texts.join(" "))));
     Some(SkillSection {
         source,
         title: section_title(&document.title, section),
         context: context.text.clone(),
         pattern: pattern.iter().map(|claim| claim.text.clone()).collect(),
-        score: best * relevance,
+        score: mean_score * relevance,
         section_index,
     })
+}
+
+fn block_kind(section: &KnowledgeSection, claim: &SourceClaim) -> KnowledgeBlockKind {
+    section.blocks[claim.position.block].sort
+}
+
+/// The claim that says when to use a skill: a fact that stands alone, any fact, or any text.
+fn context_claim<'c>(
+    section: &KnowledgeSection,
+    claims: &[&'c SourceClaim],
+) -> Option<&'c SourceClaim> {
+    let texts = || {
+        claims.iter().copied().filter(|claim| {
+            matches!(
+                block_kind(section, claim),
+                KnowledgeBlockKind::Text | KnowledgeBlockKind::Highlight
+            )
+        })
+    };
+    let facts = || texts().filter(|claim| claim.role == SentenceRole::Fact);
+    facts()
+        .find(|claim| standalone_percent(&claim.text) == 100)
+        .or_else(|| facts().next())
+        .or_else(|| texts().next())
+}
+
+/// The distinct instructions of a section, without its context.
+fn instructions<'c>(
+    section: &KnowledgeSection,
+    claims: &[&'c SourceClaim],
+    context: &SourceClaim,
+) -> Vec<&'c SourceClaim> {
+    let is_instruction = |claim: &SourceClaim| {
+        let kind = block_kind(section, claim);
+        let is_listed = matches!(
+            kind,
+            KnowledgeBlockKind::Item | KnowledgeBlockKind::Step | KnowledgeBlockKind::Tip
+        );
+        (claim.role != SentenceRole::Fact || is_listed) && kind != KnowledgeBlockKind::Todo
+    };
+    let mut seen = HashSet::new();
+    claims
+        .iter()
+        .copied()
+        .filter(|claim| {
+            claim.text != context.text && is_instruction(claim) && seen.insert(claim.text.as_str())
+        })
+        .take(MAX_PATTERN_LINES)
+        .collect()
 }
 
 /// The heading of a section, with the document title if it means nothing alone.
@@ -256,32 +278,12 @@ fn task_from_section(
 ) -> Option<TaskSection> {
     let document = &pool.sources[source].document;
     let section = &document.sections[section_index];
-    let is_step = |kind: KnowledgeBlockKind| {
-        matches!(kind, KnowledgeBlockKind::Step | KnowledgeBlockKind::Todo)
-    };
-    let blocks = section.blocks.iter().filter(|block| is_step(block.sort));
-    // The sentences after the first one of a step explain it.
-    let sentences =
-        blocks.filter_map(|block| block.sentences.first().map(|first| (block.sort, first)));
-    // A step may be short, because the heading gives its context.
-    let is_fine = |text: &str| !matches!(rejection_reason(text), Some(why) if why != TOO_SHORT);
-    let steps: Vec<(KnowledgeBlockKind, &String)> =
-        sentences.filter(|(_, text)| is_fine(text)).take(MAX_STEPS).collect();
-    // Numbered lists also enumerate things; without instructions they are not tasks.
-    let commanding = steps
-        .iter()
-        .filter(|(kind, text)| *kind == KnowledgeBlockKind::Todo || is_imperative(text))
-        .count();
-    if steps.len() < 2 || commanding * 2 < steps.len() {
-        return None;
-    }
-    let steps: Vec<String> = steps.into_iter().map(|(_, text)| text.clone()).collect();
-    let all = section
+    let steps = task_steps(section)?;
+    let acceptance = section
         .blocks
         .iter()
-        .filter(|block| !is_step(block.sort))
-        .flat_map(|block| &block.sentences);
-    let acceptance = all
+        .filter(|block| !is_task_step(block.sort))
+        .flat_map(|block| &block.sentences)
         .filter(|text| rejection_reason(text).is_none())
         .find(|text| shows_success(text))
         .cloned();
@@ -293,6 +295,31 @@ fn task_from_section(
         .find(|(_, words)| words.iter().any(|word| lower.contains(word)))
         .map_or(2, |(phase, _)| *phase);
     Some(TaskSection { source, title, steps, acceptance, phase, score, section_index })
+}
+
+fn is_task_step(kind: KnowledgeBlockKind) -> bool {
+    matches!(kind, KnowledgeBlockKind::Step | KnowledgeBlockKind::Todo)
+}
+
+/// The steps of a section, if it has at least two and half of them are instructions.
+fn task_steps(section: &KnowledgeSection) -> Option<Vec<String>> {
+    let blocks = section.blocks.iter().filter(|block| is_task_step(block.sort));
+    // The sentences after the first one of a step explain it.
+    let sentences =
+        blocks.filter_map(|block| block.sentences.first().map(|first| (block.sort, first)));
+    // A step may be short, because the heading gives its context.
+    let is_fine = |text: &str| !matches!(rejection_reason(text), Some(why) if why != TOO_SHORT);
+    let steps: Vec<(KnowledgeBlockKind, &String)> =
+        sentences.filter(|(_, text)| is_fine(text)).take(MAX_STEPS).collect();
+    // Numbered lists also enumerate things; without instructions they are not tasks.
+    let instruction_count = steps
+        .iter()
+        .filter(|(kind, text)| *kind == KnowledgeBlockKind::Todo || is_imperative(text))
+        .count();
+    if steps.len() < 2 || instruction_count * 2 < steps.len() {
+        return None;
+    }
+    Some(steps.into_iter().map(|(_, text)| text.clone()).collect())
 }
 
 fn render_tasks(tasks: &[TaskSection], pool: &ClaimPool) -> Vec<String> {

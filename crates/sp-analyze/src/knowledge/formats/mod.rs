@@ -269,34 +269,16 @@ impl<'a> DocumentCollector<'a> {
         meta: DocumentMeta,
         text: MarkdownContent,
     ) -> Result<KnowledgeDocument, String> {
-        if let Some((key, found)) = &meta.bad_date {
-            return Err(format!("`{key}` is no date: `{found}`"));
+        if let Some((key, value)) = &meta.bad_date {
+            return Err(format!("`{key}` is no date: `{value}`"));
         }
         let path = self.file.path;
-        let url = match meta.url.as_deref() {
-            Some(given) => normalize_url(given).ok_or_else(|| {
-                format!("it has no address of the web: `{}`", to_single_line(given, 80))
-            })?,
-            None => self.file.defaults.file_url(path).ok_or("it has no `url`")?,
-        };
-        if has_secret(&url) {
-            return Err("its address has something that looks like a secret".into());
-        }
+        let url = self.document_url(meta.url.as_deref())?;
         let captured_at = meta
             .captured
             .or_else(|| date::date_from_file_name(path))
             .ok_or("it has no date when it was captured")?;
-        let stem = path.rsplit('/').next().unwrap_or(path);
-        let stem = stem.rsplit_once('.').map_or(stem, |(stem, _)| stem);
-        let given = meta
-            .title
-            .filter(|given| !text.title.as_ref().is_some_and(|own| has_site_suffix(given, own)));
-        let title = [given, text.title.clone(), Some(to_single_line(stem, 300))];
-        let title = title
-            .into_iter()
-            .flatten()
-            .find(|title| !title.trim().is_empty())
-            .unwrap_or_else(|| url.clone());
+        let title = document_title(path, meta.title, text.title).unwrap_or_else(|| url.clone());
         let mut document = KnowledgeDocument {
             kind: meta.kind.unwrap_or_else(|| guess_kind(&url).into()),
             title,
@@ -312,19 +294,49 @@ impl<'a> DocumentCollector<'a> {
         prepend_description(&mut document, meta.description.as_deref());
         append_highlights(&mut document, &meta.highlights);
         remove_unsafe_text(&mut document);
-        let says_nothing = document.sentences().next().is_none();
-        if says_nothing { Err("it says nothing".into()) } else { Ok(document) }
+        let is_empty = document.sentences().next().is_none();
+        if is_empty { Err("it says nothing".into()) } else { Ok(document) }
     }
+
+    /// The address in the metadata, or the one that the file has by default.
+    fn document_url(&self, stated: Option<&str>) -> Result<String, String> {
+        let url = match stated {
+            Some(stated) => normalize_url(stated).ok_or_else(|| {
+                format!("it has no address of the web: `{}`", to_single_line(stated, 80))
+            })?,
+            None => self.file.defaults.file_url(self.file.path).ok_or("it has no `url`")?,
+        };
+        if has_secret(&url) {
+            return Err("its address has something that looks like a secret".into());
+        }
+        Ok(url)
+    }
+}
+
+/// The title in the metadata, the first heading, or the name of the file. A title that only adds
+/// the name of the site to the heading is not used.
+fn document_title(path: &str, stated: Option<String>, heading: Option<String>) -> Option<String> {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
+    let stated = stated
+        .filter(|stated| !heading.as_ref().is_some_and(|heading| has_site_suffix(stated, heading)));
+    [stated, heading, Some(to_single_line(stem, 300))]
+        .into_iter()
+        .flatten()
+        .find(|title| !title.trim().is_empty())
 }
 
 /// Puts the description first, unless the document contains it.
 fn prepend_description(document: &mut KnowledgeDocument, about: Option<&str>) {
     let Some(about) = about else { return };
-    let said: std::collections::HashSet<String> = document.sentences().map(str::to_owned).collect();
+    let known: std::collections::HashSet<String> =
+        document.sentences().map(str::to_owned).collect();
     let text = markdown::parse(about);
     let blocks = text.sections.into_iter().flat_map(|section| section.blocks);
-    let sentences: Vec<String> =
-        blocks.flat_map(|block| block.sentences).filter(|one| !said.contains(one)).collect();
+    let sentences: Vec<String> = blocks
+        .flat_map(|block| block.sentences)
+        .filter(|sentence| !known.contains(sentence))
+        .collect();
     if !sentences.is_empty() {
         let blocks = vec![KnowledgeBlock { sort: KnowledgeBlockKind::Text, sentences }];
         document.sections.insert(0, KnowledgeSection { title: String::new(), blocks });

@@ -46,8 +46,8 @@ fn skills(package: &Package) -> impl Iterator<Item = (&str, &str)> {
     })
 }
 
-pub(super) fn read(give: &mut DocumentCollector<'_>) {
-    let file = give.file;
+pub(super) fn read(collector: &mut DocumentCollector<'_>) {
+    let file = collector.file;
     let read = package::read(file.path, file.bytes.to_vec(), &Limits::default());
     let Some(package) = read.package else {
         let why = read
@@ -55,52 +55,61 @@ pub(super) fn read(give: &mut DocumentCollector<'_>) {
             .findings
             .first()
             .map_or_else(String::new, |finding| format!(": {}", finding.message));
-        return give.skip(None, format!("it is no package that can be trusted{why}"));
+        return collector.skip(None, format!("it is no package that can be trusted{why}"));
     };
-    let manifest = &package.manifest;
     let mut text = MarkdownContent::default();
-    for (kind, content) in nodes(&package) {
+    add_nodes(&package, &mut text);
+    add_skills(&package, &mut text);
+    collector.push_document(None, package_meta(&package), text);
+}
+
+/// Adds a section per node, titled with its kind. Code is left out.
+fn add_nodes(package: &Package, text: &mut MarkdownContent) {
+    for (kind, content) in nodes(package) {
         if is_code(&kind) || is_too_deep(&content) {
             continue;
         }
-        let said = markdown::parse(&content);
-        text.code.push_str(&said.code);
-        let blocks = said.sections.into_iter().flat_map(|section| section.blocks).collect();
+        let parsed = markdown::parse(&content);
+        text.code.push_str(&parsed.code);
+        let blocks = parsed.sections.into_iter().flat_map(|section| section.blocks).collect();
         text.sections.push(KnowledgeSection {
             title: escape_markdown(&to_single_line(&kind.replace('_', " "), 60)),
             blocks,
         });
     }
-    for (path, body) in skills(&package) {
-        let said = markdown::parse(body);
-        text.code.push_str(&said.code);
-        let titled = |section: KnowledgeSection| {
+}
+
+/// Adds the sections of the skills. One without a title gets the path of its file.
+fn add_skills(package: &Package, text: &mut MarkdownContent) {
+    for (path, body) in skills(package) {
+        let parsed = markdown::parse(body);
+        text.code.push_str(&parsed.code);
+        for mut section in parsed.sections {
             if section.title.is_empty() {
-                KnowledgeSection { title: escape_markdown(&to_single_line(path, 120)), ..section }
-            } else {
-                section
+                section.title = escape_markdown(&to_single_line(path, 120));
             }
-        };
-        text.sections.extend(said.sections.into_iter().map(titled));
+            text.sections.push(section);
+        }
     }
-    let stated = ["repository", "homepage", "url"]
+}
+
+fn package_meta(package: &Package) -> DocumentMeta {
+    let manifest = &package.manifest;
+    let url = ["repository", "homepage", "url"]
         .iter()
         .find_map(|key| package.raw_manifest().get(key)?.text());
-    let meta = DocumentMeta {
-        url: stated.map(Into::into),
+    let captured = manifest
+        .created_at
+        .as_ref()
+        .and_then(|created_at| crate::knowledge::date::parse_date(&created_at.as_str().into()));
+    let tags = manifest.tags.iter().filter_map(|word| crate::knowledge::meta::normalize_tag(word));
+    DocumentMeta {
+        url: url.map(Into::into),
         title: Some(format!("{} {}", manifest.name, manifest.version)),
         kind: Some("package".into()),
-        captured: manifest
-            .created_at
-            .as_ref()
-            .and_then(|at| crate::knowledge::date::parse_date(&at.as_str().into())),
-        tags: manifest
-            .tags
-            .iter()
-            .filter_map(|word| crate::knowledge::meta::normalize_tag(word))
-            .collect(),
+        captured,
+        tags: tags.collect(),
         description: manifest.description.clone(),
         ..DocumentMeta::default()
-    };
-    give.push_document(None, meta, text);
+    }
 }

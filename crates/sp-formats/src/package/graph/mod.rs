@@ -15,7 +15,7 @@ use crate::json::{JsonKind, JsonValue};
 use crate::printable::printable;
 use crate::report::{Report, Severity};
 
-use super::manifest::{describe_value, start_span, truncate_for_message};
+use super::manifest_fields::{describe_value, start_span, truncate_for_message};
 
 pub use level::{ConformanceLevel, check_level};
 
@@ -203,6 +203,18 @@ pub(in crate::package) fn check<'j>(
             .help("write `{\"format\": …, \"nodes\": […], \"edges\": […]}`");
         return counts;
     }
+    check_format(graph, report);
+    for key in ["nodes", "edges"] {
+        check_list(graph, key, report);
+    }
+    let mut findings = CappedFindings::new(report, strictness.severity());
+    let ids = check_nodes(graph, &mut counts, &mut findings);
+    check_edges(graph, &ids, &mut counts, &mut findings);
+    findings.finish(&PK_15);
+    counts
+}
+
+fn check_format(graph: JsonValue<'_>, report: &mut Report) {
     match graph.get("format") {
         None => {
             let message =
@@ -219,27 +231,22 @@ pub(in crate::package) fn check<'j>(
         }
         Some(_) => {}
     }
-    for key in ["nodes", "edges"] {
-        match graph.get(key) {
-            Some(list) if list.kind() == JsonKind::Array => {}
-            Some(list) => {
-                let message = format!("`{key}` must be a list, not {}", list.kind().describe());
-                report.error(&PK_15, list.span(), message).help(format!("write `\"{key}\": []`"));
-            }
-            None => {
-                let help =
-                    format!("write `\"{key}\": []`: other tools do not read a graph without it");
-                report
-                    .warning(&PK_15, start_span(graph), format!("`context_graph` has no `{key}`"))
-                    .help(help);
-            }
+}
+
+fn check_list(graph: JsonValue<'_>, key: &str, report: &mut Report) {
+    match graph.get(key) {
+        Some(list) if list.kind() == JsonKind::Array => {}
+        Some(list) => {
+            let message = format!("`{key}` must be a list, not {}", list.kind().describe());
+            report.error(&PK_15, list.span(), message).help(format!("write `\"{key}\": []`"));
+        }
+        None => {
+            let help = format!("write `\"{key}\": []`: other tools do not read a graph without it");
+            report
+                .warning(&PK_15, start_span(graph), format!("`context_graph` has no `{key}`"))
+                .help(help);
         }
     }
-    let mut findings = CappedFindings::new(report, strictness.severity());
-    let ids = check_nodes(graph, &mut counts, &mut findings);
-    check_edges(graph, &ids, &mut counts, &mut findings);
-    findings.finish(&PK_15);
-    counts
 }
 
 /// The numbers of a node and their maximum; the minimum is 0.
@@ -261,37 +268,22 @@ fn check_nodes<'j>(
     let count = graph.get("nodes").into_iter().flat_map(JsonValue::items).count();
     let mut ids = NodeIdSet::with_capacity_and_hasher(count, RandomState::default());
     for value in graph.get("nodes").into_iter().flat_map(JsonValue::items) {
-        let [id, kind, content, found @ ..] = value.get_many(CHECKED_NODE_MEMBERS);
+        let [id, kind, content, numbers @ ..] = value.get_many(CHECKED_NODE_MEMBERS);
         let Some(node) = node_from_members(value, [id, kind, content]) else {
-            findings.add_at_value(
-                "a node has `id`, `type` and `content`, each a text",
-                &PK_15,
-                value,
-                || describe_missing("node", value, &["id", "type", "content"]),
-            );
+            let help = "a node has `id`, `type` and `content`, each a text";
+            findings.add_at_value(help, &PK_15, value, || {
+                describe_missing("node", value, &["id", "type", "content"])
+            });
             continue;
         };
         counts.node_count += 1;
         if !counts.node_types.contains(&node.kind) {
             counts.node_types.insert(node.kind.clone());
         }
-        for ((key, max), member) in MAX_NODE_NUMBERS.iter().zip(found) {
-            let Some(member) = member.filter(|member| !member.is_null()) else { continue };
-            if !member.as_f64().is_some_and(|number| (0.0..=*max).contains(&number)) {
-                let help = "activation and confidence lie between 0 and 1, and a half-life is no less than 0";
-                let message = || {
-                    format!(
-                        "`{key}` of the node `{}` is {}",
-                        printable_id(&node.id),
-                        describe_value(member)
-                    )
-                };
-                findings.add_at_value(help, &PK_15, member, message);
-            }
-        }
+        check_node_numbers(&node, numbers, findings);
         if ids.contains(&node.id) {
-            let at = value.get("id").unwrap_or(value);
-            findings.add_at_value("every id belongs to one node", &PK_15, at, || {
+            let id_value = value.get("id").unwrap_or(value);
+            findings.add_at_value("every id belongs to one node", &PK_15, id_value, || {
                 format!("the id `{}` belongs to two nodes", printable_id(&node.id))
             });
         } else {
@@ -299,6 +291,25 @@ fn check_nodes<'j>(
         }
     }
     ids
+}
+
+/// Checks the values of the members in [`MAX_NODE_NUMBERS`].
+fn check_node_numbers(
+    node: &GraphNode<'_>,
+    numbers: [Option<JsonValue<'_>>; MAX_NODE_NUMBERS.len()],
+    findings: &mut CappedFindings<'_>,
+) {
+    for ((key, max), member) in MAX_NODE_NUMBERS.iter().zip(numbers) {
+        let Some(member) = member.filter(|member| !member.is_null()) else { continue };
+        if !member.as_f64().is_some_and(|number| (0.0..=*max).contains(&number)) {
+            let help =
+                "activation and confidence lie between 0 and 1, and a half-life is no less than 0";
+            findings.add_at_value(help, &PK_15, member, || {
+                let id = printable_id(&node.id);
+                format!("`{key}` of the node `{id}` is {}", describe_value(member))
+            });
+        }
+    }
 }
 
 fn check_edges(
@@ -310,34 +321,38 @@ fn check_edges(
     for value in graph.get("edges").into_iter().flat_map(JsonValue::items) {
         let [from, to, kind, weight] = value.get_many(["from", "to", "type", "weight"]);
         let Some(edge) = edge_from_members(value, [from, to, kind]) else {
-            findings.add_at_value(
-                "an edge has `from`, `to` and `type`, each a text",
-                &PK_15,
-                value,
-                || describe_missing("edge", value, &["from", "to", "type"]),
-            );
+            let help = "an edge has `from`, `to` and `type`, each a text";
+            findings.add_at_value(help, &PK_15, value, || {
+                describe_missing("edge", value, &["from", "to", "type"])
+            });
             continue;
         };
         counts.edge_count += 1;
         for (key, end) in [("from", &edge.from), ("to", &edge.to)] {
             if !ids.contains(end.as_ref()) {
-                let at = value.get(key).unwrap_or(value);
-                findings.add_at_value("an edge leads from a node to a node", &PK_15, at, || {
+                let end_value = value.get(key).unwrap_or(value);
+                let help = "an edge leads from a node to a node";
+                findings.add_at_value(help, &PK_15, end_value, || {
                     format!("an edge names the node `{}`, which is not there", printable_id(end))
                 });
             }
         }
-        if let Some(weight) = weight.filter(|weight| !weight.is_null())
-            && !weight.as_f64().is_some_and(f64::is_finite)
-        {
-            findings.add_at_value("a weight is a number", &PK_15, weight, || {
-                let (from, to) = (printable_id(&edge.from), printable_id(&edge.to));
-                format!(
-                    "the weight of the edge from `{from}` to `{to}` is {}",
-                    describe_value(weight)
-                )
-            });
-        }
+        check_weight(&edge, weight, findings);
+    }
+}
+
+fn check_weight(
+    edge: &GraphEdge<'_>,
+    weight: Option<JsonValue<'_>>,
+    findings: &mut CappedFindings<'_>,
+) {
+    if let Some(weight) = weight.filter(|weight| !weight.is_null())
+        && !weight.as_f64().is_some_and(f64::is_finite)
+    {
+        findings.add_at_value("a weight is a number", &PK_15, weight, || {
+            let (from, to) = (printable_id(&edge.from), printable_id(&edge.to));
+            format!("the weight of the edge from `{from}` to `{to}` is {}", describe_value(weight))
+        });
     }
 }
 
