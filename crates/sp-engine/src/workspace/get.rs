@@ -108,7 +108,7 @@ pub(super) fn get_into(
     for skill in &workspace.invalid_skills {
         session.context.emit(Event::Findings(&skill.report));
     }
-    let ChangePlan { mut report, changes } =
+    let WorkspaceChangePlan { mut report, changes } =
         plan_changes(session, &workspace, request, fetched, extras)?;
     if let Some(home) = &home {
         let outcome = changes.apply(session, home, &workspace)?;
@@ -132,7 +132,7 @@ struct UnchangedSkill {
 }
 
 /// The changes, as a report and as a value to apply.
-struct ChangePlan {
+struct WorkspaceChangePlan {
     report: WorkspaceChangeReport,
     changes: WorkspaceChanges,
 }
@@ -184,8 +184,8 @@ fn plan_changes(
     request: &GetSkillsRequest,
     fetched: FetchedSkills,
     extras: WorkspaceExtras,
-) -> Result<ChangePlan> {
-    let mut plan = ChangePlan::new(workspace, extras);
+) -> Result<WorkspaceChangePlan> {
+    let mut plan = WorkspaceChangePlan::new(workspace, extras);
     let mut edited = Vec::new();
     for skill in fetched.incoming {
         let action = folder_action(session, workspace, &skill, request.replace, &mut edited)?;
@@ -204,7 +204,7 @@ fn plan_changes(
     Ok(plan)
 }
 
-impl ChangePlan {
+impl WorkspaceChangePlan {
     /// Returns a plan that writes only the extras.
     fn new(workspace: &Workspace, extras: WorkspaceExtras) -> Self {
         let mut report = WorkspaceChangeReport {
