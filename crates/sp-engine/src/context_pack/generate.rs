@@ -25,7 +25,7 @@ use super::archive::invalid_pack_error;
 use super::build_request::ContextPackBuildRequest;
 use super::generation_progress::GenerationProgress;
 use super::generation_times::GenerationTimes;
-use super::model_choice::{ModelChoice, ask_model};
+use super::model_choice::{QuoteChoice, ask_model};
 use super::relevant_documents::{DocumentCounts, RelevantDocuments};
 use crate::context::Context;
 use crate::error::{Error, ErrorCode, Result};
@@ -71,7 +71,7 @@ pub(super) fn generate_in(
     progress.advance()?;
     let choice = match &request.model {
         Some(endpoint) => ask_model(session.context, endpoint, &brief, &pool)?,
-        None => ModelChoice::default(),
+        None => QuoteChoice::default(),
     };
     pool.apply_selection(&choice.quotes);
     progress.advance()?;

@@ -9,7 +9,7 @@ use crate::model::{self, ModelEndpoint, ModelSelection, PromptList};
 
 /// The quotes that a model selected.
 #[derive(Default)]
-pub(super) struct ModelChoice {
+pub(super) struct QuoteChoice {
     pub quotes: Vec<SelectedQuote>,
     /// None if no model was asked.
     pub report: Option<ModelChoiceReport>,
@@ -22,7 +22,7 @@ pub(super) fn ask_model(
     endpoint: &ModelEndpoint,
     brief: &Brief,
     pool: &ClaimPool,
-) -> Result<ModelChoice> {
+) -> Result<QuoteChoice> {
     let lists = prompt_lists(pool);
     let offered = lists.iter().map(|list| list.sentences.len()).sum();
     let answer = model::select_sentences(context, endpoint, brief, &lists);
@@ -42,7 +42,7 @@ pub(super) fn ask_model(
         .collect();
     let report = ModelChoiceReport { offered, chosen: quotes.len(), refused, failed };
     warn_if_useless(context, &report);
-    Ok(ModelChoice { quotes, report: Some(report) })
+    Ok(QuoteChoice { quotes, report: Some(report) })
 }
 
 fn warn_if_useless(context: &Context<'_>, report: &ModelChoiceReport) {
