@@ -8,14 +8,15 @@ use crate::context::Context;
 use crate::error::Result;
 use crate::session::Session;
 use crate::sinks::{
-    BUILT_IN_SINKS, agent_for_sink, differing_agent_dir, global_dir, hint_agent_dir, real_path,
+    BUILT_IN_SINKS, BuiltInSink, agent_for_sink, differing_agent_dir, global_dir, hint_agent_dir,
+    real_path,
 };
 
 /// Returns the effective configuration, and the agents on this machine.
 pub fn config(context: &Context<'_>) -> Result<ConfigView> {
     let Session { config, limits, .. } = Session::begin(context)?;
     let configured = config.sinks.iter().map(|(name, _)| name.as_str());
-    let built_in = BUILT_IN_SINKS.iter().map(|(name, ..)| *name);
+    let built_in = BUILT_IN_SINKS.iter().map(|sink| sink.name);
     let table = agents().iter().map(|agent| agent.id);
     let mut seen = std::collections::HashSet::new();
     let names = built_in.chain(configured).chain(table).filter(|name| seen.insert(*name));
@@ -43,7 +44,7 @@ fn sink_item(context: &Context<'_>, config: &Config, name: &str) -> SinkItem {
     let path = global_dir(context, config, name, agent).ok();
     let origin = if config.sinks.iter().any(|(sink, _)| sink == name) {
         SinkOrigin::Config
-    } else if BUILT_IN_SINKS.iter().any(|(sink, ..)| *sink == name) {
+    } else if BuiltInSink::find(name).is_some() {
         SinkOrigin::BuiltIn
     } else {
         SinkOrigin::Table

@@ -79,7 +79,7 @@ fn all_sink_groups(session: &Session<'_>, tokens: &TokenCounter<'_>) -> Result<V
     let configured = session.config.sinks.iter().map(|(name, _)| name.as_str());
     let names = BUILT_IN_SINKS
         .iter()
-        .map(|(name, ..)| *name)
+        .map(|sink| sink.name)
         .chain(configured)
         .chain(agents().iter().map(|agent| agent.id));
     let mut groups: Vec<CostGroup> = Vec::new();

@@ -15,7 +15,8 @@ use sp_formats::report::Report;
 use sp_formats::skill::SKILL_FILE;
 use sp_formats::suggest::nearest;
 use sp_tree::{
-    DigestIndex, Dir, FileError, Name, StampScope, WalkReport, find_dirs_with_file, read_limited,
+    DigestIndex, Dir, FileError, MatchedDir, Name, StampScope, WalkReport, find_dirs_with_file,
+    read_limited,
 };
 
 use crate::context::{Context, Event};
@@ -358,14 +359,14 @@ pub(crate) fn find_misplaced(
     found: &WalkReport,
 ) -> Vec<MisplacedSkill> {
     let (context, depth) = (session.context, session.limits.depth);
-    let unnamed = found.invalid_names.iter().map(|unnamed| MisplacedSkill {
-        path: skills.join(&unnamed.path),
+    let invalid_names = found.invalid_names.iter().map(|invalid| MisplacedSkill {
+        path: skills.join(&invalid.path),
         rule: &SP_05,
-        message: printable(&unnamed.to_string())
+        message: printable(&invalid.to_string())
             .replace(&*skills.to_string_lossy(), &context.display_path(skills)),
         help: "rename the folder",
     });
-    let deep = found.too_deep.iter().map(|path| MisplacedSkill {
+    let too_deep = found.too_deep.iter().map(|path| MisplacedSkill {
         path: skills.join(&**path),
         rule: &SE_04,
         message: format!(
@@ -374,32 +375,40 @@ pub(crate) fn find_misplaced(
         ),
         help: "raise it with `--limit depth=<number>` if you mean it",
     });
-    let top =
-        found.matches.iter().filter(|holder| holder.path.is_empty()).map(|_| MisplacedSkill {
-            path: skills.join(SKILL_FILE),
+    let misplaced_files = misplaced_skill_files(context, skills, found);
+    invalid_names.chain(too_deep).chain(misplaced_files).collect()
+}
+
+/// Returns the `SKILL.md` files directly in `skills/`, then those that are links in folders that are
+/// not.
+fn misplaced_skill_files(
+    context: &Context<'_>,
+    skills: &Path,
+    found: &WalkReport,
+) -> Vec<MisplacedSkill> {
+    let at_top = found.matches.iter().filter(|holder| holder.path.is_empty()).map(|_| {
+        let path = skills.join(SKILL_FILE);
+        MisplacedSkill {
             rule: &SP_02,
-            message: format!(
-                "`{}` makes `skills/` itself a skill",
-                context.display_path(&skills.join(SKILL_FILE))
-            ),
+            message: format!("`{}` makes `skills/` itself a skill", context.display_path(&path)),
             help: "move it into a folder of its own below `skills/`",
-        });
-    let links =
-        found.matches.iter().filter(|holder| holder.file_is_link && !holder.dir_is_link).map(
-            |holder| {
-                let path = skills.join(&*holder.path).join(SKILL_FILE);
-                MisplacedSkill {
-                    rule: &SP_04,
-                    message: format!(
-                        "`{}` is a link in a folder that is none",
-                        context.display_path(&path)
-                    ),
-                    help: "make the whole skill folder the link, or put the file there",
-                    path,
-                }
-            },
-        );
-    unnamed.chain(deep).chain(top).chain(links).collect()
+            path,
+        }
+    });
+    let is_link = |holder: &&MatchedDir| holder.file_is_link && !holder.dir_is_link;
+    let links = found.matches.iter().filter(is_link).map(|holder| {
+        let path = skills.join(&*holder.path).join(SKILL_FILE);
+        MisplacedSkill {
+            rule: &SP_04,
+            message: format!(
+                "`{}` is a link in a folder that is none",
+                context.display_path(&path)
+            ),
+            help: "make the whole skill folder the link, or put the file there",
+            path,
+        }
+    });
+    at_top.chain(links).collect()
 }
 
 /// Splits directories with a `SKILL.md` into skills and directories with another skill below them.

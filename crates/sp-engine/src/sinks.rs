@@ -24,14 +24,31 @@ use crate::session::Session;
 /// The sink without a default directory: it requires `--path`.
 pub(crate) const CUSTOM_SINK: &str = "custom";
 
-/// The sinks of the Skillpacks format: name, default path, and the agent's ID in the table.
-pub(crate) const BUILT_IN_SINKS: [(&str, &str, &str); 5] = [
-    ("codex", "~/.codex/skills", "codex"),
-    ("claude", "~/.claude/skills", "claude-code"),
-    ("copilot", "~/.copilot/skills", "github-copilot"),
-    ("cursor", "~/.cursor/skills", "cursor"),
-    ("windsurf", "~/.windsurf/skills", "windsurf"),
+/// A sink of the Skillpacks format.
+pub(crate) struct BuiltInSink {
+    pub name: &'static str,
+    default_path: &'static str,
+    /// The agent's ID in the table of agents.
+    agent_id: &'static str,
+}
+
+pub(crate) const BUILT_IN_SINKS: [BuiltInSink; 5] = [
+    BuiltInSink::new("codex", "~/.codex/skills", "codex"),
+    BuiltInSink::new("claude", "~/.claude/skills", "claude-code"),
+    BuiltInSink::new("copilot", "~/.copilot/skills", "github-copilot"),
+    BuiltInSink::new("cursor", "~/.cursor/skills", "cursor"),
+    BuiltInSink::new("windsurf", "~/.windsurf/skills", "windsurf"),
 ];
+
+impl BuiltInSink {
+    const fn new(name: &'static str, default_path: &'static str, agent_id: &'static str) -> Self {
+        Self { name, default_path, agent_id }
+    }
+
+    pub(crate) fn find(name: &str) -> Option<&'static Self> {
+        BUILT_IN_SINKS.iter().find(|sink| sink.name == name)
+    }
+}
 
 /// Whether an agent reads a sink for the user or for one project.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -87,9 +104,7 @@ impl Sink {
 
 /// Returns the agent that a sink belongs to.
 pub(crate) fn agent_for_sink(name: &str) -> Option<&'static Agent> {
-    let row =
-        BUILT_IN_SINKS.iter().find(|(sink, ..)| *sink == name).map_or(name, |(_, _, row)| row);
-    find_agent(row)
+    find_agent(BuiltInSink::find(name).map_or(name, |sink| sink.agent_id))
 }
 
 /// Resolves requests to sinks. Two names of one directory are one sink.
@@ -114,25 +129,31 @@ pub(crate) fn resolve_sink(session: &Session<'_>, request: &SinkRequest) -> Resu
     if !known {
         return Err(unknown_sink(name, config));
     }
-    let path = match (&request.path, request.scope) {
-        (Some(path), _) => context.expand(&path.to_string_lossy()),
-        (None, _) if name == CUSTOM_SINK => {
-            return Err(Error::new(
-                ErrorCode::AgentRequired,
-                "the sink `custom` has no place of its own",
-            )
-            .hint("add `--path <directory>`"));
-        }
-        (None, SinkScope::Project) => project_dir(context, name, agent)?,
-        (None, SinkScope::Global) => global_dir(context, config, name, agent)?,
-    };
-    let pinned = pin_sink_dir(context, &path)?;
+    let pinned = pin_sink_dir(context, &requested_path(session, request, agent)?)?;
     let path = pinned.path().to_path_buf();
-    let reads = match (&request.path, request.scope) {
+    let agent_dir = match (&request.path, request.scope) {
         (None, SinkScope::Global) => differing_agent_dir(context, name, &path),
         _ => None,
     };
-    Ok(Sink { name: name.into(), path, pinned, agent, agent_dir: reads })
+    Ok(Sink { name: name.into(), path, pinned, agent, agent_dir })
+}
+
+/// Returns the path of a known sink, with links unresolved.
+fn requested_path(
+    session: &Session<'_>,
+    request: &SinkRequest,
+    agent: Option<&Agent>,
+) -> Result<PathBuf> {
+    let (context, name) = (session.context, request.name.as_str());
+    match (&request.path, request.scope) {
+        (Some(path), _) => Ok(context.expand(&path.to_string_lossy())),
+        (None, _) if name == CUSTOM_SINK => {
+            Err(Error::new(ErrorCode::AgentRequired, "the sink `custom` has no place of its own")
+                .hint("add `--path <directory>`"))
+        }
+        (None, SinkScope::Project) => project_dir(context, name, agent),
+        (None, SinkScope::Global) => global_dir(context, &session.config, name, agent),
+    }
 }
 
 /// Returns the path of a sink for all projects, with links unresolved.
@@ -145,8 +166,8 @@ pub(crate) fn global_dir(
     if let Some((_, path)) = config.sinks.iter().find(|(sink, _)| sink == name) {
         return Ok(context.expand(path));
     }
-    if let Some((_, path, _)) = BUILT_IN_SINKS.iter().find(|(sink, ..)| *sink == name) {
-        return Ok(context.expand(path));
+    if let Some(sink) = BuiltInSink::find(name) {
+        return Ok(context.expand(sink.default_path));
     }
     agent.and_then(|agent| agent.global_dir(context)).ok_or_else(|| {
         Error::new(
@@ -182,8 +203,7 @@ pub(crate) fn differing_agent_dir(
     name: &str,
     path: &Path,
 ) -> Option<PathBuf> {
-    let (_, _, row) = BUILT_IN_SINKS.iter().find(|(sink, ..)| *sink == name)?;
-    let agent = find_agent(row)?;
+    let agent = find_agent(BuiltInSink::find(name)?.agent_id)?;
     let reads = agent.global_dir(context)?;
     let same = real_path(context, &reads).is_ok_and(|real| real == path);
     (!same && agent.is_installed(context)).then_some(reads)
@@ -191,7 +211,7 @@ pub(crate) fn differing_agent_dir(
 
 fn unknown_sink(name: &str, config: &Config) -> Error {
     let configured = config.sinks.iter().map(|(sink, _)| sink.as_str());
-    let built_in = BUILT_IN_SINKS.iter().map(|(sink, ..)| *sink).chain([CUSTOM_SINK]);
+    let built_in = BUILT_IN_SINKS.iter().map(|sink| sink.name).chain([CUSTOM_SINK]);
     let table = agents().iter().map(|agent| agent.id);
     let mut known: Vec<&str> = built_in.chain(configured).chain(table).collect();
     let mut seen = std::collections::HashSet::new();
@@ -237,8 +257,8 @@ pub(crate) fn refuse_repository_overlap(
         (repository.skills_dir(), "the authoring tree"),
         (repository.packs_dir(), "the directory of the packs"),
     ];
-    dirs.iter().try_for_each(|(dir, what)| match dir.canonicalize() {
-        Ok(dir) => refuse_nested(context, sink, &dir, what),
+    dirs.iter().try_for_each(|(dir, label)| match dir.canonicalize() {
+        Ok(dir) => refuse_nested(context, sink, &dir, label),
         // A missing directory overlaps nothing.
         Err(_) => Ok(()),
     })
@@ -251,12 +271,12 @@ pub(crate) fn refuse_own_dirs(context: &Context<'_>, sink: &Sink) -> Result<()> 
 }
 
 /// Refuses a sink that contains a directory or lies in it. Both paths must be real.
-fn refuse_nested(context: &Context<'_>, sink: &Sink, dir: &Path, what: &str) -> Result<()> {
+fn refuse_nested(context: &Context<'_>, sink: &Sink, dir: &Path, label: &str) -> Result<()> {
     if !sink.path.starts_with(dir) && !dir.starts_with(&sink.path) {
         return Ok(());
     }
     let message = format!(
-        "the sink `{}` and {what} `{}` lie inside one another",
+        "the sink `{}` and {label} `{}` lie inside one another",
         context.display_path(&sink.path),
         context.display_path(dir)
     );

@@ -5,7 +5,7 @@
 //! and imports or queues the packages.
 
 use std::io::{ErrorKind, Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
@@ -75,6 +75,13 @@ pub fn receive(
     };
     let listener = TcpListener::bind(&request.listen).map_err(listen_error)?;
     let address = listener.local_addr().map_err(listen_error)?;
+    warn_about_exposure(context, request, address);
+    report(ReceiverEvent::Listening(address.to_string()));
+    accept_connections(&listener, &receiver, request.mode, report);
+    Ok(())
+}
+
+fn warn_about_exposure(context: &Context<'_>, request: &ListenRequest, address: SocketAddr) {
     if !address.ip().is_loopback() {
         context.emit(Event::Warning(format!(
             "{address} can be reached from other machines, and what comes is not encrypted: put a TLS proxy before it"
@@ -85,7 +92,14 @@ pub fn receive(
             "unsigned envelopes are accepted: anyone who can connect to {address} can send packages under any name"
         )));
     }
-    report(ReceiverEvent::Listening(address.to_string()));
+}
+
+fn accept_connections(
+    listener: &TcpListener,
+    receiver: &PackageReceiver<'_>,
+    mode: ListenMode,
+    report: &(dyn Fn(ReceiverEvent) + Sync),
+) {
     let open = AtomicUsize::new(0);
     let accepted = AtomicUsize::new(0);
     std::thread::scope(|scope| {
@@ -97,21 +111,20 @@ pub fn receive(
             }
             open.fetch_add(1, Ordering::AcqRel);
             let handle = || {
-                if handle_connection(&receiver, stream, report) {
+                if handle_connection(receiver, stream, report) {
                     accepted.fetch_add(1, Ordering::AcqRel);
                 }
                 open.fetch_sub(1, Ordering::AcqRel);
             };
-            match request.mode {
+            match mode {
                 ListenMode::Once => handle(),
                 ListenMode::Forever => drop(scope.spawn(handle)),
             }
-            if request.mode == ListenMode::Once && accepted.load(Ordering::Acquire) > 0 {
+            if mode == ListenMode::Once && accepted.load(Ordering::Acquire) > 0 {
                 break;
             }
         }
     });
-    Ok(())
 }
 
 fn reject_busy(mut stream: TcpStream) {
@@ -153,7 +166,6 @@ fn read_body(
     let limit = receiver.max_bytes();
     let mut reader = DeadlineReader { stream, deadline: Instant::now() + REQUEST_TIMEOUT };
     let mut bytes = Vec::new();
-    let mut block = [0; 8192];
     let head = loop {
         if let Some(head) = parse_head(receiver, &bytes)? {
             break head;
@@ -161,11 +173,7 @@ fn read_body(
         if bytes.len() > MAX_HEAD_BYTES {
             return Err(ReceiveError::new(431, "the head of the request is too long"));
         }
-        let count = reader.read(&mut block).map_err(|e| read_error(&e))?;
-        if count == 0 {
-            return Err(ReceiveError::new(400, "the request ended before it was whole"));
-        }
-        bytes.extend_from_slice(&block[..count]);
+        reader.read_block(&mut bytes)?;
     };
     if head.body_len > limit {
         return Err(ReceiveError::new(413, format!("an envelope has {limit} bytes at the most")));
@@ -176,11 +184,7 @@ fn read_body(
     let mut body = bytes.split_off(head.head_len);
     let body_len = usize::try_from(head.body_len).unwrap_or(usize::MAX);
     while body.len() < body_len {
-        let count = reader.read(&mut block).map_err(|e| read_error(&e))?;
-        if count == 0 {
-            return Err(ReceiveError::new(400, "the request ended before it was whole"));
-        }
-        body.extend_from_slice(&block[..count]);
+        reader.read_block(&mut body)?;
     }
     body.truncate(body_len);
     String::from_utf8(body).map_err(|_| ReceiveError::new(400, "the envelope is not UTF-8"))
@@ -194,8 +198,8 @@ fn parse_head(
 ) -> Result<Option<RequestHead>, ReceiveError> {
     let mut headers = [httparse::EMPTY_HEADER; MAX_HEADERS];
     let mut request = httparse::Request::new(&mut headers);
-    let size = match request.parse(bytes) {
-        Ok(httparse::Status::Complete(size)) => size,
+    let head_len = match request.parse(bytes) {
+        Ok(httparse::Status::Complete(head_len)) => head_len,
         Ok(httparse::Status::Partial) => return Ok(None),
         Err(_) => return Err(ReceiveError::new(400, "this is no HTTP request")),
     };
@@ -205,30 +209,32 @@ fn parse_head(
     if request.method != Some("POST") {
         return Err(ReceiveError::new(405, "only POST is taken"));
     }
-    let header_values = |name: &str| {
-        request
-            .headers
-            .iter()
-            .filter(|header| header.name.eq_ignore_ascii_case(name))
-            .map(|header| header.value)
-            .collect::<Vec<_>>()
-    };
-    receiver.authorize(&header_values("authorization"))?;
-    if !header_values("transfer-encoding").is_empty() {
-        return Err(ReceiveError::new(411, "a request says how long it is: `content-length`"));
+    receiver.authorize(&header_values(request.headers, "authorization"))?;
+    let body_len = content_length(request.headers)
+        .ok_or_else(|| ReceiveError::new(411, "a request says how long it is: `content-length`"))?;
+    let expects_continue = header_values(request.headers, "expect")
+        .iter()
+        .any(|value| value.eq_ignore_ascii_case(b"100-continue"));
+    Ok(Some(RequestHead { head_len, body_len, expects_continue }))
+}
+
+fn header_values<'h>(headers: &[httparse::Header<'h>], name: &str) -> Vec<&'h [u8]> {
+    let same_name = headers.iter().filter(|header| header.name.eq_ignore_ascii_case(name));
+    same_name.map(|header| header.value).collect()
+}
+
+/// Returns the length of the body, if there is one length and no transfer encoding.
+fn content_length(headers: &[httparse::Header<'_>]) -> Option<u64> {
+    if !header_values(headers, "transfer-encoding").is_empty() {
+        return None;
     }
-    let length = match header_values("content-length").as_slice() {
+    match header_values(headers, "content-length").as_slice() {
         [value] => std::str::from_utf8(value)
             .ok()
             .filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()))
             .and_then(|text| text.parse().ok()),
         _ => None,
-    };
-    let length = length
-        .ok_or_else(|| ReceiveError::new(411, "a request says how long it is: `content-length`"))?;
-    let expects =
-        header_values("expect").iter().any(|value| value.eq_ignore_ascii_case(b"100-continue"));
-    Ok(Some(RequestHead { head_len: size, body_len: length, expects_continue: expects }))
+    }
 }
 
 struct RequestHead {
@@ -242,6 +248,19 @@ struct RequestHead {
 struct DeadlineReader<'a> {
     stream: &'a mut TcpStream,
     deadline: Instant,
+}
+
+impl DeadlineReader<'_> {
+    /// Appends at least one byte to `bytes`.
+    fn read_block(&mut self, bytes: &mut Vec<u8>) -> Result<(), ReceiveError> {
+        let mut block = [0; 8192];
+        let count = self.read(&mut block).map_err(|e| read_error(&e))?;
+        if count == 0 {
+            return Err(ReceiveError::new(400, "the request ended before it was whole"));
+        }
+        bytes.extend_from_slice(&block[..count]);
+        Ok(())
+    }
 }
 
 impl Read for DeadlineReader<'_> {
@@ -268,8 +287,8 @@ fn status_json(status: &str, package: &str) -> String {
     format!("{{\"status\":{},\"package\":{}}}", quoted(status), quoted(package))
 }
 
-fn write_response(stream: &mut TcpStream, status: u16, body: &str) {
-    let reason = match status {
+fn reason_phrase(status: u16) -> &'static str {
+    match status {
         200 => "OK",
         202 => "Accepted",
         400 => "Bad Request",
@@ -284,7 +303,11 @@ fn write_response(stream: &mut TcpStream, status: u16, body: &str) {
         422 => "Unprocessable Content",
         431 => "Request Header Fields Too Large",
         _ => "Internal Server Error",
-    };
+    }
+}
+
+fn write_response(stream: &mut TcpStream, status: u16, body: &str) {
+    let reason = reason_phrase(status);
     let text = format!(
         "HTTP/1.1 {status} {reason}\r\ncontent-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
         body.len()

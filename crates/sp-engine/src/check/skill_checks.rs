@@ -14,7 +14,8 @@ use sp_formats::skill::{
     self, ReferencingFile, SKILL_FILE, SkillFiles, SkillMetadata, check_body_size, check_markdown,
 };
 use sp_tree::{
-    Dir, FileError, FileStamp, Listing, ListingEntry, ListingKind, ScanError, read_text, scan_dir,
+    Dir, FileError, FileStamp, Listing, ListingEntry, ListingKind, RelPath, ScanError, read_text,
+    scan_dir,
 };
 
 use super::{CheckMode, Checker, hidden};
@@ -42,14 +43,7 @@ fn try_check_skill(checker: &Checker<'_>, dir: &Path) -> Result<Option<SkillDesc
     checker.session.context.check_cancelled()?;
     let file = dir.join(SKILL_FILE);
     let handle = Dir::open(dir)?;
-    let listing = match scan_dir(&handle, &checker.session.limits) {
-        Ok(scanned) => Some(scanned.listing),
-        Err(ScanError::File(error)) => return Err(error.into()),
-        Err(error) => {
-            report_scan_error(checker, dir, error);
-            None
-        }
-    };
+    let listing = scan_skill(checker, dir, &handle)?;
     let limits = &checker.session.limits;
     let bytes = match checker.drafts.read(&file, limits.markdown_bytes) {
         Ok(bytes) => bytes,
@@ -59,14 +53,7 @@ fn try_check_skill(checker: &Checker<'_>, dir: &Path) -> Result<Option<SkillDesc
     };
     let folder = dir.file_name().unwrap_or_default().to_string_lossy();
     let (skill, mut report) = skill::read("", &folder, &bytes, limits);
-    let real = dir.canonicalize().unwrap_or_else(|_| dir.into());
-    if real.file_name() != dir.file_name() {
-        // Several links may lead to one skill, which cannot have the name of each. So the name is
-        // not fixed automatically.
-        for finding in &mut report.findings {
-            finding.fix.retain(|edit| !edit.text.contains(&*folder));
-        }
-    }
+    drop_name_fixes_of_links(dir, &folder, &mut report);
     let description = skill.as_ref().and_then(|skill| {
         Some(SkillDescription {
             file: file.clone(),
@@ -77,26 +64,75 @@ fn try_check_skill(checker: &Checker<'_>, dir: &Path) -> Result<Option<SkillDesc
     if let Some(skill) = skill {
         // Only UTF-8 text parses as a skill.
         let text = std::str::from_utf8(&bytes).unwrap_or_default();
-        check_text(text, &mut report);
-        hidden::check_description_escapes(&skill, text, &mut report);
-        hidden::check_file_name(checker, dir, &folder);
-        let mut cost = skill_cost(checker, dir, text, &skill);
-        let mut facts = (checker.mode == CheckMode::WithFacts).then(|| SkillFacts::of(&skill));
-        check_body_size(&(skill.body_start..text.len()), cost.body, &mut report);
-        if let Some(listing) = &listing {
-            let files = SkillPaths::of(listing);
-            let known = SkillFiles { names: &files.files, exists: &|path| files.contains(path) };
-            check_markdown(text, skill.body_start, ReferencingFile::SkillMd, &known, &mut report);
-            cost.files = check_other_files(checker, &handle, listing, &files, &mut facts)?;
-        }
-        if let Some(mut facts) = facts {
-            facts.add_file(SKILL_FILE, false, Some(text));
-            checker.collector.add_audited_skill(facts.into_audited_skill(dir.into()));
-        }
-        checker.collector.add_skill(dir, cost);
+        let parsed = ParsedSkill { dir: &handle, path: dir, text, metadata: &skill };
+        parsed.check(checker, listing.as_ref(), &mut report)?;
     }
     checker.collector.add_report(&file, &report);
     Ok(description)
+}
+
+/// Lists the files of a skill. A folder that cannot be a skill is reported.
+fn scan_skill(checker: &Checker<'_>, path: &Path, dir: &Dir) -> Result<Option<Listing<FileStamp>>> {
+    match scan_dir(dir, &checker.session.limits) {
+        Ok(scanned) => Ok(Some(scanned.listing)),
+        Err(ScanError::File(error)) => Err(error.into()),
+        Err(error) => {
+            report_scan_error(checker, path, error);
+            Ok(None)
+        }
+    }
+}
+
+/// Removes the fixes of the name of a linked skill. Several links may lead to one skill, which
+/// cannot have the name of each.
+fn drop_name_fixes_of_links(dir: &Path, folder: &str, report: &mut Report) {
+    let real = dir.canonicalize().unwrap_or_else(|_| dir.into());
+    if real.file_name() == dir.file_name() {
+        return;
+    }
+    for finding in &mut report.findings {
+        finding.fix.retain(|edit| !edit.text.contains(folder));
+    }
+}
+
+/// A skill whose `SKILL.md` could be read.
+struct ParsedSkill<'a> {
+    dir: &'a Dir,
+    path: &'a Path,
+    /// The text of `SKILL.md`.
+    text: &'a str,
+    metadata: &'a SkillMetadata,
+}
+
+impl ParsedSkill<'_> {
+    /// Checks the text and the other files, and adds the skill to the collector.
+    fn check(
+        &self,
+        checker: &Checker<'_>,
+        listing: Option<&Listing<FileStamp>>,
+        report: &mut Report,
+    ) -> Result<()> {
+        let Self { dir, path, text, metadata: skill } = *self;
+        let folder = path.file_name().unwrap_or_default().to_string_lossy();
+        check_text(text, report);
+        hidden::check_description_escapes(skill, text, report);
+        hidden::check_file_name(checker, path, &folder);
+        let mut cost = skill_cost(checker, path, text, skill);
+        let mut facts = (checker.mode == CheckMode::WithFacts).then(|| SkillFacts::of(skill));
+        check_body_size(&(skill.body_start..text.len()), cost.body, report);
+        if let Some(listing) = listing {
+            let files = SkillPaths::of(listing);
+            let known = SkillFiles { names: &files.files, exists: &|path| files.contains(path) };
+            check_markdown(text, skill.body_start, ReferencingFile::SkillMd, &known, report);
+            cost.files = check_other_files(checker, dir, listing, &files, &mut facts)?;
+        }
+        if let Some(mut facts) = facts {
+            facts.add_file(SKILL_FILE, false, Some(text));
+            checker.collector.add_audited_skill(facts.into_audited_skill(path.into()));
+        }
+        checker.collector.add_skill(path, cost);
+        Ok(())
+    }
 }
 
 /// Counts the tokens of the metadata and of the body.
@@ -157,14 +193,19 @@ fn check_other_files(
             hidden::check_file_text(checker, &dir.path().join(path), &text);
         }
         if path.ends_with(".md") {
-            let from = entry.path.parent().unwrap_or_default();
-            let mut report = Report::new("", text.as_str());
-            let known = SkillFiles { names: &files.files, exists: &|path| files.contains(path) };
-            check_markdown(&text, 0, ReferencingFile::OtherFile(from), &known, &mut report);
+            let report = check_other_markdown(&entry.path, &text, files);
             checker.collector.add_report(&dir.path().join(path), &report);
         }
     }
     Ok(tokens)
+}
+
+fn check_other_markdown(path: &RelPath, text: &str, files: &SkillPaths<'_>) -> Report {
+    let mut report = Report::new("", text);
+    let file = ReferencingFile::OtherFile(path.parent().unwrap_or_default());
+    let known = SkillFiles { names: &files.files, exists: &|path| files.contains(path) };
+    check_markdown(text, 0, file, &known, &mut report);
+    report
 }
 
 fn report_scan_error(checker: &Checker<'_>, dir: &Path, error: ScanError) {

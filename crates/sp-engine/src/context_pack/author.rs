@@ -47,17 +47,32 @@ pub fn new(
     let session = Session::begin(context)?;
     let dir = context.absolute(&request.dir);
     if dir.join(MANIFEST_FILE).symlink_metadata().is_ok() {
-        return Err(Error::new(ErrorCode::AlreadyExists, format!("`{}` has a `{MANIFEST_FILE}` already", context.display_path(&dir)))
-            .hint("nothing was changed: name another directory, or edit what is there and call `sp context seal`"));
+        return Err(Error::new(
+            ErrorCode::AlreadyExists,
+            format!("`{}` has a `{MANIFEST_FILE}` already", context.display_path(&dir)),
+        )
+        .hint("nothing was changed: name another directory, or edit what is there and call `sp context seal`"));
     }
+    let manifest = new_manifest(context, request, &dir);
+    let documents = placeholder_documents(&manifest.project)?;
+    Dir::create_all(&dir)?;
+    write_files(&session, &dir, &ContextPackDraft { manifest, documents }.files())
+}
+
+fn new_manifest(
+    context: &Context<'_>,
+    request: &ContextPackNewRequest,
+    dir: &Path,
+) -> ContextPackManifest {
     let folder = dir.file_name().map(|name| name.to_string_lossy().into_owned());
     let name = request.name.clone().or(folder).unwrap_or_else(|| "project".into());
     let description = request
         .description
         .clone()
         .unwrap_or_else(|| "Say in one to three sentences what is intended.".into());
-    let mut manifest = ContextPackManifest {
+    ContextPackManifest {
         spec_version: SPEC_VERSION.into(),
+        pack_id: derive_pack_id(context.now, &Digest::of(name.as_bytes())),
         generated_at: context.timestamp(),
         generator: ContextPackGenerator {
             name: "skillpack".into(),
@@ -65,21 +80,23 @@ pub fn new(
             ..ContextPackGenerator::default()
         },
         project: ContextPackProject {
-            name: name.clone(),
+            name,
             description,
             stack: request.stack.clone(),
             ..ContextPackProject::default()
         },
         ..ContextPackManifest::default()
-    };
-    manifest.pack_id = derive_pack_id(context.now, &Digest::of(name.as_bytes()));
-    let stack: String = match request.stack.as_slice() {
+    }
+}
+
+fn placeholder_documents(project: &ContextPackProject) -> Result<BTreeMap<RelPath, String>> {
+    let stack: String = match project.stack.as_slice() {
         [] => "- What it is built with\n".into(),
         words => words.iter().map(|word| format!("- {word}\n")).collect(),
     };
     let rules = RULES_TEMPLATE
-        .replace("{name}", &name)
-        .replace("{description}", &manifest.project.description)
+        .replace("{name}", &project.name)
+        .replace("{description}", &project.description)
         .replace("{stack}\n", &stack);
     let texts = [
         (CURSOR_FILE, rules.as_str()),
@@ -89,62 +106,65 @@ pub fn new(
         (PROMPTS_FILE, include_str!("templates/prompts.md")),
         (TASKS_FILE, include_str!("templates/tasks.md")),
     ];
-    let mut documents = BTreeMap::new();
-    for (path, text) in texts {
-        documents.insert(pack_path(path)?, text.to_owned());
-    }
-    Dir::create_all(&dir)?;
-    write_files(&session, &dir, &ContextPackDraft { manifest, documents }.files())
+    texts.into_iter().map(|(path, text)| Ok((pack_path(path)?, text.to_owned()))).collect()
 }
 
 /// Updates the frontmatter and the hashes of a pack. Nothing is written if there is a problem that
 /// only the author can fix.
 pub fn seal(context: &Context<'_>, dir: &Path) -> Result<ContextPackWriteReport> {
     let session = Session::begin(context)?;
-    let dir = match ContextPackLocation::new(context, dir)? {
-        ContextPackLocation::Local(dir) => dir,
-        ContextPackLocation::Remote(address) => {
-            return Err(Error::new(
-                ErrorCode::Unsupported,
-                format!("`{address}` cannot be sealed from here"),
-            )
-            .hint("`sp context unzip <address> <folder>` brings it here"));
-        }
-    };
+    let dir = local_dir(context, dir)?;
     let entries = read_entries(&session, &ContextPackLocation::Local(dir.clone()))?;
-    let ContextPackReadResult { manifest, reports, .. } = read(&entries, &session.limits);
-    let Some(mut manifest) = manifest else {
-        let message = format!("`{}` cannot be sealed", context.display_relative_path(&dir));
-        return Err(invalid_pack_error(&session, message, reports));
-    };
-    if let Some(wrong) =
-        reports.first().and_then(|report| unfixable_findings(report, &session.limits))
-    {
-        let message = format!(
-            "`{}` cannot be sealed: nothing was changed",
-            context.display_relative_path(&dir)
-        );
-        return Err(invalid_pack_error(&session, message, vec![wrong]));
-    }
+    let label = context.display_relative_path(&dir);
+    let mut manifest = sealable_manifest(&session, &entries, &label)?;
     let documents = markdown_files(&entries)?;
     if !is_pack_id(&manifest.pack_id) {
         let all: String = documents.values().map(String::as_str).collect();
         manifest.pack_id = derive_pack_id(context.now, &Digest::of(all.as_bytes()));
     }
     let files = seal_files(&manifest, &documents, other_files(context, &manifest, &entries));
-    let after: ContextPackEntries = files
+    let sealed_entries: ContextPackEntries = files
         .iter()
         .map(|(path, bytes)| (path.clone(), ContextPackEntry::File(bytes.clone())))
         .collect();
-    let judged = read(&after, &session.limits);
-    if !judged.is_valid() {
-        let message = format!(
-            "`{}` cannot be sealed: nothing was changed",
-            context.display_relative_path(&dir)
-        );
-        return Err(invalid_pack_error(&session, message, judged.reports));
+    let result = read(&sealed_entries, &session.limits);
+    if !result.is_valid() {
+        let message = format!("`{label}` cannot be sealed: nothing was changed");
+        return Err(invalid_pack_error(&session, message, result.reports));
     }
     write_files(&session, &dir, &files)
+}
+
+fn local_dir(context: &Context<'_>, dir: &Path) -> Result<PathBuf> {
+    match ContextPackLocation::new(context, dir)? {
+        ContextPackLocation::Local(dir) => Ok(dir),
+        ContextPackLocation::Remote(address) => Err(Error::new(
+            ErrorCode::Unsupported,
+            format!("`{address}` cannot be sealed from here"),
+        )
+        .hint("`sp context unzip <address> <folder>` brings it here")),
+    }
+}
+
+/// Returns the manifest of a pack. Fails if it has problems that sealing does not fix.
+fn sealable_manifest(
+    session: &Session<'_>,
+    entries: &ContextPackEntries,
+    label: &str,
+) -> Result<ContextPackManifest> {
+    let ContextPackReadResult { manifest, reports, .. } = read(entries, &session.limits);
+    let Some(manifest) = manifest else {
+        let message = format!("`{label}` cannot be sealed");
+        return Err(invalid_pack_error(session, message, reports));
+    };
+    let report = reports.first();
+    match report.and_then(|report| unfixable_findings(report, &session.limits)) {
+        None => Ok(manifest),
+        Some(unfixable) => {
+            let message = format!("`{label}` cannot be sealed: nothing was changed");
+            Err(invalid_pack_error(session, message, vec![unfixable]))
+        }
+    }
 }
 
 /// Returns the listed files that are not Markdown, unchanged, and warns about listed files that are
@@ -177,20 +197,20 @@ fn unfixable_findings(report: &Report, limits: &Limits) -> Option<Report> {
     // A byte order mark is fixed by sealing. Three spaces in its place keep the positions.
     let text = report.text.strip_prefix('\u{feff}').map(|rest| format!("   {rest}"));
     let json = JsonDocument::parse(text.as_deref().unwrap_or(&report.text), limits).ok()?;
-    let anew: Vec<Range<usize>> = ["pack_id", "files"]
+    let replaced: Vec<Range<usize>> = ["pack_id", "files"]
         .iter()
         .filter_map(|key| json.root().get(key))
         .map(JsonValue::span)
         .collect();
-    let is_mended = |span: &Range<usize>| {
+    let is_fixed = |span: &Range<usize>| {
         let is_missing = span.start == json.root().span().start;
-        is_missing || anew.iter().any(|part| part.start <= span.start && span.end <= part.end)
+        is_missing || replaced.iter().any(|part| part.start <= span.start && span.end <= part.end)
     };
     let mut report = report.clone();
     report.findings.retain(|finding| {
         finding.severity == Severity::Error
             && finding.check.id == CP_02.id
-            && finding.span.as_ref().is_some_and(|span| !is_mended(span))
+            && finding.span.as_ref().is_some_and(|span| !is_fixed(span))
     });
     (!report.findings.is_empty()).then_some(report)
 }

@@ -56,49 +56,57 @@ pub fn install(
     let session = Session::begin(context)?;
     let (pack, _) = read_valid_pack(&session, &request.pack)?;
     let repo = InstallRoot::at(&session, request.root.as_deref());
+    let includes = |agent: ContextPackAgent| request.agents.contains(&agent);
     let mut files = BTreeMap::new();
-    let wants = |reader: ContextPackAgent| request.agents.contains(&reader);
-    if wants(ContextPackAgent::Cursor)
+    if includes(ContextPackAgent::Cursor)
         && let Some(document) = find_document(&pack, CURSOR_FILE)
     {
-        let text = repo.read_owned(CURSOR_RULES)?;
-        files.insert(
-            CURSOR_RULES.to_owned(),
-            FileReplacement::new(text, Some(cursor_rules(&pack, document))),
-        );
+        let old = repo.read_owned(CURSOR_RULES)?;
+        let new = cursor_rules(&pack, document);
+        files.insert(CURSOR_RULES.to_owned(), FileReplacement::new(old, Some(new)));
     }
-    if wants(ContextPackAgent::Agents) || wants(ContextPackAgent::Claude) {
-        let document = find_document(&pack, AGENTS_FILE).ok_or_else(|| {
-            Error::new(ErrorCode::NothingFound, format!("the pack has no `{AGENTS_FILE}`"))
-                .hint("install it for Cursor only: `--agent cursor`")
-        })?;
-        let old = repo.read_text(AGENTS_FILE)?;
-        let new = repo.put_block(
-            AGENTS_FILE,
-            old.as_deref(),
-            &pack.manifest.pack_id,
-            &document_body(&pack, document),
-        )?;
-        files.insert(AGENTS_FILE.to_owned(), FileReplacement::new(old, Some(new)));
+    if includes(ContextPackAgent::Agents) || includes(ContextPackAgent::Claude) {
+        files.insert(AGENTS_FILE.to_owned(), agents_replacement(&repo, &pack)?);
     }
-    if wants(ContextPackAgent::Claude) {
-        let old = if repo.is_link_to_agents() {
-            Some(AGENTS_IMPORT.to_owned())
-        } else {
-            repo.read_text(CLAUDE_FILE)?
-        };
-        let leads_there = old
-            .as_deref()
-            .is_some_and(|text| text.lines().any(|line| line.trim() == AGENTS_IMPORT));
-        if !leads_there
-            || old.as_deref().is_some_and(|text| matches!(find_block(text), Ok(Some(_))))
-        {
-            let new =
-                repo.put_block(CLAUDE_FILE, old.as_deref(), &pack.manifest.pack_id, AGENTS_IMPORT)?;
-            files.insert(CLAUDE_FILE.to_owned(), FileReplacement::new(old, Some(new)));
-        }
+    if includes(ContextPackAgent::Claude)
+        && let Some(replacement) = claude_replacement(&repo, &pack)?
+    {
+        files.insert(CLAUDE_FILE.to_owned(), replacement);
     }
     change_files(&session, &repo.root, files, request.mode)
+}
+
+fn agents_replacement(repo: &InstallRoot<'_>, pack: &ContextPack) -> Result<FileReplacement> {
+    let document = find_document(pack, AGENTS_FILE).ok_or_else(|| {
+        Error::new(ErrorCode::NothingFound, format!("the pack has no `{AGENTS_FILE}`"))
+            .hint("install it for Cursor only: `--agent cursor`")
+    })?;
+    let old = repo.read_text(AGENTS_FILE)?;
+    let body = document_body(pack, document);
+    let new = repo.put_block(AGENTS_FILE, old.as_deref(), &pack.manifest.pack_id, &body)?;
+    Ok(FileReplacement::new(old, Some(new)))
+}
+
+/// Returns a `CLAUDE.md` that imports `AGENTS.md`; none if the author's text does that already.
+fn claude_replacement(
+    repo: &InstallRoot<'_>,
+    pack: &ContextPack,
+) -> Result<Option<FileReplacement>> {
+    let old = if repo.is_link_to_agents() {
+        Some(AGENTS_IMPORT.to_owned())
+    } else {
+        repo.read_text(CLAUDE_FILE)?
+    };
+    if let Some(text) = old.as_deref() {
+        let has_import = text.lines().any(|line| line.trim() == AGENTS_IMPORT);
+        let has_block = matches!(find_block(text), Ok(Some(_)));
+        if has_import && !has_block {
+            return Ok(None);
+        }
+    }
+    let id = &pack.manifest.pack_id;
+    let new = repo.put_block(CLAUDE_FILE, old.as_deref(), id, AGENTS_IMPORT)?;
+    Ok(Some(FileReplacement::new(old, Some(new))))
 }
 
 /// Removes an installed pack, and restores every file as it was.

@@ -3,9 +3,12 @@
 use std::path::Path;
 
 use sp_analyze::tokens;
-use sp_formats::Severity;
-use sp_formats::context_pack::{ContextPackEntry, read};
+use sp_formats::context_pack::{
+    ContextPackEntries, ContextPackEntry, ContextPackFileEntry, ContextPackManifest,
+    ContextPackSourceEntry, read,
+};
 use sp_formats::output::{ContextPackFileItem, ContextPackSourceItem, ContextPackView};
+use sp_formats::report::{Report, Severity};
 
 use super::archive::invalid_pack_error;
 use super::entries::{ContextPackLocation, read_entries};
@@ -19,20 +22,37 @@ pub fn show(context: &Context<'_>, path: &Path) -> Result<ContextPackView> {
     let location = ContextPackLocation::new(context, path)?;
     let entries = read_entries(&session, &location)?;
     let result = read(&entries, &session.limits);
-    let findings = |severity: Severity| {
-        result
-            .reports
-            .iter()
-            .flat_map(|report| &report.findings)
-            .filter(|finding| finding.severity == severity)
-            .count()
-    };
-    let (errors, warnings) = (findings(Severity::Error), findings(Severity::Warning));
+    let count = |severity| count_findings(&result.reports, severity);
+    let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
     let Some(manifest) = result.manifest else {
         let message = format!("`{}` is no context pack", location.display_name(context));
         return Err(invalid_pack_error(&session, message, result.reports));
     };
-    let files = manifest.files.iter().map(|file| {
+    Ok(ContextPackView {
+        files: file_items(&manifest, &entries),
+        sources: manifest.sources.iter().map(source_item).collect(),
+        pack_id: manifest.pack_id,
+        generated_at: manifest.generated_at,
+        generator: manifest.generator.name,
+        name: manifest.project.name,
+        description: manifest.project.description,
+        stack: manifest.project.stack,
+        tokenizer: tokens::TOKENIZER.into(),
+        errors,
+        warnings,
+    })
+}
+
+fn count_findings(reports: &[Report], severity: Severity) -> usize {
+    let findings = reports.iter().flat_map(|report| &report.findings);
+    findings.filter(|finding| finding.severity == severity).count()
+}
+
+fn file_items(
+    manifest: &ContextPackManifest,
+    entries: &ContextPackEntries,
+) -> Vec<ContextPackFileItem> {
+    let item = |file: &ContextPackFileEntry| {
         let text = match entries.get(file.path.as_str()) {
             Some(ContextPackEntry::File(bytes)) => String::from_utf8_lossy(bytes).into_owned(),
             _ => String::new(),
@@ -42,25 +62,16 @@ pub fn show(context: &Context<'_>, path: &Path) -> Result<ContextPackView> {
             bytes: text.len(),
             tokens: tokens::count(&text),
         }
-    });
-    let sources = manifest.sources.iter().map(|source| ContextPackSourceItem {
+    };
+    manifest.files.iter().map(item).collect()
+}
+
+fn source_item(source: &ContextPackSourceEntry) -> ContextPackSourceItem {
+    ContextPackSourceItem {
         id: source.id.clone(),
         title: source.title.clone(),
         url: source.url.clone(),
         kind: source.kind.clone(),
         captured_at: source.captured_at.clone(),
-    });
-    Ok(ContextPackView {
-        pack_id: manifest.pack_id.clone(),
-        generated_at: manifest.generated_at.clone(),
-        generator: manifest.generator.name.clone(),
-        name: manifest.project.name.clone(),
-        description: manifest.project.description.clone(),
-        stack: manifest.project.stack.clone(),
-        files: files.collect(),
-        sources: sources.collect(),
-        tokenizer: tokens::TOKENIZER.into(),
-        errors,
-        warnings,
-    })
+    }
 }

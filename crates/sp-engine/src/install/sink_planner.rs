@@ -78,21 +78,7 @@ impl SinkPlanner<'_> {
             .with_min_len(FOLDERS_PER_JOB)
             .map(|candidate| self.observe_folder(dir, index, candidate))
             .collect();
-        let mut plan = SinkPlan {
-            sink: sink.clone(),
-            folders: Vec::new(),
-            packs: self.request.packs_in(&sink.path).map(|(pack, _)| pack).collect(),
-            removed_packs: records
-                .iter()
-                .filter(|install| self.is_removed(sink, install))
-                .map(|install| install.pack.clone())
-                .collect(),
-            recorded_packs: records
-                .iter()
-                .map(|install| (install.pack.clone(), install.pack_file.clone()))
-                .collect(),
-            index_updates: Vec::new(),
-        };
+        let mut plan = self.empty_plan(sink, &records);
         for (candidate, observed) in candidates.into_iter().zip(observed?) {
             if let Some(snapshot) = &observed.index_update {
                 plan.index_updates.push((candidate.name.to_string(), snapshot.clone()));
@@ -102,35 +88,59 @@ impl SinkPlanner<'_> {
         Ok(plan)
     }
 
+    /// Returns a plan without folders.
+    fn empty_plan(&self, sink: &Sink, records: &[&InstallRecord]) -> SinkPlan {
+        let removed = records.iter().filter(|install| self.is_removed(sink, install));
+        let recorded = records.iter();
+        SinkPlan {
+            sink: sink.clone(),
+            folders: Vec::new(),
+            packs: self.request.packs_in(&sink.path).map(|(pack, _)| pack).collect(),
+            removed_packs: removed.map(|install| install.pack.clone()).collect(),
+            recorded_packs: recorded
+                .map(|install| (install.pack.clone(), install.pack_file.clone()))
+                .collect(),
+            index_updates: Vec::new(),
+        }
+    }
+
     /// Refuses a pack if the sink has one of the same name from another pack file.
     fn refuse_foreign_packs(&self, sink: &Sink, records: &[&InstallRecord]) -> Result<()> {
         if self.request.replace == ReplacePolicy::Allow {
             return Ok(());
         }
         for (_, pack) in self.request.packs_in(&sink.path) {
-            let (name, ours) = (pack.name(), &pack.file.path);
-            let theirs = records
+            let same_name = records
                 .iter()
-                .find(|install| install.pack == name && !install.pack_file.is_empty());
-            let Some(theirs) =
-                theirs.filter(|install| !is_same_file(Path::new(&install.pack_file), ours))
-            else {
-                continue;
-            };
-            let message = format!(
-                "a pack called `{name}` is already installed in `{}` from another place",
-                self.session.context.display_path(&sink.path)
-            );
-            let because = format!(
-                "it came from `{}`, and this one is `{}`",
-                self.session.context.display_path(Path::new(&theirs.pack_file)),
-                self.session.context.display_path(ours)
-            );
-            return Err(Error::new(ErrorCode::PackFromElsewhere, message)
-                .because(because)
-                .hint("add `--replace` to put this one in its place"));
+                .find(|install| install.pack == pack.name() && !install.pack_file.is_empty());
+            if let Some(install) = same_name
+                && !is_same_file(Path::new(&install.pack_file), &pack.file.path)
+            {
+                return Err(self.foreign_pack_error(sink, pack, install));
+            }
         }
         Ok(())
+    }
+
+    fn foreign_pack_error(
+        &self,
+        sink: &Sink,
+        pack: &ResolvedPack,
+        install: &InstallRecord,
+    ) -> Error {
+        let context = self.session.context;
+        let message = format!(
+            "a pack called `{}` is already installed in `{}` from another place",
+            pack.name(),
+            context.display_path(&sink.path)
+        );
+        Error::new(ErrorCode::PackFromElsewhere, message)
+            .because(format!(
+                "it came from `{}`, and this one is `{}`",
+                context.display_path(Path::new(&install.pack_file)),
+                context.display_path(&pack.file.path)
+            ))
+            .hint("add `--replace` to put this one in its place")
     }
 
     /// Whether the request removes an installed pack from the sink.
@@ -202,16 +212,7 @@ impl SinkPlanner<'_> {
         for (pack_index, pack) in self.request.packs_in(&sink.path) {
             for (skill_index, skill) in pack.skills.iter().enumerate() {
                 if let Some(other) = pack_by_folder.insert(fold_name(skill.folder.as_str()), pack) {
-                    return Err(Error::new(
-                        ErrorCode::NameCollision,
-                        format!(
-                            "the packs `{}` and `{}` would both install `{}`",
-                            other.name(),
-                            pack.name(),
-                            skill.folder
-                        ),
-                    )
-                    .hint("give one of them another `install.prefix`"));
+                    return Err(shared_folder_error(other, pack, &skill.folder));
                 }
                 let folder = by_name.get(skill.folder.as_str());
                 let owner = folder.map(|folder| folder.owner);
@@ -273,40 +274,47 @@ impl SinkPlanner<'_> {
         let recorded = candidate.record.map(|record| record.digest);
         let edited = observed.exists && recorded.is_some() && observed.digest != recorded;
         let before = if observed.exists { PriorState::Ours(recorded) } else { PriorState::Absent };
-        let Some(index) = candidate.skill else {
-            let removal = FolderPlan {
-                id: candidate.record.map(|record| record.id.clone()),
-                pack: candidate.owner.map(|owner| owner.pack.clone()).unwrap_or_default(),
-                name: candidate.name,
-                skill: None,
-                action: FolderAction::Remove,
-                edited,
-                before,
-                current_digest: observed.digest,
-                unchanged_digest: None,
-            };
-            return Ok(observed.exists.then_some(removal));
+        let plan = FolderPlan {
+            id: candidate.record.map(|record| record.id.clone()),
+            pack: candidate.owner.map(|owner| owner.pack.clone()).unwrap_or_default(),
+            name: candidate.name.clone(),
+            skill: candidate.skill,
+            action: FolderAction::Remove,
+            edited,
+            before,
+            current_digest: observed.digest,
+            unchanged_digest: None,
         };
-        let source_digest = self.source_digest(index, &candidate);
-        let action = if !observed.exists {
+        let Some(index) = candidate.skill else {
+            return Ok(observed.exists.then_some(plan));
+        };
+        let action = self.skill_action(index, &candidate, observed);
+        let pack = &self.request.packs[index.pack];
+        Ok(Some(FolderPlan {
+            id: Some(pack.skills[index.skill].id.clone()),
+            pack: pack.name().to_owned(),
+            action,
+            edited: edited && action == FolderAction::Update,
+            unchanged_digest: observed.digest.filter(|_| action == FolderAction::Keep),
+            ..plan
+        }))
+    }
+
+    /// Decides what happens to the folder of a skill to install.
+    fn skill_action(
+        &self,
+        index: SkillIndex,
+        candidate: &FolderCandidate<'_>,
+        observed: &ObservedFolder,
+    ) -> FolderAction {
+        let source_digest = self.source_digest(index, candidate);
+        if !observed.exists {
             FolderAction::Add
         } else if source_digest.is_some() && source_digest == observed.digest {
             FolderAction::Keep
         } else {
             FolderAction::Update
-        };
-        let pack = &self.request.packs[index.pack];
-        Ok(Some(FolderPlan {
-            id: Some(pack.skills[index.skill].id.clone()),
-            pack: pack.name().to_owned(),
-            name: candidate.name,
-            skill: Some(index),
-            action,
-            edited: edited && action == FolderAction::Update,
-            before,
-            current_digest: observed.digest,
-            unchanged_digest: observed.digest.filter(|_| action == FolderAction::Keep),
-        }))
+        }
     }
 
     /// Returns the digest of a skill in its source, if it is known without reading the source.
@@ -362,6 +370,15 @@ fn is_same_file(a: &Path, b: &Path) -> bool {
     a == b || matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
 }
 
+fn shared_folder_error(first: &ResolvedPack, second: &ResolvedPack, folder: &Name) -> Error {
+    let (first, second) = (first.name(), second.name());
+    Error::new(
+        ErrorCode::NameCollision,
+        format!("the packs `{first}` and `{second}` would both install `{folder}`"),
+    )
+    .hint("give one of them another `install.prefix`")
+}
+
 /// Returns the folder name of a recorded path, which must lie directly in the sink.
 fn recorded_folder_name(
     context: &Context<'_>,
@@ -370,19 +387,15 @@ fn recorded_folder_name(
     sink: &Path,
 ) -> Result<Name> {
     let refuse = |why: String| {
-        Error::new(
-            ErrorCode::StateMismatch,
-            format!(
-                "the state records `{path}` for the pack `{}`, which is not a folder in `{}`",
-                install.pack,
-                context.display_path(sink)
-            ),
-        )
-        .because(why)
-        .hint(format!(
-            "nothing was changed. Take the path out of `{}`",
-            context.display_path(&context.home.join("state.json"))
-        ))
+        let message = format!(
+            "the state records `{path}` for the pack `{}`, which is not a folder in `{}`",
+            install.pack,
+            context.display_path(sink)
+        );
+        let state_file = context.display_path(&context.home.join("state.json"));
+        Error::new(ErrorCode::StateMismatch, message)
+            .because(why)
+            .hint(format!("nothing was changed. Take the path out of `{state_file}`"))
     };
     let full = Path::new(path);
     let (Some(parent), Some(name)) = (full.parent(), full.file_name()) else {

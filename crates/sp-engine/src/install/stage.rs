@@ -94,6 +94,43 @@ struct BlobTarget<'a> {
     executable: bool,
 }
 
+/// The skills of one checkout, and the blobs to read for them.
+#[derive(Default)]
+struct GitBatch<'a> {
+    stages: Vec<GitStage<'a>>,
+    blobs: Vec<Box<str>>,
+    /// Where each of the blobs is written.
+    targets: Vec<BlobTarget<'a>>,
+}
+
+impl<'a> GitBatch<'a> {
+    /// Creates the folders of a skill, and adds its files.
+    fn add(
+        &mut self,
+        id: &'a str,
+        listing: &'a GitListing,
+        mut writers: Vec<TreeWriter>,
+    ) -> Result<()> {
+        let mut entries = Vec::new();
+        for entry in &listing.entries {
+            let path = &entry.path;
+            match &entry.kind {
+                ListingKind::Dir => {
+                    writers.iter_mut().try_for_each(|writer| writer.create_dir(path))?;
+                    entries.push(TreeEntry { path: path.clone(), kind: TreeKind::Dir });
+                }
+                ListingKind::File { executable, handle, .. } => {
+                    let (stage, executable) = (self.stages.len(), *executable);
+                    self.targets.push(BlobTarget { stage, path, executable });
+                    self.blobs.push(handle.clone());
+                }
+            }
+        }
+        self.stages.push(GitStage { id, writers, entries, name: None });
+        Ok(())
+    }
+}
+
 impl GitStage<'_> {
     fn write_file(&mut self, path: &RelPath, executable: bool, bytes: &[u8]) -> Result<()> {
         for writer in &mut self.writers {
@@ -287,8 +324,8 @@ impl SkillStager<'_> {
         let copied =
             copy_scanned(&dir, scanned, &mut writers, &self.session.limits, &mut |file, bytes| {
                 if file.as_str() == SKILL_FILE {
-                    let shown = self.session.context.display_path(&path.join(SKILL_FILE));
-                    name = self.read_skill(&shown, &skill.id, bytes, problems);
+                    let label = self.session.context.display_path(&path.join(SKILL_FILE));
+                    name = self.read_skill(&label, &skill.id, bytes, problems);
                 }
             })?;
         let copies: Result<Vec<_>> =
@@ -313,9 +350,9 @@ impl SkillStager<'_> {
             return Err(Error::new(ErrorCode::Unsupported, "not a skill of a package"));
         };
         let (content, id) = (&packaged.contents[number], &skill.id);
-        let shown = format!("{id}/{SKILL_FILE} of {}", pack.name());
+        let label = format!("{id}/{SKILL_FILE} of {}", pack.name());
         let name =
-            self.read_skill(&shown, id, content.get(SKILL_FILE).unwrap_or_default(), problems);
+            self.read_skill(&label, id, content.get(SKILL_FILE).unwrap_or_default(), problems);
         let mut copies = Vec::new();
         for mut writer in self.writers(transaction, job)? {
             content.write_to(&mut writer)?;
@@ -335,38 +372,22 @@ impl SkillStager<'_> {
             return Ok(Vec::new());
         };
         let checkout = &self.packs[pack].checkouts[import];
-        let mut stages: Vec<GitStage<'_>> = Vec::new();
-        let mut blobs: Vec<Box<str>> = Vec::new();
-        let mut targets: Vec<BlobTarget<'_>> = Vec::new();
+        let mut batch = GitBatch::default();
         for job in group {
-            let StageSource::Git(listing) = &job.source else { continue };
-            let mut writers = self.writers(transaction, job)?;
-            let mut entries = Vec::new();
-            for entry in &listing.entries {
-                let path = &entry.path;
-                match &entry.kind {
-                    ListingKind::Dir => {
-                        writers.iter_mut().try_for_each(|writer| writer.create_dir(path))?;
-                        entries.push(TreeEntry { path: path.clone(), kind: TreeKind::Dir });
-                    }
-                    ListingKind::File { executable, handle, .. } => {
-                        let executable = *executable;
-                        targets.push(BlobTarget { stage: stages.len(), path, executable });
-                        blobs.push(handle.clone());
-                    }
-                }
+            if let StageSource::Git(listing) = &job.source {
+                let id = &self.pack_and_skill(job.skill).1.id;
+                batch.add(id, listing, self.writers(transaction, job)?)?;
             }
-            let id = &self.pack_and_skill(job.skill).1.id;
-            stages.push(GitStage { id, writers, entries, name: None });
         }
+        let GitBatch { mut stages, blobs, targets } = batch;
         read_blobs(self.session.context, checkout, &blobs, |number, bytes| {
             self.session.context.check_cancelled()?;
             let BlobTarget { stage, path, executable } = targets[number];
             let stage = &mut stages[stage];
             stage.write_file(path, executable, bytes)?;
             if path.as_str() == SKILL_FILE {
-                let shown = format!("{}/{SKILL_FILE} of {}", stage.id, checkout.repo);
-                stage.name = self.read_skill(&shown, stage.id, bytes, problems);
+                let label = format!("{}/{SKILL_FILE} of {}", stage.id, checkout.repo);
+                stage.name = self.read_skill(&label, stage.id, bytes, problems);
             }
             Ok(())
         })?;
@@ -379,13 +400,13 @@ impl SkillStager<'_> {
     /// warnings.
     fn read_skill(
         &self,
-        shown: &str,
+        label: &str,
         id: &str,
         bytes: &[u8],
         problems: &Mutex<Vec<Report>>,
     ) -> Option<String> {
         let folder = id.rsplit('/').next().unwrap_or(id);
-        let (skill, mut report) = skill::read(shown, folder, bytes, &self.session.limits);
+        let (skill, mut report) = skill::read(label, folder, bytes, &self.session.limits);
         if skill.is_some() {
             downgrade_to_warnings(&mut report);
         }

@@ -18,7 +18,7 @@ pub use search::{KnowledgeSearchRequest, search};
 pub(crate) use commands::skipped_output;
 pub(crate) use index::KnowledgeIndex;
 pub(crate) use refresh::{KnowledgeBase, refresh};
-pub(crate) use search::MergedDocuments;
+pub(crate) use search::{MergedDocuments, TimeRange};
 
 use std::path::{Path, PathBuf};
 

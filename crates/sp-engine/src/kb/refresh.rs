@@ -1,5 +1,6 @@
 //! Brings an index up to date by reading the files that changed.
 
+use std::collections::{HashMap, HashSet};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -47,38 +48,26 @@ pub(crate) fn refresh(session: &Session<'_>, dir: &Path) -> Result<KnowledgeBase
         let stamp = known.get(file.path.as_str()).map(|known| known.stamp.as_slice());
         stamp != Some(file.fingerprint().as_bytes().as_slice())
     };
-    let to_read: Vec<&KnowledgeFileEntry> = found.iter().filter(may_have_changed).collect();
-    let existing: std::collections::HashSet<&str> =
-        found.iter().map(|file| file.path.as_str()).collect();
+    let changed: Vec<&KnowledgeFileEntry> = found.iter().filter(may_have_changed).collect();
+    let existing: HashSet<&str> = found.iter().map(|file| file.path.as_str()).collect();
     let removed: Vec<&str> =
         known.keys().map(String::as_str).filter(|path| !existing.contains(path)).collect();
-    if !to_read.is_empty() || !removed.is_empty() || store.stats()?.indexed_at.is_empty() {
+    if !changed.is_empty() || !removed.is_empty() || store.stats()?.indexed_at.is_empty() {
         let indexer = FileIndexer {
             session,
             root: &root,
             known: &known,
             done: AtomicUsize::new(0),
-            total: to_read.len(),
+            total: changed.len(),
         };
-        store.update(|writer| {
-            removed.iter().try_for_each(|path| writer.remove_file(path))?;
-            for chunk in chunks(&to_read) {
-                let read: Result<Vec<Option<IndexedFileUpdate>>> =
-                    chunk.par_iter().map(|file| indexer.index_file(file)).collect();
-                for file in read?.iter().flatten() {
-                    session.context.check_cancelled()?;
-                    writer.write_file(file)?;
-                }
-            }
-            writer.set_indexed_at(&session.context.timestamp())
-        })?;
+        indexer.update(&mut store, &changed, &removed)?;
     }
     let store = store.begin_snapshot()?;
     skipped.extend(store.skipped()?);
     skipped.sort();
     Ok(KnowledgeBase {
         folder,
-        files_read: to_read.len(),
+        files_read: changed.len(),
         files_removed: removed.len(),
         index: store,
         skipped,
@@ -107,12 +96,34 @@ fn chunks<'f>(files: &[&'f KnowledgeFileEntry]) -> Vec<Vec<&'f KnowledgeFileEntr
 struct FileIndexer<'a> {
     session: &'a Session<'a>,
     root: &'a Dir,
-    known: &'a std::collections::HashMap<String, IndexedFile>,
+    known: &'a HashMap<String, IndexedFile>,
     done: AtomicUsize,
     total: usize,
 }
 
 impl FileIndexer<'_> {
+    /// Reads the changed files into the index, and takes the removed ones out of it.
+    fn update(
+        &self,
+        store: &mut KnowledgeIndex,
+        changed: &[&KnowledgeFileEntry],
+        removed: &[&str],
+    ) -> Result<()> {
+        let context = self.session.context;
+        store.update(|writer| {
+            removed.iter().try_for_each(|path| writer.remove_file(path))?;
+            for chunk in chunks(changed) {
+                let updates: Result<Vec<Option<IndexedFileUpdate>>> =
+                    chunk.par_iter().map(|file| self.index_file(file)).collect();
+                for update in updates?.iter().flatten() {
+                    context.check_cancelled()?;
+                    writer.write_file(update)?;
+                }
+            }
+            writer.set_indexed_at(&context.timestamp())
+        })
+    }
+
     /// Reads a file and reports progress; none if the file is gone.
     fn index_file(&self, file: &KnowledgeFileEntry) -> Result<Option<IndexedFileUpdate>> {
         self.session.context.check_cancelled()?;
@@ -143,28 +154,25 @@ impl FileIndexer<'_> {
         let is_recent = file.changed_at() > (self.session.context.wall_clock)() - RECENT_NANOS;
         let stamp = if is_recent { Vec::new() } else { file.fingerprint().as_bytes().to_vec() };
         let is_known = self.known.get(path).is_some_and(|known| known.digest == digest.as_bytes());
-        let contents = || {
-            let found = parse_file(KnowledgeFile {
-                path,
-                bytes: &bytes,
-                sidecar: sidecar.as_deref(),
-                defaults: &file.defaults,
-            });
-            let with_words = |document| {
-                let words = index_words(&document);
-                (document, words)
-            };
-            IndexedFileContents {
-                documents: found.documents.into_iter().map(with_words).collect(),
-                skipped: found.skipped,
-            }
-        };
-        Some(IndexedFileUpdate {
-            path: path.into(),
-            stamp,
-            digest,
-            contents: (!is_known).then(contents),
-        })
+        let contents = (!is_known).then(|| parse_contents(file, &bytes, sidecar.as_deref()));
+        Some(IndexedFileUpdate { path: path.into(), stamp, digest, contents })
+    }
+}
+
+fn parse_contents(
+    file: &KnowledgeFileEntry,
+    bytes: &[u8],
+    sidecar: Option<&[u8]>,
+) -> IndexedFileContents {
+    let path = file.path.as_str();
+    let parsed = parse_file(KnowledgeFile { path, bytes, sidecar, defaults: &file.defaults });
+    let with_words = |document| {
+        let words = index_words(&document);
+        (document, words)
+    };
+    IndexedFileContents {
+        documents: parsed.documents.into_iter().map(with_words).collect(),
+        skipped: parsed.skipped,
     }
 }
 

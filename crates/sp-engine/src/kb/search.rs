@@ -9,7 +9,7 @@ use sp_analyze::knowledge::{
 use sp_formats::output::{KbFileState, KbHit, KbSearchReport};
 
 use super::commands::{CurrentFiles, day_number, open_indexes};
-use super::index::KnowledgeIndex;
+use super::index::{DocumentRow, KnowledgeIndex};
 use crate::context::Context;
 use crate::error::{Error, ErrorCode, Result};
 use crate::session::Session;
@@ -39,44 +39,82 @@ pub fn search(context: &Context<'_>, request: &KnowledgeSearchRequest) -> Result
     let stores: Vec<(&Path, &KnowledgeIndex)> =
         stores.iter().map(|(folder, store)| (folder.as_path(), store)).collect();
     let records = MergedDocuments::load(stores.iter().map(|(_, store)| *store), None)?;
-    let DocumentRanking { hits: places, word_weights: worth } = rank(&records.documents, &question);
-    let now: Vec<CurrentFiles> = stores
+    let DocumentRanking { hits: ranked, word_weights } = rank(&records.documents, &question);
+    let current: Vec<CurrentFiles> = stores
         .iter()
         .map(|(folder, _)| CurrentFiles::scan(&session, folder))
         .collect::<Result<_>>()?;
     let mut hits = Vec::new();
-    for (at, score) in places.iter().take(request.limit) {
-        let (document, files) = records.document(*at, &stores)?;
-        let snippet = best_sentence(&document, &worth).unwrap_or_default();
-        let state = |(number, path): &(usize, String)| now[*number].state(stores[*number].1, path);
-        let states: Vec<KbFileState> = files.iter().map(state).collect::<Result<_>>()?;
-        let Some((number, path)) = files.first() else { continue };
+    for (index, score) in ranked.iter().take(request.limit) {
+        let merged = records.document(*index, &stores)?;
+        let snippet = best_sentence(&merged.document, &word_weights).unwrap_or_default();
+        let state = merged_state(&merged.parts, &stores, &current)?;
+        let Some(part) = merged.parts.first() else { continue };
         hits.push(KbHit {
-            title: document.title,
-            url: document.url,
-            kind: document.kind,
-            published_at: document.published_at,
-            captured_at: document.captured_at,
-            file: stores[*number].0.join(path),
+            file: stores[part.store].0.join(&part.path),
+            title: merged.document.title,
+            url: merged.document.url,
+            kind: merged.document.kind,
+            published_at: merged.document.published_at,
+            captured_at: merged.document.captured_at,
             snippet,
             score: *score,
-            state: states.into_iter().max().unwrap_or(KbFileState::Fresh),
+            state,
         });
     }
     Ok(KbSearchReport {
         query: request.query.clone(),
         documents: records.documents.len(),
-        found: places.len(),
+        found: ranked.len(),
         hits,
     })
 }
 
+/// Returns the state of the file that changed most among those of a document.
+fn merged_state(
+    parts: &[DocumentPart],
+    stores: &[(&Path, &KnowledgeIndex)],
+    current: &[CurrentFiles],
+) -> Result<KbFileState> {
+    let state = |part: &DocumentPart| current[part.store].state(stores[part.store].1, &part.path);
+    let states: Vec<KbFileState> = parts.iter().map(state).collect::<Result<_>>()?;
+    Ok(states.into_iter().max().unwrap_or(KbFileState::Fresh))
+}
+
 /// The documents of several indexes, merged by URL.
+#[derive(Default)]
 pub(crate) struct MergedDocuments {
     pub documents: Vec<IndexedDocument>,
-    /// The parts of each document: the number of the index, and the row ID.
-    parts: Vec<Vec<(usize, i64)>>,
-    time_range: (String, String),
+    /// The rows that each document is merged from.
+    rows: Vec<Vec<StoredRow>>,
+    time_range: TimeRange,
+}
+
+/// The times of the oldest and the newest document.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct TimeRange {
+    pub oldest: String,
+    pub newest: String,
+}
+
+/// A row of one of the indexes.
+struct StoredRow {
+    /// The number of the index.
+    store: usize,
+    id: i64,
+}
+
+/// A document that is merged from its parts.
+pub(crate) struct MergedDocument {
+    pub document: KnowledgeDocument,
+    parts: Vec<DocumentPart>,
+}
+
+/// The file of one part of a document.
+struct DocumentPart {
+    /// The number of the index.
+    store: usize,
+    path: String,
 }
 
 impl MergedDocuments {
@@ -94,53 +132,59 @@ impl MergedDocuments {
             a.identity.cmp(&b.identity).then(a_store.cmp(b_store))
         });
         let captured = || rows.iter().map(|(_, row)| row.captured.clone());
-        let span = (captured().min().unwrap_or_default(), captured().max().unwrap_or_default());
-        let (mut candidates, mut parts): (Vec<IndexedDocument>, Vec<Vec<(usize, i64)>>) =
-            (Vec::new(), Vec::new());
-        for (number, row) in rows {
-            match candidates.last_mut().zip(parts.last_mut()) {
-                Some((known, parts))
-                    if known.identity == row.identity && parts.len() >= MAX_PARTS => {}
-                Some((known, parts)) if known.identity == row.identity => {
-                    known.words = merge_words(&known.words, &row.words);
-                    known.day = known.day.max(day_number(&row.captured));
-                    parts.push((number, row.id));
-                }
-                _ => {
-                    let day = day_number(&row.captured);
-                    candidates.push(IndexedDocument {
-                        identity: row.identity,
-                        day,
-                        words: row.words,
-                    });
-                    parts.push(vec![(number, row.id)]);
-                }
-            }
+        let mut merged = Self {
+            time_range: TimeRange {
+                oldest: captured().min().unwrap_or_default(),
+                newest: captured().max().unwrap_or_default(),
+            },
+            ..Self::default()
+        };
+        for (store, row) in rows {
+            merged.add(store, row);
         }
-        Ok(Self { documents: candidates, parts, time_range: span })
+        Ok(merged)
     }
 
-    /// Returns the times of the oldest and the newest document.
-    pub(crate) fn time_range(&self) -> (String, String) {
+    /// Adds a row to the last document if it has the same URL, or else as a new document.
+    fn add(&mut self, store: usize, row: DocumentRow) {
+        let stored = StoredRow { store, id: row.id };
+        let day = day_number(&row.captured);
+        match self.documents.last_mut().zip(self.rows.last_mut()) {
+            Some((known, rows)) if known.identity == row.identity => {
+                if rows.len() < MAX_PARTS {
+                    known.words = merge_words(&known.words, &row.words);
+                    known.day = known.day.max(day);
+                    rows.push(stored);
+                }
+            }
+            _ => {
+                let (identity, words) = (row.identity, row.words);
+                self.documents.push(IndexedDocument { identity, day, words });
+                self.rows.push(vec![stored]);
+            }
+        }
+    }
+
+    pub(crate) fn time_range(&self) -> TimeRange {
         self.time_range.clone()
     }
 
-    /// Returns a document merged from its parts, and the index and file of each part.
+    /// Returns a document merged from its parts.
     pub(crate) fn document(
         &self,
-        at: usize,
+        index: usize,
         stores: &[(&Path, &KnowledgeIndex)],
-    ) -> Result<(KnowledgeDocument, Vec<(usize, String)>)> {
-        let mut whole: Option<KnowledgeDocument> = None;
-        let mut files = Vec::new();
-        for (number, row) in &self.parts[at] {
-            let (document, path) = stores[*number].1.document(*row)?;
-            files.push((*number, path));
-            match &mut whole {
-                None => whole = Some(document),
+    ) -> Result<MergedDocument> {
+        let mut merged: Option<KnowledgeDocument> = None;
+        let mut parts = Vec::new();
+        for StoredRow { store, id } in &self.rows[index] {
+            let (document, path) = stores[*store].1.document(*id)?;
+            parts.push(DocumentPart { store: *store, path });
+            match &mut merged {
+                None => merged = Some(document),
                 Some(known) => known.merge(document),
             }
         }
-        Ok((whole.unwrap_or_default(), files))
+        Ok(MergedDocument { document: merged.unwrap_or_default(), parts })
     }
 }

@@ -18,7 +18,7 @@ use sp_tree::atomic::{FileAccess, OutputFile};
 use sp_tree::{Dir, LoadedTree, PrivateKey, RelPath, load_untrusted, read_limited};
 
 use super::extract::extract;
-use super::keys::signing_key;
+use super::keys::{PackageSigning, signing_key};
 use super::load_package::load_stored;
 use super::package_store::{
     LoadedPackage, PackageStore, find_best_stored, read_blob, read_store_index,
@@ -66,8 +66,7 @@ pub struct CreateRequest {
     /// The conformance level that the package claims.
     pub level: Option<u64>,
     pub source: CreateSource,
-    /// `None` leaves the package unsigned, `Some(None)` signs with the default key.
-    pub sign: Option<Option<String>>,
+    pub signing: PackageSigning,
     /// A file to write in addition to the store.
     pub output: Option<PathBuf>,
     pub overwrite: Overwrite,
@@ -88,7 +87,7 @@ impl CreateRequest {
             dependencies: Vec::new(),
             level: None,
             source,
-            sign: None,
+            signing: PackageSigning::Unsigned,
             output: None,
             overwrite: Overwrite::Refuse,
             root: None,
@@ -103,10 +102,7 @@ pub fn create(context: &Context<'_>, request: &CreateRequest) -> Result<StoredPa
         prepare_draft(&session, request)?;
     context.check_cancelled()?;
     let home = LockedHome::open(context, &session.limits)?;
-    let key = match &request.sign {
-        Some(name) => Some(signing_key(&session, &home, name.as_deref())?),
-        None => None,
-    };
+    let key = signing_key(&session, &home, &request.signing)?;
     let has_version = request.version.is_some() || draft.version.as_str() != UNSET_VERSION;
     let package = if has_version {
         build_given_version(&session, &draft, key.as_ref(), has_explicit_time)
@@ -123,15 +119,24 @@ pub fn create(context: &Context<'_>, request: &CreateRequest) -> Result<StoredPa
     store.save(&home)?;
     if let (Some(output), Some(item)) = (&request.output, added.packages.first_mut()) {
         let path = context.absolute(output);
-        let file = OutputFile {
-            bytes: text.as_bytes(),
-            access: FileAccess::Ordinary,
-            if_exists: request.overwrite.into(),
-        };
-        write_output_file(context, &path, file, OUTPUT_OR_FORCE_HINT)?;
+        write_package(context, &path, &text, request.overwrite)?;
         item.file = Some(path);
     }
     Ok(added)
+}
+
+fn write_package(
+    context: &Context<'_>,
+    path: &Path,
+    text: &str,
+    overwrite: Overwrite,
+) -> Result<()> {
+    let file = OutputFile {
+        bytes: text.as_bytes(),
+        access: FileAccess::Ordinary,
+        if_exists: overwrite.into(),
+    };
+    write_output_file(context, path, file, OUTPUT_OR_FORCE_HINT)
 }
 
 /// Moves findings about the package to their positions in the input file.

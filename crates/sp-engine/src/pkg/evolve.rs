@@ -7,6 +7,7 @@ use sp_formats::output::StoredPackageList;
 use sp_formats::package::{ConformanceLevel, Graph, Package};
 
 use super::create::{CreateRequest, CreateSource, create};
+use super::keys::PackageSigning;
 use super::load_package::load_package;
 use super::package_spec::PackageSpec;
 use super::package_store::read_store_index;
@@ -20,7 +21,7 @@ pub fn evolve(
     context: &Context<'_>,
     package: &str,
     evolution: &GraphEvolution,
-    sign: Option<Option<String>>,
+    signing: PackageSigning,
 ) -> Result<(StoredPackageList, usize)> {
     let (text, count, level) = {
         let session = Session::begin(context)?;
@@ -35,7 +36,7 @@ pub fn evolve(
         let level = package.manifest.level.map(|claimed| claimed.min(reached));
         (to_input_text(&package, &content), count, level)
     };
-    let request = CreateRequest { sign, level, ..CreateRequest::of(CreateSource::Text(text)) };
+    let request = CreateRequest { signing, level, ..CreateRequest::of(CreateSource::Text(text)) };
     Ok((create(context, &request)?, count))
 }
 

@@ -41,7 +41,7 @@ pub struct PackageInstallRequest {
 }
 
 impl PackageInstallRequest {
-    pub(super) fn change_options(&self) -> ChangeOptions<'_> {
+    fn change_options(&self) -> ChangeOptions<'_> {
         ChangeOptions {
             sinks: &self.sinks,
             prefix: self.prefix.as_deref(),

@@ -101,21 +101,38 @@ pub fn import_key(context: &Context<'_>, file: &Path, name: &str) -> Result<KeyL
     Ok(single_key_list(key_item(context, name, &key)))
 }
 
-/// Returns the key to sign with. The default key is generated if it does not exist.
+/// The key that signs a new package.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PackageSigning {
+    Unsigned,
+    /// The default key, which is generated if it does not exist.
+    DefaultKey,
+    /// The key with this name.
+    NamedKey(String),
+}
+
+/// Returns the key to sign with.
 pub(super) fn signing_key(
     session: &Session<'_>,
     home: &LockedHome<'_>,
-    name: Option<&str>,
-) -> Result<PrivateKey> {
-    let key_name = name.unwrap_or(DEFAULT_KEY);
-    let is_missing = !key_path(session.context, key_name).exists();
-    if is_missing && name.is_none() {
-        let key = create_key(session, home, DEFAULT_KEY)?;
-        let path = session.context.display_path(&key_path(session.context, DEFAULT_KEY));
-        session.context.emit(Event::Hint(format!("a key was made: {} in `{path}`", key.public())));
-        return Ok(key);
+    signing: &PackageSigning,
+) -> Result<Option<PrivateKey>> {
+    match signing {
+        PackageSigning::Unsigned => Ok(None),
+        PackageSigning::DefaultKey => default_key(session, home).map(Some),
+        PackageSigning::NamedKey(name) => load_key(session.context, name).map(Some),
     }
-    load_key(session.context, key_name)
+}
+
+fn default_key(session: &Session<'_>, home: &LockedHome<'_>) -> Result<PrivateKey> {
+    let path = key_path(session.context, DEFAULT_KEY);
+    if path.exists() {
+        return load_key(session.context, DEFAULT_KEY);
+    }
+    let key = create_key(session, home, DEFAULT_KEY)?;
+    let path = session.context.display_path(&path);
+    session.context.emit(Event::Hint(format!("a key was made: {} in `{path}`", key.public())));
+    Ok(key)
 }
 
 /// Returns the private key for a public key, if it is on this machine.

@@ -7,6 +7,7 @@ use sp_formats::output::PackageMergeReport;
 
 use super::create::{CreateRequest, CreateSource, create};
 use super::items::{contradiction_items, superseded_items};
+use super::keys::PackageSigning;
 use super::package_graphs::PackageGraphs;
 use crate::context::Context;
 use crate::error::{Error, ErrorCode, Result};
@@ -21,8 +22,7 @@ pub struct MergeRequest {
     pub name: String,
     /// The version. The default is the next patch version.
     pub version: Option<String>,
-    /// `None` leaves the package unsigned, `Some(None)` signs with the default key.
-    pub sign: Option<Option<String>>,
+    pub signing: PackageSigning,
     /// A file to write in addition to the store.
     pub output: Option<PathBuf>,
     pub overwrite: Overwrite,
@@ -42,7 +42,7 @@ pub fn merge(context: &Context<'_>, request: &MergeRequest) -> Result<PackageMer
             name: Some(request.name.clone()),
             version: request.version.clone(),
             description: Some(format!("Merged from {}", sources.join(", "))),
-            sign: request.sign.clone(),
+            signing: request.signing.clone(),
             output: request.output.clone(),
             overwrite: request.overwrite,
             ..CreateRequest::of(source)

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use sp_analyze::graph::{GraphDiff, diff_graphs};
+use sp_analyze::graph::diff_graphs;
 use sp_formats::json::JsonDocument;
 use sp_formats::output::GraphChangeReport;
 use sp_formats::package::lock::{LockedContext, PackageLock};
@@ -38,46 +38,54 @@ pub(super) fn update_merged_context(
     let packages = lock.knowledge_digests();
     let old = project.read_context()?.map(|bytes| Digest::of(&bytes));
     let known = project.lock.context.as_ref();
-    if let Some(locked) =
-        known.filter(|known| known.packages == packages && old == Some(known.digest))
-    {
+    let intact = known.filter(|known| old == Some(known.digest));
+    if let Some(locked) = intact.filter(|known| known.packages == packages) {
         return Ok(MergedContextUpdate {
             locked: Some(locked.clone()),
             ..MergedContextUpdate::default()
         });
     }
     if packages.is_empty() && project.lock.knowledge_digests().is_empty() {
-        let file = project.context_plan(None)?.filter(|_| known.is_some());
-        return Ok(MergedContextUpdate { file_plan: file, ..MergedContextUpdate::default() });
+        let file_plan = project.context_plan(None)?.filter(|_| known.is_some());
+        return Ok(MergedContextUpdate { file_plan, ..MergedContextUpdate::default() });
     }
-    let is_intact = known.is_some_and(|known| old == Some(known.digest));
-    let before =
-        match is_intact.then(|| read_merged_context(session, project)).transpose()?.flatten() {
-            Some(json) => json,
-            None => {
-                merge_packages(session, installed_packages(session, project, &project.lock)?)?.1
-            }
-        };
-    let mut merged = installed_packages(session, project, lock)?;
-    let added = added.iter().filter(|package| package.manifest.kind == PackageKind::Context);
-    merged.extend(added.map(|package| (*package).clone()));
-    let (text, after) = merge_packages(session, merged)?;
-    let graph = Graph::from_graph_json(after.root());
-    let change = diff_graphs(&Graph::from_graph_json(before.root()), &graph);
-    let change = (!change.is_empty()).then(|| context_change(change, &graph));
-    if packages.is_empty() {
-        return Ok(MergedContextUpdate {
-            locked: None,
-            file_plan: project.context_plan(None)?,
-            change,
-        });
-    }
-    let locked = LockedContext { digest: Digest::of(text.as_bytes()), packages };
+    let before = graph_before(session, project, intact)?;
+    let MergedContextGraph { text, json: after } = graph_after(session, project, lock, added)?;
+    let change = graph_change(&before, &after);
+    let text = Some(text).filter(|_| !packages.is_empty());
+    let digest = text.as_ref().map(|text| Digest::of(text.as_bytes()));
     Ok(MergedContextUpdate {
-        locked: Some(locked),
-        file_plan: project.context_plan(Some(text.into_bytes()))?,
+        locked: digest.map(|digest| LockedContext { digest, packages }),
+        file_plan: project.context_plan(text.map(String::into_bytes))?,
         change,
     })
+}
+
+/// Returns the merged graph before the change: the file if it is intact, or else that of the
+/// installed packages.
+fn graph_before(
+    session: &Session<'_>,
+    project: &PackageProject,
+    intact: Option<&LockedContext>,
+) -> Result<JsonDocument> {
+    if intact.is_some()
+        && let Some(json) = read_merged_context(session, project)?
+    {
+        return Ok(json);
+    }
+    Ok(merge_packages(session, installed_packages(session, project, &project.lock)?)?.json)
+}
+
+fn graph_after(
+    session: &Session<'_>,
+    project: &PackageProject,
+    lock: &PackageLock,
+    added: &[&Package],
+) -> Result<MergedContextGraph> {
+    let mut packages = installed_packages(session, project, lock)?;
+    let added = added.iter().filter(|package| package.manifest.kind == PackageKind::Context);
+    packages.extend(added.map(|package| (*package).clone()));
+    merge_packages(session, packages)
 }
 
 /// Returns the context packages of a lock that are installed with the locked digest.
@@ -102,21 +110,30 @@ fn installed_packages(
     Ok(packages)
 }
 
-/// Merges the graphs of packages, each once. Returns the text of the file and the parsed graph.
-fn merge_packages(
-    session: &Session<'_>,
-    mut packages: Vec<Package>,
-) -> Result<(String, JsonDocument)> {
+/// A merged graph, as the text of its file and parsed.
+struct MergedContextGraph {
+    text: String,
+    json: JsonDocument,
+}
+
+/// Merges the graphs of packages, each once.
+fn merge_packages(session: &Session<'_>, mut packages: Vec<Package>) -> Result<MergedContextGraph> {
     let mut seen = BTreeSet::new();
     packages.retain(|package| seen.insert(package.digest()));
     let mut text = PackageGraphs::from_packages(&session.limits, packages)?.merge().graph.json;
     let json = parse_graph(session, text.clone())?;
     text.push('\n');
-    Ok((text, json))
+    Ok(MergedContextGraph { text, json })
 }
 
-fn context_change(diff: GraphDiff, graph: &Graph<'_>) -> GraphChangeReport {
-    GraphChangeReport {
+/// Returns the changed nodes and edges, if there are any.
+fn graph_change(before: &JsonDocument, after: &JsonDocument) -> Option<GraphChangeReport> {
+    let graph = Graph::from_graph_json(after.root());
+    let diff = diff_graphs(&Graph::from_graph_json(before.root()), &graph);
+    if diff.is_empty() {
+        return None;
+    }
+    Some(GraphChangeReport {
         nodes: graph.nodes.len(),
         edges: graph.edges.len(),
         added: diff.added,
@@ -124,5 +141,5 @@ fn context_change(diff: GraphDiff, graph: &Graph<'_>) -> GraphChangeReport {
         removed: diff.removed,
         superseded: superseded_items(&diff.superseded),
         contradictions: contradiction_items(&diff.contradictions),
-    }
+    })
 }

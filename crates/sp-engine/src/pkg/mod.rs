@@ -66,7 +66,7 @@ pub use graph::{GraphFormat, render_graph, write_graph};
 pub use import::{ImportRequest, import};
 pub use info::info;
 pub use install::{OptionalDependencies, PackageInstallRequest, install};
-pub use keys::{KeyPart, export_key, import_key, list_keys, new_key};
+pub use keys::{KeyPart, PackageSigning, export_key, import_key, list_keys, new_key};
 pub use list::list;
 pub use load::{LoadRequest, load, load_packages};
 pub use log::log;
@@ -84,13 +84,13 @@ pub use registry::{
 };
 pub use remove::remove;
 pub use review::{ReviewDecision, review_waiting_package};
-pub use rollback::rollback;
+pub use rollback::{PackageRollbackRequest, rollback};
 pub use rotate_key::rotate_key;
 pub use send::{SendRequest, send};
 pub use stale::{StaleRequest, stale};
 pub use trust::{DowngradePolicy, NewKeyPolicy, TrustOverrides, UnsignedPolicy};
 pub use trust_key::{trust_key, trust_rotation};
-pub use uninstall::uninstall;
+pub use uninstall::{PackageUninstallRequest, uninstall};
 pub use verify::verify;
 
 pub use crate::output_file::Overwrite;

@@ -30,8 +30,24 @@ pub(crate) fn installed_packages_dir(root: &Path) -> PathBuf {
     root.join(CTXPKG_DIR).join(PACKAGES_DIR)
 }
 
-/// The sinks where the skills of packages are installed: the name and path of each.
-pub(super) type SinksByPackage = BTreeMap<PackageName, Vec<(String, String)>>;
+/// A sink as the history records it.
+#[derive(Debug, Clone)]
+pub(super) struct PastSink {
+    pub name: String,
+    pub path: String,
+}
+
+/// The sinks where the skills of packages are installed.
+pub(super) type SinksByPackage = BTreeMap<PackageName, Vec<PastSink>>;
+
+/// Returns the sinks of an entry of the history.
+pub(super) fn past_sinks(entry: &LockHistoryEntry) -> SinksByPackage {
+    let to_sinks = |sinks: &Vec<(String, String)>| {
+        let sinks = sinks.iter().cloned();
+        sinks.map(|(name, path)| PastSink { name, path }).collect()
+    };
+    entry.sinks.iter().map(|(package, sinks)| (package.clone(), to_sinks(sinks))).collect()
+}
 
 /// How the history changes with a new lock.
 #[derive(Debug, Clone)]
@@ -71,44 +87,46 @@ fn reject_symlinks(session: &Session<'_>, root: &Path) -> Result<()> {
     Ok(())
 }
 
+fn find_root(session: &Session<'_>, root: Option<&Path>) -> Result<PathBuf> {
+    let context = session.context;
+    let Some(root) = root else {
+        let has_packages =
+            |dir: &&Path| dir.join(LOCKFILE_NAME).is_file() || dir.join(CTXPKG_DIR).is_dir();
+        let nearest = context.current_dir.ancestors().find(has_packages);
+        return Ok(nearest.unwrap_or(&context.current_dir).into());
+    };
+    let root = context.expand(&root.to_string_lossy());
+    if root.is_dir() {
+        return Ok(root);
+    }
+    Err(Error::new(
+        ErrorCode::DirectoryNotFound,
+        format!("there is no directory `{}`", context.display_path(&root)),
+    )
+    .hint("give `--root` the directory of the project"))
+}
+
 impl PackageProject {
     /// Finds the project: the given directory, the nearest one from the current directory upward
     /// that has packages, or the current directory.
-    pub(super) fn find(session: &Session<'_>, given: Option<&Path>) -> Result<Self> {
-        let context = session.context;
-        let root = match given {
-            Some(given) => {
-                let root = context.expand(&given.to_string_lossy());
-                if !root.is_dir() {
-                    return Err(Error::new(
-                        ErrorCode::DirectoryNotFound,
-                        format!("there is no directory `{}`", context.display_path(&root)),
-                    )
-                    .hint("give `--root` the directory of the project"));
-                }
-                root
-            }
-            None => {
-                let has_packages = |dir: &&Path| {
-                    dir.join(LOCKFILE_NAME).is_file() || dir.join(CTXPKG_DIR).is_dir()
-                };
-                let nearest = context.current_dir.ancestors().find(has_packages);
-                nearest.unwrap_or(&context.current_dir).into()
-            }
-        };
+    pub(super) fn find(session: &Session<'_>, root: Option<&Path>) -> Result<Self> {
+        let root = find_root(session, root)?;
         let root = root.canonicalize().map_err(|e| sp_tree::FileError::new("find", &root, e))?;
         reject_symlinks(session, &root)?;
         let path = root.join(LOCKFILE_NAME);
-        let stored = read_optional(&path, MAX_LOCK_BYTES)?;
-        let lock = match &stored {
+        let lock_bytes = read_optional(&path, MAX_LOCK_BYTES)?;
+        let lock = match &lock_bytes {
             None => PackageLock::default(),
             Some(bytes) => PackageLock::parse(bytes).map_err(|why| {
-                Error::new(ErrorCode::InvalidProject, format!("`{}` cannot be used", context.display_path(&path)))
-                    .because(why)
-                    .hint("nothing was changed: mend it, take it from your history, or remove it and install anew")
+                Error::new(
+                    ErrorCode::InvalidProject,
+                    format!("`{}` cannot be used", session.context.display_path(&path)),
+                )
+                .because(why)
+                .hint("nothing was changed: mend it, take it from your history, or remove it and install anew")
             })?,
         };
-        Ok(Self { root, lock, lock_bytes: stored })
+        Ok(Self { root, lock, lock_bytes })
     }
 
     fn ctxpkg_dir(&self) -> PathBuf {
@@ -218,33 +236,40 @@ impl PackageProject {
         {
             return Ok(Vec::new());
         }
-        let before = |old: Option<&[u8]>| {
-            old.map_or(PriorState::Absent, |old| PriorState::Ours(Some(Digest::of(old))))
-        };
-        let stored = before(self.lock_bytes.as_deref());
-        let mut plans = vec![FilePlan::new(
-            self.root.clone(),
-            Name::new(LOCKFILE_NAME)?,
-            stored,
-            Some(bytes.into()),
-        )];
+        let prior = prior_state(self.lock_bytes.as_deref());
+        let name = Name::new(LOCKFILE_NAME)?;
+        let lock_plan = FilePlan::new(self.root.clone(), name, prior, Some(bytes.into()));
+        Ok(vec![lock_plan, self.history_plan(session, update)?])
+    }
+
+    fn history_plan(&self, session: &Session<'_>, update: &HistoryUpdate) -> Result<FilePlan> {
         let mut history = self.read_history(session)?;
         match update {
             HistoryUpdate::Append(sinks) => {
-                let (until, lock) = (session.context.timestamp(), self.lock.clone());
-                history =
-                    history.with_entry(LockHistoryEntry { until, lock, sinks: sinks.clone() });
+                history = history.with_entry(self.history_entry(session, sinks));
             }
             HistoryUpdate::Truncate(entries) => history.entries.truncate(*entries),
         }
         let old = read_optional(&self.ctxpkg_dir().join(HISTORY_FILE), MAX_LOCK_BYTES)?;
+        let prior = prior_state(old.as_deref());
         let bytes = Some(history.to_json().into());
-        plans.push(FilePlan::new(
-            self.ctxpkg_dir(),
-            Name::new(HISTORY_FILE)?,
-            before(old.as_deref()),
-            bytes,
-        ));
-        Ok(plans)
+        Ok(FilePlan::new(self.ctxpkg_dir(), Name::new(HISTORY_FILE)?, prior, bytes))
     }
+
+    fn history_entry(&self, session: &Session<'_>, sinks: &SinksByPackage) -> LockHistoryEntry {
+        let to_pairs = |sinks: &Vec<PastSink>| {
+            let sinks = sinks.iter().cloned();
+            sinks.map(|sink| (sink.name, sink.path)).collect()
+        };
+        let sinks = sinks.iter().map(|(package, sinks)| (package.clone(), to_pairs(sinks)));
+        LockHistoryEntry {
+            until: session.context.timestamp(),
+            lock: self.lock.clone(),
+            sinks: sinks.collect(),
+        }
+    }
+}
+
+fn prior_state(old: Option<&[u8]>) -> PriorState {
+    old.map_or(PriorState::Absent, |old| PriorState::Ours(Some(Digest::of(old))))
 }

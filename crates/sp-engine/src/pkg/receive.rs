@@ -118,7 +118,7 @@ impl<'a> PackageReceiver<'a> {
     }
 
     /// Checks the values of the `Authorization` header.
-    pub fn authorize(&self, given: &[&[u8]]) -> std::result::Result<(), ReceiveError> {
+    pub fn authorize(&self, values: &[&[u8]]) -> std::result::Result<(), ReceiveError> {
         let Some(token) = &self.token else { return Ok(()) };
         // Comparing MACs hides from a timing attack how much of the token matches.
         let mac = |bytes: &[u8]| {
@@ -129,7 +129,7 @@ impl<'a> PackageReceiver<'a> {
             mac
         };
         let expected = mac(&[b"Bearer ", token.as_slice()].concat()).finish_hex();
-        match given {
+        match values {
             [value] if mac(value).verify_hex(&expected) => Ok(()),
             _ => Err(ReceiveError::new(401, "the token is missing or wrong")),
         }
@@ -171,47 +171,34 @@ impl<'a> PackageReceiver<'a> {
                 "the envelope is signed in the older form, which leaves some fields of the sender open".into(),
             ));
         }
-        let now = context.now;
-        let age = now.as_second() - envelope.sent_at.as_second();
-        let window = i64::try_from(session.limits.envelope_seconds).unwrap_or(i64::MAX);
-        if age.abs() > window {
-            return Err(ReceiveError::new(
-                403,
-                format!(
-                    "the envelope was sent {age} seconds ago, and {window} are allowed: is a clock wrong?"
-                ),
-            ));
-        }
+        check_age(session, &envelope)?;
         if let Some(recipient) = &self.request.recipient
             && envelope.recipient.as_ref() != Some(recipient)
         {
             return Err(ReceiveError::new(403, "the envelope is for somebody else"));
         }
+        self.store_payload(session, &envelope)
+    }
+
+    /// Reads the package of a verified envelope, and imports or queues it.
+    fn store_payload(
+        &self,
+        session: &Session<'_>,
+        envelope: &Envelope,
+    ) -> std::result::Result<ReceivedPackage, ReceiveError> {
+        let failed = |error: Error| to_receive_error(&error);
         let label = format!("the package from {}", envelope.sender.agent_id);
         let result = read(&label, envelope.payload.clone().into_bytes(), &session.limits);
-        let package =
-            require_package(session, result, &label).map_err(|error| to_receive_error(&error))?;
+        let package = require_package(session, result, &label).map_err(failed)?;
         // The lock is held from the duplicate check to the save, so no envelope is accepted twice.
-        let home = LockedHome::open(session.context, &session.limits)
-            .map_err(|error| to_receive_error(&error))?;
-        let mut store = PackageStore::open(session).map_err(|error| to_receive_error(&error))?;
-        store.received_envelopes.envelopes.retain(|(_, _, until)| *until >= now.as_second());
-        let (sender, hash) = (envelope.sender.agent_id.clone(), envelope.payload_digest());
-        if store
-            .received_envelopes
-            .envelopes
-            .iter()
-            .any(|(other, known, _)| *other == sender && *known == hash)
-        {
-            return Err(ReceiveError::new(409, "this package of this sender was received already"));
-        }
-        let until = envelope.sent_at.as_second().saturating_add(window);
-        store.received_envelopes.envelopes.push((sender.clone(), hash, until));
-        let event = self
-            .import_or_queue(session, &mut store, package, sender)
-            .map_err(|error| to_receive_error(&error))?;
-        store.save(&home).map_err(|error| to_receive_error(&error))?;
-        Ok(event)
+        let home = LockedHome::open(session.context, &session.limits).map_err(failed)?;
+        let mut store = PackageStore::open(session).map_err(failed)?;
+        record_envelope(session, &mut store, envelope)?;
+        let sender = envelope.sender.agent_id.clone();
+        let received =
+            self.import_or_queue(session, &mut store, package, sender).map_err(failed)?;
+        store.save(&home).map_err(failed)?;
+        Ok(received)
     }
 
     fn import_or_queue(
@@ -244,6 +231,43 @@ impl<'a> PackageReceiver<'a> {
         }
         Timestamp::from_nanosecond((context.wall_clock)().into()).unwrap_or(context.now)
     }
+}
+
+/// Returns how many seconds an envelope may be old.
+fn max_age(session: &Session<'_>) -> i64 {
+    i64::try_from(session.limits.envelope_seconds).unwrap_or(i64::MAX)
+}
+
+fn check_age(session: &Session<'_>, envelope: &Envelope) -> std::result::Result<(), ReceiveError> {
+    let age = session.context.now.as_second() - envelope.sent_at.as_second();
+    let window = max_age(session);
+    if age.abs() <= window {
+        return Ok(());
+    }
+    Err(ReceiveError::new(
+        403,
+        format!(
+            "the envelope was sent {age} seconds ago, and {window} are allowed: is a clock wrong?"
+        ),
+    ))
+}
+
+/// Remembers an envelope until it is too old to be accepted. Fails if it was received before.
+fn record_envelope(
+    session: &Session<'_>,
+    store: &mut PackageStore<'_>,
+    envelope: &Envelope,
+) -> std::result::Result<(), ReceiveError> {
+    let now = session.context.now.as_second();
+    let envelopes = &mut store.received_envelopes.envelopes;
+    envelopes.retain(|(_, _, until)| *until >= now);
+    let (sender, digest) = (&envelope.sender.agent_id, envelope.payload_digest());
+    if envelopes.iter().any(|(other, known, _)| other == sender && *known == digest) {
+        return Err(ReceiveError::new(409, "this package of this sender was received already"));
+    }
+    let until = envelope.sent_at.as_second().saturating_add(max_age(session));
+    envelopes.push((sender.clone(), digest, until));
+    Ok(())
 }
 
 fn to_receive_error(error: &Error) -> ReceiveError {

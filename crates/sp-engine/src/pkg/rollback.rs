@@ -1,46 +1,59 @@
 //! `sp pkg rollback`: returns a project or the store to an earlier state.
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 
 use sp_formats::output::{FolderAction, PackageChangeItem, PackageChangeReport};
-use sp_formats::package::lock::{LockHistory, LockHistoryEntry};
+use sp_formats::package::lock::LockHistory;
+use sp_formats::package::store::{PackageStoreIndex, StoredPackage};
 use sp_formats::package::{PackageName, PackageVersion, VersionRange};
 
-use super::install::PackageInstallRequest;
 use super::package_store::{PackageStore, find_best_stored, read_store_index};
-use super::project::PackageProject;
-use super::project_change::ProjectChange;
+use super::project::{PackageProject, past_sinks};
+use super::project_change::{ChangeOptions, ProjectChange};
 use super::solve::SolveRequest;
+use crate::apply_mode::ApplyMode;
 use crate::context::Context;
 use crate::error::{Error, ErrorCode, Result};
 use crate::home::LockedHome;
 use crate::session::Session;
 
+/// The arguments of `sp pkg rollback`.
+#[derive(Debug, Clone)]
+pub struct PackageRollbackRequest {
+    /// The package. The default is the project with all of its packages.
+    pub package: Option<String>,
+    /// The version of the package. The default is the previous one.
+    pub to: Option<String>,
+    /// The project. The default is the nearest one from the current directory upward.
+    pub root: Option<PathBuf>,
+    pub mode: ApplyMode,
+}
+
 /// Rolls back one package of a project, or the whole project if there is no name. A package that
 /// the project does not have is rolled back in the store.
 pub fn rollback(
     context: &Context<'_>,
-    name: Option<&str>,
-    to: Option<&str>,
-    request: &PackageInstallRequest,
+    request: &PackageRollbackRequest,
 ) -> Result<PackageChangeReport> {
     let session = Session::begin(context)?;
     let home = LockedHome::open_unless_dry_run(context, &session.limits, request.mode)?;
     let project = PackageProject::find(&session, request.root.as_deref())?;
     let history = project.read_history(&session)?;
-    let Some(text) = name else {
-        let change =
-            ProjectChange::new(&session, home.as_ref(), project, request.change_options())?;
+    let options = ChangeOptions::local(request.mode);
+    let Some(text) = &request.package else {
+        let change = ProjectChange::new(&session, home.as_ref(), project, options)?;
         return roll_back_all(change, &history);
     };
-    let named = PackageName::new(text).map_err(|why| {
+    let name = PackageName::new(text).map_err(|why| {
         Error::new(ErrorCode::InvalidName, format!("`{text}` is no name of a package")).because(why)
     })?;
-    if !project.lock.packages.contains_key(&named) {
-        return roll_back_store(&session, home.as_ref(), &named, to);
+    let to = request.to.as_deref();
+    if !project.lock.packages.contains_key(&name) {
+        return roll_back_store(&session, home.as_ref(), &name, to);
     }
-    let change = ProjectChange::new(&session, home.as_ref(), project, request.change_options())?;
-    roll_back_one(change, &history, named, to)
+    let change = ProjectChange::new(&session, home.as_ref(), project, options)?;
+    roll_back_one(change, &history, name, to)
 }
 
 /// Restores the state of the project before its last change.
@@ -59,7 +72,7 @@ fn roll_back_all(
         .map(|(name, locked)| (name.clone(), VersionRange::exactly(&locked.version)));
     let solve_request = SolveRequest { requests: exact.collect(), ..SolveRequest::default() };
     change.truncate_history_to = Some(history.entries.len() - 1);
-    change.past_sinks.clone_from(&previous.sinks);
+    change.past_sinks = past_sinks(previous);
     let candidates = change.all_candidates();
     change.apply(&candidates, &solve_request, &previous.lock.requests, &BTreeSet::new())
 }
@@ -71,31 +84,14 @@ fn roll_back_one(
     name: PackageName,
     to: Option<&str>,
 ) -> Result<PackageChangeReport> {
-    let current = change.project.lock.packages.get(&name).map(|locked| &locked.version);
-    let other_version = |entry: &LockHistoryEntry| {
-        let version = entry.lock.packages.get(&name).map(|locked| locked.version.clone());
-        version.filter(|version| Some(version) != current)
-    };
-    let earlier = history
-        .entries
-        .iter()
-        .enumerate()
-        .rev()
-        .find_map(|(index, entry)| Some((index, other_version(entry)?)));
-    let target = match (to, earlier) {
-        (Some(version), _) => PackageVersion::new(version).map_err(|why| {
+    let target = match to {
+        Some(version) => PackageVersion::new(version).map_err(|why| {
             Error::new(ErrorCode::InvalidVersion, format!("`{version}` is no version")).because(why)
         })?,
-        (None, Some((index, version))) => {
-            change.truncate_history_to = Some(index);
-            version
-        }
-        (None, None) => {
-            return Err(Error::new(
-                ErrorCode::NoEarlierState,
-                format!("this project never had another version of `{name}`"),
-            )
-            .hint(format!("name one with `--to`; `sp pkg log {name}` lists them")));
+        None => {
+            let earlier = find_earlier(&change.project, history, &name)?;
+            change.truncate_history_to = Some(earlier.index);
+            earlier.version
         }
     };
     let mut locked_requests = change.project.lock.requests.clone();
@@ -112,6 +108,35 @@ fn roll_back_one(
     change.apply(&candidates, &solve_request, &locked_requests, &BTreeSet::from([name]))
 }
 
+/// Another version of a package that the project had before.
+struct EarlierVersion {
+    /// The index of its entry in the history.
+    index: usize,
+    version: PackageVersion,
+}
+
+/// Finds the last version of a package in the history that is not the current one.
+fn find_earlier(
+    project: &PackageProject,
+    history: &LockHistory,
+    name: &PackageName,
+) -> Result<EarlierVersion> {
+    let current = project.lock.packages.get(name).map(|locked| &locked.version);
+    let mut entries = history.entries.iter().enumerate().rev();
+    let earlier = entries.find_map(|(index, entry)| {
+        let version = entry.lock.packages.get(name).map(|locked| locked.version.clone());
+        let version = version.filter(|version| Some(version) != current)?;
+        Some(EarlierVersion { index, version })
+    });
+    earlier.ok_or_else(|| {
+        Error::new(
+            ErrorCode::NoEarlierState,
+            format!("this project never had another version of `{name}`"),
+        )
+        .hint(format!("name one with `--to`; `sp pkg log {name}` lists them"))
+    })
+}
+
 /// Withdraws the versions after an earlier one, so that the store resolves to that one. Withdrawn
 /// versions can still be installed by their exact version. In a dry run there is no `home`.
 fn roll_back_store(
@@ -124,23 +149,10 @@ fn roll_back_store(
     let current = find_best_stored(&index, name, None)?.clone();
     let target = match to {
         Some(version) => {
-            find_best_stored(&index, name, Some(&VersionRange::new(&format!("={version}"))))?
-                .clone()
+            let exact = VersionRange::new(&format!("={version}"));
+            find_best_stored(&index, name, Some(&exact))?.clone()
         }
-        None => {
-            let earlier = index
-                .packages
-                .iter()
-                .filter(|stored| stored.name == *name && !stored.withdrawn)
-                .filter(|stored| stored.version < current.version);
-            earlier.max_by_key(|stored| &stored.version).cloned().ok_or_else(|| {
-                Error::new(
-                    ErrorCode::NoEarlierState,
-                    format!("the store has no earlier version of `{name}`"),
-                )
-                .hint(format!("`sp pkg log {name}` lists its versions"))
-            })?
-        }
+        None => find_older_stored(&index, &current)?.clone(),
     };
     for stored in index.packages.iter_mut().filter(|stored| stored.name == *name) {
         stored.withdrawn = stored.version > target.version;
@@ -150,20 +162,43 @@ fn roll_back_store(
         store.index = index;
         store.save(home)?;
     }
-    let item = PackageChangeItem {
-        name: name.to_string(),
+    Ok(PackageChangeReport {
+        applied: home.is_some(),
+        root: session.context.home.join("store"),
+        packages: vec![rollback_item(&current, &target)],
+        sinks: Vec::new(),
+        kept: Vec::new(),
+        context: None,
+    })
+}
+
+/// Finds the newest version in the store that is older than `current` and not withdrawn.
+fn find_older_stored<'i>(
+    index: &'i PackageStoreIndex,
+    current: &StoredPackage,
+) -> Result<&'i StoredPackage> {
+    let name = &current.name;
+    let older = index
+        .packages
+        .iter()
+        .filter(|stored| stored.name == *name && !stored.withdrawn)
+        .filter(|stored| stored.version < current.version);
+    older.max_by_key(|stored| &stored.version).ok_or_else(|| {
+        Error::new(
+            ErrorCode::NoEarlierState,
+            format!("the store has no earlier version of `{name}`"),
+        )
+        .hint(format!("`sp pkg log {name}` lists its versions"))
+    })
+}
+
+fn rollback_item(current: &StoredPackage, target: &StoredPackage) -> PackageChangeItem {
+    PackageChangeItem {
+        name: target.name.to_string(),
         action: FolderAction::Update,
         version: target.version.to_string(),
         from_version: Some(current.version.to_string()),
         kind: target.kind.as_str().into(),
         needed_by: Vec::new(),
-    };
-    Ok(PackageChangeReport {
-        applied: home.is_some(),
-        root: session.context.home.join("store"),
-        packages: vec![item],
-        sinks: Vec::new(),
-        kept: Vec::new(),
-        context: None,
-    })
+    }
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use sp_formats::output::PackageSendReport;
+use sp_formats::package::Package;
 use sp_formats::package::envelope::{
     Envelope, EnvelopeSender, EnvelopeSignatureScheme, HANDOFF_PATH,
 };
@@ -53,22 +54,7 @@ pub fn send(context: &Context<'_>, request: &SendRequest) -> Result<PackageSendR
         None => only_package(&index)?,
     };
     let package = load_package(&session, &index, &spec)?.package;
-    let mut envelope = Envelope {
-        sent_at: context.now,
-        sender: EnvelopeSender {
-            agent_id: request.sender.clone(),
-            agent_type: "skillpack".into(),
-            daemon_fingerprint: package
-                .signer
-                .map(|signer| signer.key.short_hex())
-                .unwrap_or_default(),
-            capabilities: vec!["context_package".into()],
-        },
-        recipient: request.recipient.clone(),
-        metadata: BTreeMap::new(),
-        payload: package.text().to_string(),
-        signature: None,
-    };
+    let mut envelope = unsigned_envelope(context, request, &package);
     match &secret {
         Some(secret) => envelope.sign(secret, request.form),
         None => context.emit(Event::Warning(format!(
@@ -77,14 +63,7 @@ pub fn send(context: &Context<'_>, request: &SendRequest) -> Result<PackageSendR
         ))),
     }
     let text = envelope.to_json();
-    let limit = session.limits.envelope_bytes;
-    if text.len() as u64 > limit {
-        return Err(Error::new(
-            ErrorCode::LimitExceeded,
-            format!("the envelope would have {} bytes, and the limit is {limit}", text.len()),
-        )
-        .hint("export the package and copy the file, or leave something out of it"));
-    }
+    check_envelope_size(&session, &text)?;
     let token = request.token_env.as_deref().map(|name| require_env(context, name)).transpose()?;
     let answer = post(context, &url, &text, token.as_deref())?;
     Ok(PackageSendReport {
@@ -93,6 +72,35 @@ pub fn send(context: &Context<'_>, request: &SendRequest) -> Result<PackageSendR
         target: display_server_url(&url),
         answer,
     })
+}
+
+fn unsigned_envelope(context: &Context<'_>, request: &SendRequest, package: &Package) -> Envelope {
+    let signer = package.signer.map(|signer| signer.key.short_hex());
+    Envelope {
+        sent_at: context.now,
+        sender: EnvelopeSender {
+            agent_id: request.sender.clone(),
+            agent_type: "skillpack".into(),
+            daemon_fingerprint: signer.unwrap_or_default(),
+            capabilities: vec!["context_package".into()],
+        },
+        recipient: request.recipient.clone(),
+        metadata: BTreeMap::new(),
+        payload: package.text().to_string(),
+        signature: None,
+    }
+}
+
+fn check_envelope_size(session: &Session<'_>, text: &str) -> Result<()> {
+    let limit = session.limits.envelope_bytes;
+    if text.len() as u64 <= limit {
+        return Ok(());
+    }
+    Err(Error::new(
+        ErrorCode::LimitExceeded,
+        format!("the envelope would have {} bytes, and the limit is {limit}", text.len()),
+    )
+    .hint("export the package and copy the file, or leave something out of it"))
 }
 
 fn only_package(index: &PackageStoreIndex) -> Result<PackageSpec> {
@@ -128,12 +136,11 @@ fn post(context: &Context<'_>, url: &str, text: &str, token: Option<&str>) -> Re
     if let Some(token) = token {
         request = request.header("authorization", format!("Bearer {token}"));
     }
-    let failed = |why: String| {
+    let response = request.send(text).map_err(|e| {
         Error::new(ErrorCode::Network, format!("`{target}` cannot be reached"))
-            .because(redact_secrets(&why))
+            .because(redact_secrets(&e.to_string()))
             .hint("check the address, and that the other side listens")
-    };
-    let response = request.send(text).map_err(|e| failed(e.to_string()))?;
+    })?;
     let status = response.status();
     let answer = match ResponseBody::new(response, MAX_RESPONSE_BYTES).read_text() {
         Ok(text) => text.trim().to_owned(),
@@ -148,16 +155,15 @@ fn post(context: &Context<'_>, url: &str, text: &str, token: Option<&str>) -> Re
         // The status alone decides whether the package was accepted.
         Err(_) => String::new(),
     };
-    match status.as_u16() {
-        200..=299 => Ok(answer),
-        code => {
-            let is_refused = code < 500;
-            let code = if is_refused { ErrorCode::ReceiverRefused } else { ErrorCode::Unavailable };
-            Err(Error::new(code, format!("`{target}` did not take the package"))
-                .because(format!("it answered {status}: {answer}"))
-                .hint("the other side says why; the secret, the clock and the recipient must fit"))
-        }
-    }
+    if status.is_success() { Ok(answer) } else { Err(rejected_error(&target, status, &answer)) }
+}
+
+fn rejected_error(target: &str, status: ureq::http::StatusCode, answer: &str) -> Error {
+    let code =
+        if status.as_u16() < 500 { ErrorCode::ReceiverRefused } else { ErrorCode::Unavailable };
+    Error::new(code, format!("`{target}` did not take the package"))
+        .because(format!("it answered {status}: {answer}"))
+        .hint("the other side says why; the secret, the clock and the recipient must fit")
 }
 
 #[cfg(test)]

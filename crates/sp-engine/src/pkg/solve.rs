@@ -190,7 +190,7 @@ impl Solver<'_> {
     }
 
     fn candidate(&self, name: &PackageName, pick: CandidateIndex) -> Option<&VersionCandidate> {
-        pick.0.checked_sub(1).and_then(|at| self.candidates(name).get(at))
+        pick.0.checked_sub(1).and_then(|index| self.candidates(name).get(index))
     }
 
     /// Returns the candidates that match a range.
@@ -202,7 +202,7 @@ impl Solver<'_> {
         let all = self.candidates(name).iter().enumerate();
         let listed = all
             .filter(|(_, candidate)| fits(candidate))
-            .map(|(at, _)| CandidateIndex(at + 1))
+            .map(|(index, _)| CandidateIndex(index + 1))
             .collect();
         CandidateSet { listed, is_complement: false }
     }
@@ -246,86 +246,125 @@ impl Solver<'_> {
         &self,
         tree: &DerivationTree<SolverPackage, CandidateSet, String>,
     ) -> VersionConflict {
-        let mut reasons: Vec<String> = Vec::new();
-        let mut named: BTreeSet<&PackageName> = BTreeSet::new();
-        let mut open = vec![tree];
+        let mut explanation = Explanation::default();
+        let mut pending = vec![tree];
         let mut seen = BTreeSet::new();
-        while let Some(tree) = open.pop() {
+        while let Some(tree) = pending.pop() {
             match tree {
                 DerivationTree::Derived(derived) => {
                     // A cause can be shared by several derivations.
                     if derived.shared_id.is_none_or(|id| seen.insert(id)) {
-                        open.extend([&*derived.cause2, &*derived.cause1]);
+                        pending.extend([&*derived.cause2, &*derived.cause1]);
                     }
                 }
-                DerivationTree::External(External::FromDependencyOf(
-                    SolverPackage::Root,
-                    _,
-                    SolverPackage::Package(name),
-                    _,
-                )) => {
-                    named.insert(name);
-                    let range =
-                        self.request.requests.get(name).map(VersionRange::as_str).unwrap_or("*");
-                    push_unique(&mut reasons, format!("this project asks for `{name}` {range}"));
-                }
-                DerivationTree::External(External::FromDependencyOf(
-                    SolverPackage::Package(of),
-                    picks,
-                    SolverPackage::Package(name),
-                    _,
-                )) => {
-                    named.insert(name);
-                    for candidate in
-                        picks.listed.iter().filter_map(|pick| self.candidate(of, *pick))
-                    {
-                        self.push_reasons(of, candidate, name, &mut reasons);
-                    }
-                }
-                DerivationTree::External(_) => {}
+                DerivationTree::External(rule) => self.explain_rule(rule, &mut explanation),
             }
         }
+        let Explanation { mut reasons, packages } = explanation;
         // Requests come first, then what follows from them.
         reasons.sort_by_key(|reason| (!reason.starts_with("this project"), reason.clone()));
-        for name in named {
-            let versions: Vec<&str> =
-                self.candidates(name).iter().map(|candidate| candidate.version.as_str()).collect();
-            reasons.push(if versions.is_empty() {
-                format!("there is no `{name}` in the store, in a registry that was asked, nor among the files that were named")
-            } else {
-                format!("of `{name}` there is {}", versions.join(", "))
-            });
-        }
+        reasons.extend(packages.into_iter().map(|name| self.list_versions(name)));
         VersionConflict { reasons }
     }
 
-    fn push_reasons(
+    fn explain_rule<'t>(
         &self,
-        of: &PackageName,
-        candidate: &VersionCandidate,
-        name: &PackageName,
-        reasons: &mut Vec<String>,
+        rule: &'t External<SolverPackage, CandidateSet, String>,
+        explanation: &mut Explanation<'t>,
     ) {
-        if candidate.conflicts.contains(name) {
-            push_unique(
-                reasons,
-                format!("`{of}` {} cannot be together with `{name}`", candidate.version),
-            );
+        let External::FromDependencyOf(of, picks, SolverPackage::Package(name), _) = rule else {
+            return;
+        };
+        explanation.packages.insert(name);
+        match of {
+            SolverPackage::Root => {
+                let range = self.request.requests.get(name).map_or("*", VersionRange::as_str);
+                explanation.push(format!("this project asks for `{name}` {range}"));
+            }
+            SolverPackage::Package(of) => {
+                for candidate in picks.listed.iter().filter_map(|pick| self.candidate(of, *pick)) {
+                    push_reasons(of, candidate, name, explanation);
+                }
+            }
         }
-        if let Some(dependency) = candidate.dependencies.iter().find(|one| one.name == *name) {
-            let how = if dependency.optional { "goes only with" } else { "needs" };
-            push_unique(
-                reasons,
-                format!("`{of}` {} {how} `{name}` {}", candidate.version, dependency.range),
-            );
+    }
+
+    fn list_versions(&self, name: &PackageName) -> String {
+        let candidates = self.candidates(name).iter();
+        let versions: Vec<&str> = candidates.map(|candidate| candidate.version.as_str()).collect();
+        if versions.is_empty() {
+            format!(
+                "there is no `{name}` in the store, in a registry that was asked, nor among the files that were named"
+            )
+        } else {
+            format!("of `{name}` there is {}", versions.join(", "))
+        }
+    }
+
+    /// Returns the rules of a candidate, or `None` if it excludes itself.
+    fn rules_of(
+        &self,
+        name: &PackageName,
+        pick: CandidateIndex,
+    ) -> Option<BTreeMap<PackageName, CandidateSet>> {
+        let mut rules = BTreeMap::new();
+        let Some(candidate) = self.candidate(name, pick) else { return Some(rules) };
+        for dependency in &candidate.dependencies {
+            add_rule(&mut rules, &dependency.name, self.allowed_by(dependency));
+        }
+        // A conflict of a package with itself is ignored.
+        for other in candidate.conflicts.iter().filter(|other| *other != name) {
+            add_rule(&mut rules, other, CandidateSet::singleton(ABSENT));
+        }
+        // A package may depend on itself if the range matches its own version.
+        let includes_itself = rules.remove(name).is_none_or(|own| own.contains(&pick));
+        includes_itself.then_some(rules)
+    }
+}
+
+/// The reasons of a failure.
+#[derive(Default)]
+struct Explanation<'t> {
+    reasons: Vec<String>,
+    /// The packages whose versions are listed.
+    packages: BTreeSet<&'t PackageName>,
+}
+
+impl Explanation<'_> {
+    /// Adds a reason, unless it is known.
+    fn push(&mut self, reason: String) {
+        if !self.reasons.contains(&reason) {
+            self.reasons.push(reason);
         }
     }
 }
 
-fn push_unique(reasons: &mut Vec<String>, reason: String) {
-    if !reasons.contains(&reason) {
-        reasons.push(reason);
+/// Adds why a candidate of the package `of` restricts the package `name`.
+fn push_reasons(
+    of: &PackageName,
+    candidate: &VersionCandidate,
+    name: &PackageName,
+    explanation: &mut Explanation<'_>,
+) {
+    let version = &candidate.version;
+    if candidate.conflicts.contains(name) {
+        explanation.push(format!("`{of}` {version} cannot be together with `{name}`"));
     }
+    let dependency = candidate.dependencies.iter().find(|dependency| dependency.name == *name);
+    if let Some(dependency) = dependency {
+        let verb = if dependency.optional { "goes only with" } else { "needs" };
+        explanation.push(format!("`{of}` {version} {verb} `{name}` {}", dependency.range));
+    }
+}
+
+/// Restricts a package to candidates.
+fn add_rule(
+    rules: &mut BTreeMap<PackageName, CandidateSet>,
+    name: &PackageName,
+    picks: CandidateSet,
+) {
+    let rule = rules.get(name).map_or_else(|| picks.clone(), |known| known.intersection(&picks));
+    rules.insert(name.clone(), rule);
 }
 
 impl DependencyProvider for Solver<'_> {
@@ -340,11 +379,11 @@ impl DependencyProvider for Solver<'_> {
     /// with many.
     fn prioritize(
         &self,
-        who: &SolverPackage,
+        package: &SolverPackage,
         allowed: &CandidateSet,
         statistics: &PackageResolutionStatistics,
     ) -> Self::Priority {
-        let SolverPackage::Package(name) = who else {
+        let SolverPackage::Package(name) = package else {
             return (true, u32::MAX, std::cmp::Reverse(0));
         };
         let choices = self.by_preference(name, allowed).len();
@@ -353,10 +392,10 @@ impl DependencyProvider for Solver<'_> {
 
     fn choose_version(
         &self,
-        who: &SolverPackage,
+        package: &SolverPackage,
         allowed: &CandidateSet,
     ) -> Result<Option<CandidateIndex>, Self::Err> {
-        Ok(match who {
+        Ok(match package {
             SolverPackage::Root => Some(CandidateIndex(1)),
             SolverPackage::Package(name) => self.by_preference(name, allowed).first().copied(),
         })
@@ -364,38 +403,23 @@ impl DependencyProvider for Solver<'_> {
 
     fn get_dependencies(
         &self,
-        who: &SolverPackage,
+        package: &SolverPackage,
         pick: &CandidateIndex,
     ) -> Result<Dependencies<SolverPackage, CandidateSet, String>, Self::Err> {
-        let mut rules: BTreeMap<PackageName, CandidateSet> = BTreeMap::new();
-        let mut add = |name: &PackageName, picks: CandidateSet| {
-            let rule = rules.get(name).map_or(picks.clone(), |known| known.intersection(&picks));
-            rules.insert(name.clone(), rule);
-        };
-        match who {
+        let rules = match package {
             SolverPackage::Root => {
-                for (name, range) in &self.request.requests {
-                    add(name, self.matching(name, range));
-                }
+                let requests = self.request.requests.iter();
+                requests.map(|(name, range)| (name.clone(), self.matching(name, range))).collect()
             }
-            SolverPackage::Package(name) => {
-                let Some(candidate) = self.candidate(name, *pick) else {
-                    return Ok(Dependencies::Available(std::iter::empty().collect()));
-                };
-                candidate.dependencies.iter().for_each(|one| add(&one.name, self.allowed_by(one)));
-                // A conflict of a package with itself is ignored.
-                let others = candidate.conflicts.iter().filter(|other| *other != name);
-                others.for_each(|other| add(other, CandidateSet::singleton(ABSENT)));
-                // A package may depend on itself if the range matches its own version.
-                if let Some(own) = rules.remove(name)
-                    && !own.contains(pick)
-                {
+            SolverPackage::Package(name) => match self.rules_of(name, *pick) {
+                Some(rules) => rules,
+                None => {
                     return Ok(Dependencies::Unavailable(format!(
                         "`{name}` needs another version of itself"
                     )));
                 }
-            }
-        }
+            },
+        };
         Ok(Dependencies::Available(
             rules.into_iter().map(|(name, picks)| (SolverPackage::Package(name), picks)).collect(),
         ))

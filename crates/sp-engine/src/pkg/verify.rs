@@ -24,28 +24,13 @@ pub fn verify(
     overrides: TrustOverrides,
 ) -> Result<(PackageVerification, Option<Error>)> {
     let session = Session::begin(context)?;
-    let (label, bytes, overrides) = match PackageSpec::parse(&session, spec)? {
-        PackageSpec::File(path) => {
-            (context.display_relative_path(&path), read_file(&session, &path)?, overrides)
-        }
-        PackageSpec::Named(name, range) => {
-            let index = read_store_index(context)?;
-            let stored = find_best_stored(&index, &name, range.as_ref())?;
-            let label = format!("{} {}", stored.name, stored.version);
-            // The signer was checked when the package was added; the pin may have changed since.
-            let overrides = TrustOverrides {
-                downgrade: DowngradePolicy::Allow,
-                new_key: NewKeyPolicy::Accept,
-                ..overrides
-            };
-            (label, read_blob(context, &stored.digest)?, overrides)
-        }
-    };
+    let subject = read_subject(&session, spec, overrides)?;
+    let label = &subject.label;
     let limits = Limits {
-        package_bytes: session.limits.package_bytes.max(bytes.len() as u64),
+        package_bytes: session.limits.package_bytes.max(subject.bytes.len() as u64),
         ..session.limits.clone()
     };
-    let result = read(&label, bytes, &limits);
+    let result = read(label, subject.bytes, &limits);
     let mut steps = result.steps.clone();
     // The signer step comes right after the signature step.
     let signer_index =
@@ -53,7 +38,7 @@ pub fn verify(
     let failure = match &result.package {
         Some(package) => {
             let trust = read_trust_pins(context)?;
-            let status = check_signer(&session, &trust, package, overrides);
+            let status = check_signer(&session, &trust, package, subject.overrides);
             steps.insert(signer_index, signer_step(package, &status));
             steps.push(freshness_step(context, package));
             status.err()
@@ -61,15 +46,53 @@ pub fn verify(
         None => {
             steps.insert(signer_index, skipped_step("signer"));
             steps.push(skipped_step("freshness"));
-            let message = format!("`{label}` does not hold");
-            let error = Error::in_file(unusable_code(&result), message, result.report.clone());
-            Some(error.hint("do not use it: get it again from whoever made it"))
+            Some(invalid_package_error(label, &result))
         }
     };
     if result.package.is_some() && !result.report.findings.is_empty() {
         context.emit(Event::Findings(&result.report));
     }
-    Ok((verification_report(&label, &result, &steps, failure.is_none()), failure))
+    Ok((verification_report(label, &result, &steps, failure.as_ref()), failure))
+}
+
+/// A package to verify.
+struct VerifySubject {
+    label: String,
+    bytes: Vec<u8>,
+    overrides: TrustOverrides,
+}
+
+fn read_subject(
+    session: &Session<'_>,
+    spec: &str,
+    overrides: TrustOverrides,
+) -> Result<VerifySubject> {
+    let context = session.context;
+    match PackageSpec::parse(session, spec)? {
+        PackageSpec::File(path) => Ok(VerifySubject {
+            label: context.display_relative_path(&path),
+            bytes: read_file(session, &path)?,
+            overrides,
+        }),
+        PackageSpec::Named(name, range) => {
+            let index = read_store_index(context)?;
+            let stored = find_best_stored(&index, &name, range.as_ref())?;
+            // The signer was checked when the package was added; the pin may have changed since.
+            let overrides = TrustOverrides {
+                downgrade: DowngradePolicy::Allow,
+                new_key: NewKeyPolicy::Accept,
+                ..overrides
+            };
+            let label = format!("{} {}", stored.name, stored.version);
+            Ok(VerifySubject { label, bytes: read_blob(context, &stored.digest)?, overrides })
+        }
+    }
+}
+
+fn invalid_package_error(label: &str, result: &PackageReadResult) -> Error {
+    let message = format!("`{label}` does not hold");
+    Error::in_file(unusable_code(result), message, result.report.clone())
+        .hint("do not use it: get it again from whoever made it")
 }
 
 fn skipped_step(name: &'static str) -> VerificationStep {
@@ -80,13 +103,13 @@ fn verification_report(
     label: &str,
     result: &PackageReadResult,
     steps: &[VerificationStep],
-    verified: bool,
+    failure: Option<&Error>,
 ) -> PackageVerification {
     PackageVerification {
         subject: label.into(),
         name: result.claimed_id.as_ref().map(|(name, _)| name.to_string()),
         version: result.claimed_id.as_ref().map(|(_, version)| version.to_string()),
-        verified,
+        verified: failure.is_none(),
         steps: steps
             .iter()
             .map(|step| VerificationStepItem {
@@ -108,45 +131,36 @@ fn signer_step(package: &Package, status: &Result<SignerStatus>) -> Verification
     let Some(signer) = package.signer else {
         let (outcome, detail) = match status {
             Err(error) => (VerificationOutcome::Failed, error.to_string()),
-            Ok(SignerStatus::Overridden(what)) => (VerificationOutcome::Warned, what.clone()),
+            Ok(SignerStatus::Overridden(why)) => (VerificationOutcome::Warned, why.clone()),
             Ok(_) => (VerificationOutcome::Skipped, "nobody".into()),
         };
         return VerificationStep::new("signer", outcome, detail);
     };
     let key = signer.key;
     let namespace = package.manifest.name.namespace();
-    match status {
-        Ok(SignerStatus::Pinned) => VerificationStep::new(
-            "signer",
-            VerificationOutcome::Passed,
-            format!("{key}, trusted for `{namespace}`"),
-        ),
-        Ok(SignerStatus::Overridden(what)) => {
-            VerificationStep::new("signer", VerificationOutcome::Warned, what.as_str())
+    let (outcome, detail) = match status {
+        Ok(SignerStatus::Pinned) => {
+            (VerificationOutcome::Passed, format!("{key}, trusted for `{namespace}`"))
         }
-        Ok(_) => VerificationStep::new(
-            "signer",
-            VerificationOutcome::Warned,
-            format!("{key}, not seen before for `{namespace}`"),
-        ),
-        Err(error) => {
-            VerificationStep::new("signer", VerificationOutcome::Failed, format!("{key}: {error}"))
-        }
-    }
+        Ok(SignerStatus::Overridden(why)) => (VerificationOutcome::Warned, why.clone()),
+        Ok(_) => (VerificationOutcome::Warned, format!("{key}, not seen before for `{namespace}`")),
+        Err(error) => (VerificationOutcome::Failed, format!("{key}: {error}")),
+    };
+    VerificationStep::new("signer", outcome, detail)
 }
 
 /// Returns the step that reports the age of a package, by its own timestamps.
 fn freshness_step(context: &Context<'_>, package: &Package) -> VerificationStep {
     let manifest = &package.manifest;
-    let said = manifest.updated_at.as_deref().or(manifest.created_at.as_deref());
-    let Some(time) = said.and_then(time::parse) else {
+    let date = manifest.updated_at.as_deref().or(manifest.created_at.as_deref());
+    let Some(time) = date.and_then(time::parse) else {
         return VerificationStep::new(
             "freshness",
             VerificationOutcome::Warned,
             "it does not say when it was made",
         );
     };
-    let said = said.unwrap_or_default();
+    let date = date.unwrap_or_default();
     let seconds = context.now.as_second() - time.as_second();
     let (outcome, age) = match seconds / DAY_SECONDS {
         _ if seconds < -DAY_SECONDS => (VerificationOutcome::Warned, "in the future".to_owned()),
@@ -154,5 +168,5 @@ fn freshness_step(context: &Context<'_>, package: &Package) -> VerificationStep 
         1 => (VerificationOutcome::Passed, "a day ago".into()),
         days => (VerificationOutcome::Passed, format!("{} days ago", days.max(0))),
     };
-    VerificationStep::new("freshness", outcome, format!("made {said}, {age}"))
+    VerificationStep::new("freshness", outcome, format!("made {date}, {age}"))
 }

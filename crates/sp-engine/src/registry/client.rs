@@ -238,6 +238,15 @@ impl<'a> RegistryClient<'a> {
                 return Ok(Err(self.rejected_error(status, &text)));
             }
         }
+        self.read_body(response, partial)
+    }
+
+    /// Appends the body of a response to `partial`, until it is complete.
+    fn read_body(
+        &self,
+        response: ureq::http::Response<ureq::Body>,
+        partial: &mut PartialDownload<'_>,
+    ) -> Attempt<DownloadHeaders> {
         let headers = DownloadHeaders::from_headers(response.headers());
         // One byte more than is missing, so that `append` notices a body that is too long.
         let mut body = ResponseBody::new(response, partial.remaining().saturating_add(1));

@@ -26,6 +26,16 @@ pub(crate) struct RegistryCredentials {
     env_token: Option<String>,
 }
 
+/// Where the token for a registry may come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TokenSource {
+    /// The environment, then `credentials.json`. The token from the environment has no address, so
+    /// this is only for a registry that the user named or that is the only one.
+    EnvironmentOrFile,
+    /// `credentials.json` alone.
+    File,
+}
+
 impl RegistryCredentials {
     pub(crate) fn read(context: &Context<'_>) -> Result<Self> {
         let path = context.home.join(CREDENTIALS_FILE);
@@ -81,10 +91,12 @@ impl RegistryCredentials {
         self.tokens.remove(address).is_some()
     }
 
-    /// Returns the token for a registry. The token from the environment is used only if `is_meant`:
-    /// the user named this registry, or it is the only one that can be meant.
-    pub(crate) fn token(&self, address: &str, is_meant: bool) -> Option<String> {
-        let env_token = self.env_token.clone().filter(|_| is_meant);
+    /// Returns the token for a registry.
+    pub(crate) fn token(&self, address: &str, source: TokenSource) -> Option<String> {
+        let env_token = match source {
+            TokenSource::EnvironmentOrFile => self.env_token.clone(),
+            TokenSource::File => None,
+        };
         env_token.or_else(|| self.tokens.get(address).cloned())
     }
 
@@ -103,11 +115,11 @@ impl RegistryCredentials {
 /// the last login.
 pub(crate) fn select_registry(
     session: &Session<'_>,
-    named: Option<&str>,
+    registry: Option<&str>,
     credentials: &RegistryCredentials,
 ) -> Result<String> {
-    match (named, session.config.registries.as_slice(), &credentials.last_address) {
-        (Some(named), ..) => normalize_server_url(named),
+    match (registry, session.config.registries.as_slice(), &credentials.last_address) {
+        (Some(address), ..) => normalize_server_url(address),
         (None, [only], _) => normalize_server_url(&only.url),
         (None, _, Some(last)) => Ok(last.clone()),
         (None, [], None) => {

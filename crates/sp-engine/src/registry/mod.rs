@@ -13,7 +13,7 @@ mod credentials;
 mod partial_download;
 
 pub(crate) use self::client::{DownloadHeaders, RegistryClient, RegistryRequest};
-pub(crate) use self::credentials::{RegistryCredentials, select_registry};
+pub(crate) use self::credentials::{RegistryCredentials, TokenSource, select_registry};
 pub(crate) use self::partial_download::{
     ExpectedBytes, KeepPartial, PartialDownload, downloads_dir,
 };
@@ -27,5 +27,6 @@ pub(crate) fn connect<'a>(
 ) -> Result<RegistryClient<'a>> {
     let credentials = RegistryCredentials::read(session.context)?;
     let address = select_registry(session, registry, &credentials)?;
-    RegistryClient::new(session.context, &address, credentials.token(&address, true).as_deref())
+    let token = credentials.token(&address, TokenSource::EnvironmentOrFile);
+    RegistryClient::new(session.context, &address, token.as_deref())
 }

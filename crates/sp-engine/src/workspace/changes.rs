@@ -6,8 +6,8 @@ use std::sync::Arc;
 use sp_formats::output::TrashedFolder;
 use sp_formats::skill::{SKILL_FILE, SkillName};
 use sp_formats::workspace::{
-    CATALOG_FILE, LOCK_FILE, SKILLS_DIR, WorkspaceLock, WorkspaceSkill, read_workspace_skill,
-    write_catalog,
+    CATALOG_FILE, LOCK_FILE, LockedSkill, SKILLS_DIR, WorkspaceLock, WorkspaceSkill,
+    read_workspace_skill, write_catalog,
 };
 use sp_tree::atomic::FileAccess;
 use sp_tree::transaction::{
@@ -25,14 +25,26 @@ use crate::session::Session;
 /// The changes to a workspace.
 #[derive(Default)]
 pub(crate) struct WorkspaceChanges {
-    /// Skills to add or replace, by name.
-    pub put: Vec<(String, LoadedTree)>,
+    /// Skills to add or replace.
+    pub put: Vec<SkillFolder>,
     /// The names of skills to remove.
     pub remove: Vec<String>,
-    /// Files to write at the root of the workspace, by name.
-    pub files: Vec<(String, Vec<u8>)>,
+    /// Files to write at the root of the workspace.
+    pub files: Vec<WorkspaceFile>,
     /// The new lockfile.
     pub lock: WorkspaceLock,
+}
+
+/// The new content of a folder below `.skills/`.
+pub(crate) struct SkillFolder {
+    pub name: String,
+    pub content: LoadedTree,
+}
+
+/// The new content of a file at the root of a workspace.
+pub(crate) struct WorkspaceFile {
+    pub name: String,
+    pub bytes: Vec<u8>,
 }
 
 /// The result of [`WorkspaceChanges::apply`].
@@ -63,11 +75,17 @@ enum StepContent<'a> {
 }
 
 impl WorkspaceChanges {
+    /// Adds or replaces a skill and its record in the lockfile.
+    pub(crate) fn put_skill(&mut self, name: String, content: LoadedTree, record: LockedSkill) {
+        self.lock.skills.insert(name.clone(), record);
+        self.put.push(SkillFolder { name, content });
+    }
+
     /// Returns the catalog after the changes.
     fn render_catalog(&self, session: &Session<'_>, workspace: &Workspace) -> String {
         let is_unchanged = |name: &str| {
             !self.remove.iter().any(|removed| removed == name)
-                && !self.put.iter().any(|(new, _)| new == name)
+                && !self.put.iter().any(|folder| folder.name == name)
         };
         let mut lines: Vec<(SkillName, String)> = workspace
             .skills
@@ -75,7 +93,7 @@ impl WorkspaceChanges {
             .filter(|skill| is_unchanged(skill.name.as_str()))
             .map(WorkspaceSkill::catalog_line)
             .collect();
-        for (name, content) in &self.put {
+        for SkillFolder { name, content } in &self.put {
             let bytes = content.get(SKILL_FILE).unwrap_or_default();
             lines.extend(
                 read_workspace_skill(name, name, bytes, &session.limits)
@@ -96,7 +114,7 @@ impl WorkspaceChanges {
         let catalog = self.render_catalog(session, workspace).into_bytes();
         let mut steps = self.folder_steps(workspace);
         let changes_skills = !steps.is_empty();
-        for (name, bytes) in &self.files {
+        for WorkspaceFile { name, bytes } in &self.files {
             steps.extend(file_step(session, WORKSPACE_ROOT, &workspace.root, name, bytes.clone())?);
         }
         let skills = workspace.skills_dir();
@@ -120,7 +138,7 @@ impl WorkspaceChanges {
             Ok(_) => PriorState::Ours(workspace.lock.skills.get(name).map(|record| record.tree)),
             Err(_) => PriorState::Absent,
         };
-        let put = self.put.iter().map(|(name, content)| WorkspaceChangeStep {
+        let put = self.put.iter().map(|SkillFolder { name, content }| WorkspaceChangeStep {
             root: SKILLS_ROOT,
             name: name.clone(),
             before: before(name),
@@ -162,35 +180,10 @@ fn run_transaction(
     workspace: &Workspace,
     steps: &[WorkspaceChangeStep<'_>],
 ) -> Result<Vec<TrashedFolder>> {
-    let to_name = |name: &str| {
-        Name::new(name).map_err(|e| Error::new(ErrorCode::UnsafePath, format!("`{name}`: {e}")))
-    };
     let state = home.state()?;
     let generation = home.next_generation(&state)?;
-    let root = canonical_path(&workspace.root)?;
-    let changes: Result<Vec<TransactionChange>> = steps
-        .iter()
-        .map(|step| {
-            Ok(TransactionChange {
-                root: step.root,
-                name: to_name(&step.name)?,
-                action: if matches!(step.content, StepContent::Removed) {
-                    TransactionAction::Remove
-                } else {
-                    TransactionAction::Put
-                },
-                prior: step.before,
-            })
-        })
-        .collect();
-    let transaction_plan = TransactionPlan {
-        id: to_name(&session.context.run_id)?,
-        generation,
-        roots: vec![pin_dir(&root)?, pin_dir(&root.join(SKILLS_DIR))?],
-        changes: changes?,
-        remove_if_empty: Vec::new(),
-    };
-    let mut transaction = Transaction::begin(&home.dir, &session.limits, transaction_plan)?;
+    let plan = transaction_plan(session, workspace, steps, generation)?;
+    let mut transaction = Transaction::begin(&home.dir, &session.limits, plan)?;
     if let Err(error) = stage_steps(&transaction, steps) {
         transaction.abort()?;
         return Err(error);
@@ -202,6 +195,40 @@ fn run_transaction(
         || home.state().ok().map(|state| state.generation),
     )?;
     Ok(trashed.into_iter().map(trashed_folder).collect())
+}
+
+fn transaction_plan(
+    session: &Session<'_>,
+    workspace: &Workspace,
+    steps: &[WorkspaceChangeStep<'_>],
+    generation: u64,
+) -> Result<TransactionPlan> {
+    let root = canonical_path(&workspace.root)?;
+    let changes: Result<Vec<TransactionChange>> = steps.iter().map(transaction_change).collect();
+    Ok(TransactionPlan {
+        id: to_name(&session.context.run_id)?,
+        generation,
+        roots: vec![pin_dir(&root)?, pin_dir(&root.join(SKILLS_DIR))?],
+        changes: changes?,
+        remove_if_empty: Vec::new(),
+    })
+}
+
+fn transaction_change(step: &WorkspaceChangeStep<'_>) -> Result<TransactionChange> {
+    Ok(TransactionChange {
+        root: step.root,
+        name: to_name(&step.name)?,
+        action: if matches!(step.content, StepContent::Removed) {
+            TransactionAction::Remove
+        } else {
+            TransactionAction::Put
+        },
+        prior: step.before,
+    })
+}
+
+fn to_name(name: &str) -> Result<Name> {
+    Name::new(name).map_err(|e| Error::new(ErrorCode::UnsafePath, format!("`{name}`: {e}")))
 }
 
 fn stage_steps(transaction: &Transaction<'_>, steps: &[WorkspaceChangeStep<'_>]) -> Result<()> {

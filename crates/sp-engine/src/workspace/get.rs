@@ -5,13 +5,15 @@ use std::path::PathBuf;
 use sp_formats::output::{FolderAction, WorkspaceChangeReport, WorkspaceSkillChange};
 use sp_formats::redact::QueryAllowlist;
 use sp_formats::skill::SkillName;
-use sp_formats::workspace::{LockedQuery, LockedSkill, SourceRef, WorkspaceLock};
+use sp_formats::workspace::{LockedQuery, LockedSkill, SourceRef, WorkspaceContext};
 use sp_tree::{Digest, LoadedTree};
 
-use super::changes::WorkspaceChanges;
+use super::changes::{WorkspaceChanges, WorkspaceFile};
+use super::generated_parts::GeneratedSkill;
 use super::located_source::LocatedSource;
 use super::provider::{WorkspaceProvider, requirement};
 use super::resolve::{ResolvedSkills, ResolvedSource, SkillRequirement, resolve_skills};
+use super::source::WorkspaceSource;
 use super::workspace_dir::{Workspace, folder_digest};
 use crate::apply_mode::ApplyMode;
 use crate::context::{Context, Event};
@@ -87,10 +89,9 @@ pub fn get(context: &Context<'_>, request: &GetSkillsRequest) -> Result<Workspac
 /// What to write to a workspace in addition to the requested skills.
 #[derive(Default)]
 pub(super) struct WorkspaceExtras {
-    /// Files at the root of the workspace, by name.
-    pub files: Vec<(String, Vec<u8>)>,
-    /// Skills that do not come from a source.
-    pub skills: Vec<(String, LoadedTree, LockedSkill)>,
+    /// Files at the root of the workspace.
+    pub files: Vec<WorkspaceFile>,
+    pub skills: Vec<GeneratedSkill>,
 }
 
 /// Installs skills and extras into a workspace.
@@ -104,14 +105,15 @@ pub(super) fn get_into(
     // Fetching can take long, so the lock is taken only now, and the workspace is read again.
     let home = LockedHome::open_unless_dry_run(session.context, &session.limits, request.mode)?;
     let workspace = Workspace::read(session, workspace.root.clone())?;
-    for (_, report) in &workspace.invalid_skills {
-        session.context.emit(Event::Findings(report));
+    for skill in &workspace.invalid_skills {
+        session.context.emit(Event::Findings(&skill.report));
     }
-    let (mut report, changes) = plan_changes(session, &workspace, request, fetched, extras)?;
+    let WorkspaceChangePlan { mut report, changes } =
+        plan_changes(session, &workspace, request, fetched, extras)?;
     if let Some(home) = &home {
-        let changed = changes.apply(session, home, &workspace)?;
-        report.kept = changed.kept;
-        report.catalog_changed = changed.catalog_changed;
+        let outcome = changes.apply(session, home, &workspace)?;
+        report.kept = outcome.kept;
+        report.catalog_changed = outcome.catalog_changed;
         report.applied = true;
     }
     Ok(report)
@@ -120,8 +122,19 @@ pub(super) fn get_into(
 /// The resolved skills, with those from sources loaded.
 struct FetchedSkills {
     incoming: Vec<IncomingSkill>,
-    /// Skills that stay as they are, with their requesters.
-    unchanged: Vec<(String, Vec<String>)>,
+    unchanged: Vec<UnchangedSkill>,
+}
+
+/// A skill that stays as it is.
+struct UnchangedSkill {
+    name: String,
+    requested_by: Vec<String>,
+}
+
+/// The changes, as a report and as a value to apply.
+struct WorkspaceChangePlan {
+    report: WorkspaceChangeReport,
+    changes: WorkspaceChanges,
 }
 
 /// Resolves the request, and fetches the skills.
@@ -132,14 +145,7 @@ fn fetch_skills(
 ) -> Result<FetchedSkills> {
     let requirements = requirements(session.context, workspace, request)?;
     let overrides = overrides(session.context, workspace, request, &requirements);
-    let upgraded = match (request.upgrade, request.names.is_empty()) {
-        (UpgradePolicy::Keep, _) => Vec::new(),
-        (UpgradePolicy::Upgrade, false) => request.names.clone(),
-        // Without names, upgrade what the contexts declare.
-        (UpgradePolicy::Upgrade, true) => {
-            requirements.iter().map(|requirement| requirement.name.clone()).collect()
-        }
-    };
+    let upgraded = upgraded_skills(request, &requirements);
     let mut provider = WorkspaceProvider::new(session, workspace, upgraded);
     let resolved = resolve_skills(&requirements, &overrides, &mut provider)?;
     for (name, skill) in resolved.iter().filter(|(_, it)| it.source == ResolvedSource::Missing) {
@@ -152,48 +158,89 @@ fn fetch_skills(
     let unchanged = resolved
         .into_iter()
         .filter(|(_, skill)| skill.source == ResolvedSource::Local)
-        .map(|(name, skill)| (name, skill.requested_by));
+        .map(|(name, skill)| UnchangedSkill { name, requested_by: skill.requested_by });
     Ok(FetchedSkills { incoming, unchanged: unchanged.collect() })
 }
 
-/// Plans the changes. Returns them as a report and as a value to apply.
+/// Returns the names of the skills that are fetched even if the workspace has them.
+fn upgraded_skills(
+    request: &GetSkillsRequest,
+    requirements: &[SkillRequirement<LocatedSource>],
+) -> Vec<String> {
+    match (request.upgrade, request.names.is_empty()) {
+        (UpgradePolicy::Keep, _) => Vec::new(),
+        (UpgradePolicy::Upgrade, false) => request.names.clone(),
+        // Without names, upgrade what the contexts declare.
+        (UpgradePolicy::Upgrade, true) => {
+            requirements.iter().map(|requirement| requirement.name.clone()).collect()
+        }
+    }
+}
+
+/// Plans the changes.
 fn plan_changes(
     session: &Session<'_>,
     workspace: &Workspace,
     request: &GetSkillsRequest,
     fetched: FetchedSkills,
     extras: WorkspaceExtras,
-) -> Result<(WorkspaceChangeReport, WorkspaceChanges)> {
-    let mut report =
-        WorkspaceChangeReport { root: workspace.root.clone(), ..WorkspaceChangeReport::default() };
-    let mut changes = WorkspaceChanges {
-        lock: workspace.lock.clone(),
-        files: extras.files,
-        ..WorkspaceChanges::default()
-    };
-    let mut add_item = |name: &str, action, by: Vec<String>, source| {
-        report.skills.push(WorkspaceSkillChange { name: name.into(), action, by, source });
-    };
-    for (name, content, record) in extras.skills {
-        add_item(&name, FolderAction::Add, Vec::new(), None);
-        changes.lock.skills.insert(name.clone(), record);
-        changes.put.push((name, content));
-    }
+) -> Result<WorkspaceChangePlan> {
+    let mut plan = WorkspaceChangePlan::new(workspace, extras);
     let mut edited = Vec::new();
     for skill in fetched.incoming {
         let action = folder_action(session, workspace, &skill, request.replace, &mut edited)?;
-        add_item(&skill.name, action, skill.requested_by, Some(skill.record.source.clone()));
-        changes.lock.skills.insert(skill.name.clone(), skill.record);
-        if action != FolderAction::Keep {
-            changes.put.push((skill.name, skill.content));
-        }
+        plan.add_incoming(skill, action);
     }
     refuse_edited(&edited)?;
-    for (name, by) in fetched.unchanged {
-        add_item(&name, FolderAction::Keep, by, None);
+    for skill in fetched.unchanged {
+        plan.report.skills.push(WorkspaceSkillChange {
+            name: skill.name,
+            action: FolderAction::Keep,
+            by: skill.requested_by,
+            source: None,
+        });
     }
-    report.skills.sort_by(|a, b| a.name.cmp(&b.name));
-    Ok((report, changes))
+    plan.report.skills.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(plan)
+}
+
+impl WorkspaceChangePlan {
+    /// Returns a plan that writes only the extras.
+    fn new(workspace: &Workspace, extras: WorkspaceExtras) -> Self {
+        let mut report = WorkspaceChangeReport {
+            root: workspace.root.clone(),
+            ..WorkspaceChangeReport::default()
+        };
+        let mut changes = WorkspaceChanges {
+            lock: workspace.lock.clone(),
+            files: extras.files,
+            ..WorkspaceChanges::default()
+        };
+        for skill in extras.skills {
+            report.skills.push(WorkspaceSkillChange {
+                name: skill.name.clone(),
+                action: FolderAction::Add,
+                by: Vec::new(),
+                source: None,
+            });
+            changes.put_skill(skill.name, skill.content, skill.record);
+        }
+        Self { report, changes }
+    }
+
+    fn add_incoming(&mut self, skill: IncomingSkill, action: FolderAction) {
+        self.report.skills.push(WorkspaceSkillChange {
+            name: skill.name.clone(),
+            action,
+            by: skill.requested_by,
+            source: Some(skill.record.source.clone()),
+        });
+        if action == FolderAction::Keep {
+            self.changes.lock.skills.insert(skill.name, skill.record);
+        } else {
+            self.changes.put_skill(skill.name, skill.content, skill.record);
+        }
+    }
 }
 
 /// Returns the requirements of the contexts, then those of the request.
@@ -202,17 +249,9 @@ fn requirements(
     workspace: &Workspace,
     request: &GetSkillsRequest,
 ) -> Result<Vec<SkillRequirement<LocatedSource>>> {
-    let mut requirements = Vec::new();
-    for file in workspace.contexts.iter().rev() {
-        for dependency in &file.dependencies {
-            requirements.push(requirement(
-                context,
-                dependency,
-                Some(&workspace.root),
-                format!("`{}`", file.file),
-            ));
-        }
-    }
+    let contexts = workspace.contexts.iter().rev();
+    let mut requirements: Vec<_> =
+        contexts.flat_map(|file| context_requirements(context, workspace, file)).collect();
     let source = request.source.as_deref().map(SourceRef::new).transpose().map_err(|e| {
         Error::new(ErrorCode::InvalidUrl, "the source cannot be used")
             .because(e)
@@ -223,29 +262,54 @@ fn requirements(
             Error::new(ErrorCode::InvalidName, format!("the name `{name}` {why}"))
                 .hint("a skill's name has hyphens, no underscores")
         })?;
-        let record = workspace.lock.skills.get(name);
-        let locked = || record.and_then(|record| locked_source(name, record, request.upgrade));
-        // A path on the command line is relative to the current directory, and one in the lockfile
-        // to the workspace.
-        let given =
-            source.clone().map(|source| LocatedSource::new(context, source, &context.current_dir));
-        let source = given.or_else(|| {
-            locked().map(|source| LocatedSource::new(context, source, &workspace.root))
-        });
-        let version = request
-            .version
-            .clone()
-            .or_else(|| record.and_then(|record| locked_version(record).cloned()));
-        requirements.push(SkillRequirement {
-            name: name.clone(),
-            source,
-            version: version.filter(|_| request.source.is_none() || request.version.is_some()),
-            required: true,
-            requested_by: "you".into(),
-        });
+        requirements.push(named_requirement(context, workspace, request, name, source.as_ref()));
     }
     keep_query(&mut requirements, request);
     Ok(requirements)
+}
+
+/// Returns the requirements that a context declares.
+fn context_requirements(
+    context: &Context<'_>,
+    workspace: &Workspace,
+    file: &WorkspaceContext,
+) -> Vec<SkillRequirement<LocatedSource>> {
+    let root = Some(workspace.root.as_path());
+    let declared = file.dependencies.iter();
+    declared
+        .map(|dependency| requirement(context, dependency, root, format!("`{}`", file.file)))
+        .collect()
+}
+
+/// Returns the requirement of a skill that the user named. What the request leaves out comes from
+/// the lockfile.
+fn named_requirement(
+    context: &Context<'_>,
+    workspace: &Workspace,
+    request: &GetSkillsRequest,
+    name: &str,
+    source: Option<&SourceRef>,
+) -> SkillRequirement<LocatedSource> {
+    let record = workspace.lock.skills.get(name);
+    // A path on the command line is relative to the current directory, and one in the lockfile to
+    // the workspace.
+    let requested =
+        source.cloned().map(|source| LocatedSource::new(context, source, &context.current_dir));
+    let locked = || {
+        let source = record.and_then(|record| locked_source(name, record, request.upgrade))?;
+        Some(LocatedSource::new(context, source, &workspace.root))
+    };
+    let version = request
+        .version
+        .clone()
+        .or_else(|| record.and_then(|record| locked_version(record).cloned()));
+    SkillRequirement {
+        name: name.into(),
+        source: requested.or_else(locked),
+        version: version.filter(|_| request.source.is_none() || request.version.is_some()),
+        required: true,
+        requested_by: "you".into(),
+    }
 }
 
 /// Returns the source of a skill in the lockfile.
@@ -293,14 +357,7 @@ fn overrides(
         .cloned()
         .collect();
     for file in &workspace.contexts {
-        for dependency in &file.dependencies {
-            overrides.push(requirement(
-                context,
-                dependency,
-                Some(&workspace.root),
-                format!("`{}`", file.file),
-            ));
-        }
+        overrides.extend(context_requirements(context, workspace, file));
     }
     keep_query(&mut overrides, request);
     overrides
@@ -315,52 +372,68 @@ fn load_incoming(
     request: &GetSkillsRequest,
 ) -> Result<Vec<IncomingSkill>> {
     let mut incoming = Vec::new();
-    let root = provider.workspace.root.clone();
+    let workspace = provider.workspace;
     let mut total = 0;
     for (name, skill) in resolved {
         let ResolvedSource::Source(located, version) = &skill.source else { continue };
-        let old_record = provider.workspace.lock.skills.get(name).cloned();
+        let old_record = workspace.lock.skills.get(name);
         let source = provider.fetch_source(located, version.as_deref())?;
-        let steps = source.extra_steps.as_ref().map(|steps| Digest::of(steps.as_bytes()));
-        let confirmed = old_record.as_ref().is_some_and(|record| record.steps == steps);
-        if let (Some(text), ExtraSteps::Unconfirmed, false) =
-            (&source.extra_steps, request.extra_steps, confirmed)
-        {
-            return Err(Error::new(
-                ErrorCode::ManualSteps,
-                format!("`{}` asks for extra steps before its skills can be used", source.display_name),
-            )
-            .because(text.clone())
-            .hint("nothing was changed and nothing was run: do what you agree with, then add `--steps-done`"));
-        }
+        check_extra_steps(source, old_record, request.extra_steps)?;
         let content = source.load_skill(session, name)?;
         total += content.total_bytes();
-        if total > session.limits.zip_bytes {
-            let limit = session.limits.zip_bytes;
-            return Err(Error::new(
-                ErrorCode::LimitExceeded,
-                format!("the skills have more than {limit} bytes together"),
-            )
-            .hint("install fewer at once, or raise it with `--limit zip-bytes=<bytes>`"));
-        }
+        check_total_size(session, total)?;
         let record = LockedSkill {
-            source: located.to_lock_source(&root),
+            source: located.to_lock_source(&workspace.root),
             query: located.source.omits_query().then_some(LockedQuery::Omitted),
             archive: source.archive_digest(),
             version: version.clone(),
             commit: source.commit().map(Into::into),
             tree: content.digest(),
-            steps,
-            extra: old_record.map(|record| record.extra).unwrap_or_default(),
+            steps: extra_steps_digest(source),
+            extra: old_record.map(|record| record.extra.clone()).unwrap_or_default(),
         };
-        incoming.push(IncomingSkill {
-            name: name.clone(),
-            content,
-            record,
-            requested_by: skill.requested_by.clone(),
-        });
+        let requested_by = skill.requested_by.clone();
+        incoming.push(IncomingSkill { name: name.clone(), content, record, requested_by });
     }
     Ok(incoming)
+}
+
+fn extra_steps_digest(source: &WorkspaceSource) -> Option<Digest> {
+    source.extra_steps.as_ref().map(|steps| Digest::of(steps.as_bytes()))
+}
+
+/// Checks that the user confirmed the extra steps of a source, now or when the skill was installed.
+fn check_extra_steps(
+    source: &WorkspaceSource,
+    old_record: Option<&LockedSkill>,
+    confirmation: ExtraSteps,
+) -> Result<()> {
+    let Some(text) = &source.extra_steps else { return Ok(()) };
+    let steps = extra_steps_digest(source);
+    let confirmed_before = old_record.is_some_and(|record| record.steps == steps);
+    if confirmation == ExtraSteps::Done || confirmed_before {
+        return Ok(());
+    }
+    Err(Error::new(
+        ErrorCode::ManualSteps,
+        format!("`{}` asks for extra steps before its skills can be used", source.display_name),
+    )
+    .because(text.clone())
+    .hint(
+        "nothing was changed and nothing was run: do what you agree with, then add `--steps-done`",
+    ))
+}
+
+fn check_total_size(session: &Session<'_>, total: u64) -> Result<()> {
+    let limit = session.limits.zip_bytes;
+    if total <= limit {
+        return Ok(());
+    }
+    Err(Error::new(
+        ErrorCode::LimitExceeded,
+        format!("the skills have more than {limit} bytes together"),
+    )
+    .hint("install fewer at once, or raise it with `--limit zip-bytes=<bytes>`"))
 }
 
 /// Decides what happens to the folder of a skill. Adds the skill to `edited` if that must be
@@ -394,11 +467,4 @@ fn refuse_edited(edited: &[String]) -> Result<()> {
     let (names, verb) = (edited.join("`, `"), if edited.len() == 1 { "was" } else { "were" });
     Err(Error::new(ErrorCode::EditedSkill, format!("`{names}` {verb} edited here, or not installed by `sp`"))
         .hint("nothing was changed: add `--replace` to replace it; what was there is kept until `sp clean`"))
-}
-
-/// Returns a lockfile without the records of removed skills.
-pub(super) fn prune_lock(lock: &WorkspaceLock, removed: &[String]) -> WorkspaceLock {
-    let mut lock = lock.clone();
-    lock.skills.retain(|name, _| !removed.contains(name));
-    lock
 }

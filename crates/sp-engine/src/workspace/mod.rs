@@ -10,18 +10,38 @@
 //! changes        one change of skills, catalog and lockfile, as one transaction
 //! run            prepares a skill for an agent; nothing is executed
 //! ```
+//!
+//! Each of the other operations is in the module of its name.
 
 mod changes;
+mod deps;
+mod enter;
+mod generated_parts;
 mod get;
+mod init;
+mod list;
 mod located_source;
-mod manage;
+mod params;
 mod provider;
+mod remove;
+mod repair;
 mod resolve;
 mod run;
+mod save_parameters;
 mod source;
+mod source_init;
+mod sync;
 pub(crate) mod workspace_dir;
 
+pub use deps::deps;
+pub use enter::enter;
 pub use get::{ExtraSteps, GetSkillsRequest, UpgradePolicy, get};
-pub use manage::{deps, init, list, remove, repair, source_init, sync};
-pub use run::{RunSkillRequest, SaveParameters, enter, params, run};
+pub use init::init;
+pub use list::list;
+pub use params::params;
+pub use remove::remove;
+pub use repair::repair;
+pub use run::{RunSkillRequest, SaveParameters, run};
+pub use source_init::source_init;
+pub use sync::sync;
 pub use workspace_dir::find_root;

@@ -59,8 +59,15 @@ pub(crate) struct ResolvedSkill<S> {
 /// All resolved skills, by name.
 pub(crate) type ResolvedSkills<S> = BTreeMap<String, ResolvedSkill<S>>;
 
-/// Sources or versions by skill name, each with the requester.
-type ConstraintsBySkill<T> = BTreeMap<String, (T, String)>;
+/// A source or version, and the requester that demands it.
+#[derive(Debug, Clone)]
+struct Constraint<T> {
+    value: T,
+    requested_by: String,
+}
+
+/// Sources or versions by skill name.
+type ConstraintsBySkill<T> = BTreeMap<String, Constraint<T>>;
 
 /// What earlier passes learned too late. It applies to requirements that do not specify it.
 struct LearnedConstraints<S> {
@@ -122,142 +129,180 @@ struct ResolverPass<'a, S> {
     first_error: Option<Error>,
 }
 
+/// The source of a skill, and the dependencies of the skill there.
+struct ChosenSource<S> {
+    source: ResolvedSource<S>,
+    dependencies: Vec<SkillRequirement<S>>,
+}
+
+impl<S> ChosenSource<S> {
+    fn missing() -> Self {
+        Self { source: ResolvedSource::Missing, dependencies: Vec::new() }
+    }
+}
+
+impl<S> SkillRequirement<S> {
+    /// Returns a value as a constraint of this requirement.
+    fn constraint<T: Clone>(&self, value: Option<&T>) -> Option<Constraint<T>> {
+        let requested_by = self.requested_by.clone();
+        value.map(|value| Constraint { value: value.clone(), requested_by })
+    }
+}
+
 impl<S: Clone + PartialEq + std::fmt::Display> ResolverPass<'_, S> {
     fn visit(&mut self, requirement: &SkillRequirement<S>) {
-        if let Some(at) = self.path.iter().position(|name| *name == requirement.name) {
-            let cycle: Vec<&str> =
-                self.path[at..].iter().chain([&requirement.name]).map(String::as_str).collect();
-            let message = format!("the skills need each other in a circle: {}", cycle.join(" → "));
-            let error = Error::new(ErrorCode::DependencyCycle, message)
-                .hint("nothing was changed: take one of these dependencies out");
+        if let Some(start) = self.path.iter().position(|name| *name == requirement.name) {
+            let error = cycle_error(&self.path[start..], &requirement.name);
             self.first_error.get_or_insert(error);
             return;
         }
-        let asked = self
+        let effective = self
             .overrides
             .iter()
             .find(|other| other.name == requirement.name)
             .unwrap_or(requirement)
             .clone();
-        if let Some(known) = self.resolved.get_mut(&requirement.name) {
-            if !known.requested_by.contains(&requirement.requested_by) {
-                known.requested_by.push(requirement.requested_by.clone());
-            }
-            let from = known.source.clone();
-            if from != ResolvedSource::Local
-                && let Err(error) = self.merge_requirement(&from, &asked, requirement)
-            {
-                self.first_error.get_or_insert(error);
-            }
-            return;
+        if self.resolved.contains_key(&requirement.name) {
+            self.visit_again(&effective, requirement);
+        } else {
+            self.visit_first(&effective, requirement);
         }
-        let (from, needs) = self.choose_source(&asked, requirement).unwrap_or_else(|error| {
+    }
+
+    /// Resolves a skill and its dependencies. `effective` is the override of the requirement, or
+    /// the requirement itself.
+    fn visit_first(&mut self, effective: &SkillRequirement<S>, requirement: &SkillRequirement<S>) {
+        let chosen = self.choose_source(effective, requirement).unwrap_or_else(|error| {
             self.first_error.get_or_insert(error);
-            (ResolvedSource::Missing, Vec::new())
+            ChosenSource::missing()
         });
-        let names = needs.iter().map(|need| need.name.clone()).collect();
         self.resolved.insert(
             requirement.name.clone(),
             ResolvedSkill {
-                source: from,
+                source: chosen.source,
                 requested_by: vec![requirement.requested_by.clone()],
-                dependencies: names,
+                dependencies: chosen.dependencies.iter().map(|it| it.name.clone()).collect(),
             },
         );
         self.path.push(requirement.name.clone());
-        for need in &needs {
-            self.visit(need);
+        for dependency in &chosen.dependencies {
+            self.visit(dependency);
         }
         self.path.pop();
     }
 
+    /// Adds a further requirement to a resolved skill.
+    fn visit_again(&mut self, effective: &SkillRequirement<S>, requirement: &SkillRequirement<S>) {
+        let Some(known) = self.resolved.get_mut(&requirement.name) else { return };
+        if !known.requested_by.contains(&requirement.requested_by) {
+            known.requested_by.push(requirement.requested_by.clone());
+        }
+        let source = known.source.clone();
+        if source != ResolvedSource::Local
+            && let Err(error) = self.merge_requirement(&source, effective, requirement)
+        {
+            self.first_error.get_or_insert(error);
+        }
+    }
+
     fn choose_source(
         &mut self,
-        asked: &SkillRequirement<S>,
+        effective: &SkillRequirement<S>,
         requirement: &SkillRequirement<S>,
-    ) -> Result<(ResolvedSource<S>, Vec<SkillRequirement<S>>)> {
-        if let Some(needs) = self.provider.local_dependencies(&requirement.name) {
-            return Ok((ResolvedSource::Local, needs));
+    ) -> Result<ChosenSource<S>> {
+        let name = &requirement.name;
+        if let Some(dependencies) = self.provider.local_dependencies(name) {
+            return Ok(ChosenSource { source: ResolvedSource::Local, dependencies });
         }
-        let source = asked.source.clone().map(|source| (source, requirement.requested_by.clone()));
-        let source = source.or_else(|| self.learned.sources.get(&requirement.name).cloned());
-        let version =
-            asked.version.clone().map(|version| (version, requirement.requested_by.clone()));
-        let version = version.or_else(|| self.learned.pins.get(&requirement.name).cloned());
-        self.sources.extend(source.clone().map(|source| (requirement.name.clone(), source)));
-        self.pins.extend(version.clone().map(|version| (requirement.name.clone(), version)));
-        let required = requirement.required || self.learned.required.contains(&requirement.name);
-        let Some((source, _)) = source else {
-            return if required {
-                Err(missing_source_error(requirement))
-            } else {
-                Ok((ResolvedSource::Missing, Vec::new()))
-            };
-        };
-        let version = version.map(|(version, _)| version);
-        match self.provider.remote_dependencies(&requirement.name, &source, version.as_deref()) {
-            Ok(needs) => Ok((ResolvedSource::Source(source, version), needs)),
-            // An unreachable source of an optional skill is not an error.
-            Err(error) if !required && error.kind() == FailureKind::Environment => {
-                Ok((ResolvedSource::Missing, Vec::new()))
-            }
-            Err(error) => Err(error),
+        let source = requirement.constraint(effective.source.as_ref());
+        let source = source.or_else(|| self.learned.sources.get(name).cloned());
+        let version = requirement.constraint(effective.version.as_ref());
+        let version = version.or_else(|| self.learned.pins.get(name).cloned());
+        self.sources.extend(source.clone().map(|source| (name.clone(), source)));
+        self.pins.extend(version.clone().map(|version| (name.clone(), version)));
+        let required = requirement.required || self.learned.required.contains(name);
+        let version = version.map(|version| version.value);
+        match source {
+            None if required => Err(missing_source_error(requirement)),
+            None => Ok(ChosenSource::missing()),
+            Some(source) => match self.fetch_source(name, source.value, version) {
+                // An unreachable source of an optional skill is not an error.
+                Err(error) if !required && error.kind() == FailureKind::Environment => {
+                    Ok(ChosenSource::missing())
+                }
+                fetched => fetched,
+            },
         }
+    }
+
+    fn fetch_source(
+        &mut self,
+        name: &str,
+        source: S,
+        version: Option<String>,
+    ) -> Result<ChosenSource<S>> {
+        let dependencies = self.provider.remote_dependencies(name, &source, version.as_deref())?;
+        Ok(ChosenSource { source: ResolvedSource::Source(source, version), dependencies })
     }
 
     /// Merges a further requirement of a resolved skill. Fails if source or version differ.
     fn merge_requirement(
         &mut self,
-        from: &ResolvedSource<S>,
-        asked: &SkillRequirement<S>,
+        resolved: &ResolvedSource<S>,
+        effective: &SkillRequirement<S>,
         requirement: &SkillRequirement<S>,
     ) -> Result<()> {
+        let name = &requirement.name;
         if requirement.required
-            && *from == ResolvedSource::Missing
-            && self.learned.required.insert(requirement.name.clone())
+            && *resolved == ResolvedSource::Missing
+            && self.learned.required.insert(name.clone())
         {
             self.needs_restart = true;
         }
-        if let Some(other) = &asked.source {
-            match self.sources.get(&requirement.name) {
-                Some((source, by)) if source != other => {
-                    return Err(conflict_error(
-                        &requirement.name,
-                        (by, &source.to_string()),
-                        (&requirement.requested_by, &other.to_string()),
-                    ));
-                }
-                Some(_) => {}
-                None => {
-                    self.learned.sources.insert(
-                        requirement.name.clone(),
-                        (other.clone(), requirement.requested_by.clone()),
-                    );
-                    self.needs_restart = true;
-                }
-            }
+        if let Some(source) = requirement.constraint(effective.source.as_ref())
+            && check_against(&self.sources, name, &source)? == ConstraintCheck::New
+        {
+            self.learned.sources.insert(name.clone(), source);
+            self.needs_restart = true;
         }
-        let (Some(other), true) = (&asked.version, self.sources.contains_key(&requirement.name))
-        else {
-            return Ok(());
-        };
-        match self.pins.get(&requirement.name) {
-            Some((pin, by)) if pin != other => Err(conflict_error(
-                &requirement.name,
-                (by, pin),
-                (&requirement.requested_by, other),
-            )),
-            Some(_) => Ok(()),
-            None => {
-                self.learned.pins.insert(
-                    requirement.name.clone(),
-                    (other.clone(), requirement.requested_by.clone()),
-                );
-                self.needs_restart = true;
-                Ok(())
-            }
+        if let Some(version) = requirement.constraint(effective.version.as_ref())
+            && self.sources.contains_key(name)
+            && check_against(&self.pins, name, &version)? == ConstraintCheck::New
+        {
+            self.learned.pins.insert(name.clone(), version);
+            self.needs_restart = true;
         }
+        Ok(())
     }
+}
+
+/// The result of [`check_against`].
+#[derive(PartialEq, Eq)]
+enum ConstraintCheck {
+    /// The skill has the same source or version.
+    Same,
+    /// The skill was resolved without a source or version.
+    New,
+}
+
+/// Compares a constraint with that of the first requirement of a skill. Fails if they differ.
+fn check_against<T: PartialEq + std::fmt::Display>(
+    first: &ConstraintsBySkill<T>,
+    name: &str,
+    constraint: &Constraint<T>,
+) -> Result<ConstraintCheck> {
+    match first.get(name) {
+        None => Ok(ConstraintCheck::New),
+        Some(first) if first.value == constraint.value => Ok(ConstraintCheck::Same),
+        Some(first) => Err(conflict_error(name, first, constraint)),
+    }
+}
+
+fn cycle_error(path: &[String], name: &str) -> Error {
+    let cycle: Vec<&str> = path.iter().map(String::as_str).chain([name]).collect();
+    let message = format!("the skills need each other in a circle: {}", cycle.join(" → "));
+    Error::new(ErrorCode::DependencyCycle, message)
+        .hint("nothing was changed: take one of these dependencies out")
 }
 
 fn missing_source_error<S>(requirement: &SkillRequirement<S>) -> Error {
@@ -275,13 +320,19 @@ fn missing_source_error<S>(requirement: &SkillRequirement<S>) -> Error {
     ))
 }
 
-fn describe_demand((who, what): (&str, &str)) -> String {
-    if who == "you" { format!("want {what}") } else { format!("wants {what}") }
+fn describe_demand<T: std::fmt::Display>(constraint: &Constraint<T>) -> String {
+    let Constraint { value, requested_by } = constraint;
+    let verb = if requested_by == "you" { "want" } else { "wants" };
+    format!("{requested_by} {verb} {value}")
 }
 
-fn conflict_error(name: &str, one: (&str, &str), other: (&str, &str)) -> Error {
+fn conflict_error<T: std::fmt::Display>(
+    name: &str,
+    first: &Constraint<T>,
+    second: &Constraint<T>,
+) -> Error {
     Error::new(ErrorCode::Unresolvable, format!("`{name}` is wanted twice, and not the same"))
-        .because(format!("{} {}, and {} {}", one.0, describe_demand(one), other.0, describe_demand(other)))
+        .because(format!("{}, and {}", describe_demand(first), describe_demand(second)))
         .hint(format!("nothing was changed: declare `{name}` in `USER_CONTEXT.md` or `CONTEXT.md`, which settles it"))
 }
 

@@ -24,6 +24,19 @@ pub(crate) struct WorkspaceSource {
     pub skills: Vec<WorkspaceSkill>,
 }
 
+/// The files of a source that are validated.
+struct SourceFiles {
+    agents: Vec<u8>,
+    catalog: Vec<u8>,
+    skills: Vec<SkillText>,
+}
+
+/// The `SKILL.md` in a folder.
+struct SkillText {
+    folder: String,
+    bytes: Vec<u8>,
+}
+
 impl WorkspaceSource {
     /// Fetches and validates a source.
     pub(crate) fn open(
@@ -32,59 +45,31 @@ impl WorkspaceSource {
         version: Option<&str>,
         base: &Path,
     ) -> Result<Self> {
-        let shown = source.to_string();
+        let display_name = source.to_string();
         let opened = OpenedSource::open(session, &SourceRequest { source, version, base })?;
-        Self::validate(session, opened, shown)
+        Self::validate(session, opened, display_name)
     }
 
-    fn validate(session: &Session<'_>, source: OpenedSource, shown: String) -> Result<Self> {
-        let catalog_path = format!("{SKILLS_DIR}/{CATALOG_FILE}");
-        let folders: Vec<String> =
-            source.folders(SKILLS_DIR)?.into_iter().filter(|name| !name.starts_with('.')).collect();
-        let skill_path = |folder: &String| format!("{SKILLS_DIR}/{folder}/{SKILL_FILE}");
-        let paths: Vec<String> = [AGENTS_FILE.to_owned(), catalog_path.clone()]
-            .into_iter()
-            .chain(folders.iter().map(skill_path))
-            .collect();
-        let mut contents = source.read_files(session, &paths)?.into_iter();
-        let display_path = |path: &str| format!("{path} of {shown}");
-        let (Some(agents), Some(catalog)) = (contents.next().flatten(), contents.next().flatten())
-        else {
-            let missing = if source.read_files(session, &paths[..1])?[0].is_none() {
-                AGENTS_FILE
-            } else {
-                &catalog_path
-            };
-            return Err(Error::new(
-                ErrorCode::InvalidWorkspace,
-                format!("`{shown}` is no SkillBag source: it has no `{missing}`"),
-            )
-            .hint("nothing was changed: name another source, or run `sp bag source init` in it"));
-        };
+    fn validate(session: &Session<'_>, source: OpenedSource, display_name: String) -> Result<Self> {
+        let files = read_source_files(session, &source, &display_name)?;
+        let display_path = |path: &str| format!("{path} of {display_name}");
         let (agents, agents_report) =
-            read_agents_file(&display_path(AGENTS_FILE), &String::from_utf8_lossy(&agents));
+            read_agents_file(&display_path(AGENTS_FILE), &String::from_utf8_lossy(&files.agents));
         let mut reports = vec![agents_report];
         let mut skills = Vec::new();
-        for (folder, bytes) in folders.iter().zip(contents) {
-            // A folder without a `SKILL.md` is not a skill. If the catalog lists it, that is an
-            // error.
-            let Some(bytes) = bytes else { continue };
-            let (skill, report) = read_workspace_skill(
-                &display_path(&skill_path(folder)),
-                folder,
-                &bytes,
-                &session.limits,
-            );
+        for SkillText { folder, bytes } in &files.skills {
+            let path = display_path(&skill_path(folder));
+            let (skill, report) = read_workspace_skill(&path, folder, bytes, &session.limits);
             skills.extend(skill);
             reports.push(report);
         }
-        let (catalog, mut report) =
-            read_catalog(&display_path(&catalog_path), &String::from_utf8_lossy(&catalog));
+        let catalog = String::from_utf8_lossy(&files.catalog);
+        let (catalog, mut report) = read_catalog(&display_path(&catalog_path()), &catalog);
         let lines: Vec<_> = skills.iter().map(WorkspaceSkill::catalog_line).collect();
         check_catalog(&catalog, &lines, &mut report);
         reports.push(report);
-        refuse_invalid(session, &shown, reports)?;
-        Ok(Self { source, display_name: shown, extra_steps: agents.install_steps, skills })
+        refuse_invalid(session, &display_name, reports)?;
+        Ok(Self { source, display_name, extra_steps: agents.install_steps, skills })
     }
 
     /// Returns the skill with this name.
@@ -120,14 +105,52 @@ impl WorkspaceSource {
     }
 }
 
+fn catalog_path() -> String {
+    format!("{SKILLS_DIR}/{CATALOG_FILE}")
+}
+
+fn skill_path(folder: &str) -> String {
+    format!("{SKILLS_DIR}/{folder}/{SKILL_FILE}")
+}
+
+fn read_source_files(
+    session: &Session<'_>,
+    source: &OpenedSource,
+    display_name: &str,
+) -> Result<SourceFiles> {
+    let folders: Vec<String> =
+        source.folders(SKILLS_DIR)?.into_iter().filter(|name| !name.starts_with('.')).collect();
+    let paths: Vec<String> = [AGENTS_FILE.to_owned(), catalog_path()]
+        .into_iter()
+        .chain(folders.iter().map(|folder| skill_path(folder)))
+        .collect();
+    let mut contents = source.read_files(session, &paths)?.into_iter();
+    let (Some(agents), Some(catalog)) = (contents.next().flatten(), contents.next().flatten())
+    else {
+        let has_agents = source.read_files(session, &paths[..1])?[0].is_some();
+        let missing = if has_agents { &paths[1] } else { AGENTS_FILE };
+        return Err(Error::new(
+            ErrorCode::InvalidWorkspace,
+            format!("`{display_name}` is no SkillBag source: it has no `{missing}`"),
+        )
+        .hint("nothing was changed: name another source, or run `sp bag source init` in it"));
+    };
+    // A folder without a `SKILL.md` is not a skill. If the catalog lists it, that is an error.
+    let skills = folders
+        .into_iter()
+        .zip(contents)
+        .filter_map(|(folder, bytes)| Some(SkillText { folder, bytes: bytes? }));
+    Ok(SourceFiles { agents, catalog, skills: skills.collect() })
+}
+
 /// Fails if any file has an error. Emits warnings.
-fn refuse_invalid(session: &Session<'_>, shown: &str, reports: Vec<Report>) -> Result<()> {
+fn refuse_invalid(session: &Session<'_>, display_name: &str, reports: Vec<Report>) -> Result<()> {
     let (unusable, usable): (Vec<Report>, Vec<Report>) =
         reports.into_iter().partition(|report| !report.is_usable());
     if !unusable.is_empty() {
         let mut error = Error::new(
             ErrorCode::InvalidWorkspace,
-            format!("`{shown}` does not satisfy the SkillBag standard"),
+            format!("`{display_name}` does not satisfy the SkillBag standard"),
         )
         .hint("nothing was changed: its author can find all of this with `sp bag check`");
         error.reports = unusable;

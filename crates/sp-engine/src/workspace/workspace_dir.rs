@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use sp_formats::report::Report;
 use sp_formats::skill::SKILL_FILE;
+use sp_formats::suggest::nearest;
 use sp_formats::workspace::{
     CATALOG_FILE, CONTEXT_FILE, ENTRYPOINT_FILE, LOCK_FILE, ParameterLayer, SKILLS_DIR, SkillTags,
     USER_CONTEXT_FILE, WorkspaceContext, WorkspaceLock, WorkspaceSkill, read_context,
@@ -21,17 +22,22 @@ pub(crate) struct Workspace {
     pub root: PathBuf,
     /// The valid skills, sorted by name.
     pub skills: Vec<WorkspaceSkill>,
-    /// The `SKILL.md` files that are invalid, with their findings.
-    pub invalid_skills: Vec<(PathBuf, Report)>,
+    pub invalid_skills: Vec<InvalidSkill>,
     /// `USER_CONTEXT.md`, `CONTEXT.md` and `SKILLBAG.md`, by priority. A missing file is empty.
     pub contexts: [WorkspaceContext; 3],
     pub lock: WorkspaceLock,
 }
 
+/// A `SKILL.md` that is invalid.
+pub(crate) struct InvalidSkill {
+    pub path: PathBuf,
+    pub report: Report,
+}
+
 /// Finds the workspace: the given one, or the nearest one upward from the current directory.
-pub fn find_root(context: &Context<'_>, given: Option<&Path>) -> Result<PathBuf> {
-    if let Some(given) = given {
-        let root = context.expand(&given.to_string_lossy());
+pub fn find_root(context: &Context<'_>, root: Option<&Path>) -> Result<PathBuf> {
+    if let Some(root) = root {
+        let root = context.expand(&root.to_string_lossy());
         if !root.is_dir() {
             return Err(Error::new(
                 ErrorCode::DirectoryNotFound,
@@ -43,10 +49,10 @@ pub fn find_root(context: &Context<'_>, given: Option<&Path>) -> Result<PathBuf>
     }
     let found = context.current_dir.ancestors().find(|dir| is_workspace(dir));
     found.map(Into::into).ok_or_else(|| {
-        let shown = context.display_path(&context.current_dir);
+        let dir = context.display_path(&context.current_dir);
         Error::new(
             ErrorCode::WorkspaceNotFound,
-            format!("neither `{shown}` nor a directory above it has a `{ENTRYPOINT_FILE}`"),
+            format!("neither `{dir}` nor a directory above it has a `{ENTRYPOINT_FILE}`"),
         )
         .hint("run `sp bag init` to make a workspace here")
     })
@@ -59,8 +65,8 @@ pub(crate) fn is_workspace(dir: &Path) -> bool {
 
 impl Workspace {
     /// Finds and reads a workspace.
-    pub(crate) fn open(session: &Session<'_>, given: Option<&Path>) -> Result<Self> {
-        Self::read(session, find_root(session.context, given)?)
+    pub(crate) fn open(session: &Session<'_>, root: Option<&Path>) -> Result<Self> {
+        Self::read(session, find_root(session.context, root)?)
     }
 
     /// Reads the workspace in a directory.
@@ -76,33 +82,12 @@ impl Workspace {
         workspace.read_skills(session)?;
         for index in 0..workspace.contexts.len() {
             let path = workspace.root.join(&workspace.contexts[index].file);
-            if let Some(text) = read_optional_text(&path, session.limits.markdown_bytes)? {
-                let (context, report) = read_context(
-                    &session.context.display_relative_path(&path),
-                    &text,
-                    &session.limits,
-                );
-                if !report.is_usable() {
-                    return Err(Error::in_file(
-                        ErrorCode::InvalidWorkspace,
-                        format!("`{}` cannot be used", report.file),
-                        report,
-                    )
-                    .hint("mend it; nothing was changed"));
-                }
+            if let Some(context) = read_context_file(session, &path)? {
                 workspace.contexts[index] = context;
             }
         }
-        let path = workspace.skills_dir().join(LOCK_FILE);
-        if let Some(bytes) = read_optional(&path, session.limits.file_bytes)? {
-            workspace.lock = WorkspaceLock::parse(&bytes).map_err(|why| {
-                Error::new(
-                    ErrorCode::InvalidWorkspace,
-                    format!("`{}` cannot be used", session.context.display_path(&path)),
-                )
-                .because(why)
-                .hint("mend it, or remove it: skills without a record count as edited by you")
-            })?;
+        if let Some(lock) = read_lock(session, &workspace.skills_dir().join(LOCK_FILE))? {
+            workspace.lock = lock;
         }
         Ok(workspace)
     }
@@ -121,11 +106,24 @@ impl Workspace {
             );
             match skill {
                 Some(skill) => self.skills.push(skill),
-                None => self.invalid_skills.push((path, report)),
+                None => self.invalid_skills.push(InvalidSkill { path, report }),
             }
         }
         self.skills.sort_by(|a, b| a.name.cmp(&b.name));
         Ok(())
+    }
+
+    /// Refuses a workspace with invalid skills: they cannot be in the catalog, and omitting them
+    /// silently would hide them.
+    pub(super) fn refuse_invalid_skills(&self) -> Result<()> {
+        if self.invalid_skills.is_empty() {
+            return Ok(());
+        }
+        let mut error =
+            Error::new(ErrorCode::InvalidWorkspace, "not every folder below `.skills/` is a skill")
+                .hint("nothing was changed: mend them, or move them away");
+        error.reports = self.invalid_skills.iter().map(|skill| skill.report.clone()).collect();
+        Err(error)
     }
 
     pub(crate) fn skills_dir(&self) -> PathBuf {
@@ -139,6 +137,36 @@ impl Workspace {
     /// Returns the valid skill with this name.
     pub(crate) fn skill(&self, name: &str) -> Option<&WorkspaceSkill> {
         self.skills.iter().find(|skill| skill.name.as_str() == name)
+    }
+
+    /// Returns the skill with this name. Fails if there is none or it is invalid.
+    pub(super) fn require_skill(&self, name: &str) -> Result<&WorkspaceSkill> {
+        self.skill(name).ok_or_else(|| {
+            let invalid = self
+                .invalid_skills
+                .iter()
+                .find(|skill| skill.path.parent().is_some_and(|dir| dir.ends_with(name)));
+            if let Some(invalid) = invalid {
+                return Error::in_file(
+                    ErrorCode::InvalidSkill,
+                    format!("the skill `{name}` cannot be used"),
+                    invalid.report.clone(),
+                );
+            }
+            self.skill_not_found(name)
+        })
+    }
+
+    fn skill_not_found(&self, name: &str) -> Error {
+        let names: Vec<&str> = self.skills.iter().map(|skill| skill.name.as_str()).collect();
+        let error = Error::new(
+            ErrorCode::SkillNotFound,
+            format!("there is no skill called `{name}` in `.skills/`"),
+        );
+        match nearest(name, names.iter().copied()) {
+            Some(near) => error.hint(format!("did you mean `{near}`?")),
+            None => error.hint(format!("the skills are: {}", names.join(", "))),
+        }
     }
 
     /// Returns the tags of a skill after the changes of all contexts. `USER_CONTEXT.md` comes last.
@@ -176,6 +204,39 @@ impl Workspace {
         };
         Ok(folder_digest(session, &self.skills_dir().join(name))? != Some(record.tree))
     }
+}
+
+/// Reads a context. Returns `None` if it does not exist.
+fn read_context_file(session: &Session<'_>, path: &Path) -> Result<Option<WorkspaceContext>> {
+    let Some(text) = read_optional_text(path, session.limits.markdown_bytes)? else {
+        return Ok(None);
+    };
+    let file = session.context.display_relative_path(path);
+    let (context, report) = read_context(&file, &text, &session.limits);
+    if report.is_usable() {
+        return Ok(Some(context));
+    }
+    Err(Error::in_file(
+        ErrorCode::InvalidWorkspace,
+        format!("`{}` cannot be used", report.file),
+        report,
+    )
+    .hint("mend it; nothing was changed"))
+}
+
+/// Reads the lockfile. Returns `None` if it does not exist.
+fn read_lock(session: &Session<'_>, path: &Path) -> Result<Option<WorkspaceLock>> {
+    let Some(bytes) = read_optional(path, session.limits.file_bytes)? else {
+        return Ok(None);
+    };
+    WorkspaceLock::parse(&bytes).map(Some).map_err(|why| {
+        Error::new(
+            ErrorCode::InvalidWorkspace,
+            format!("`{}` cannot be used", session.context.display_path(path)),
+        )
+        .because(why)
+        .hint("mend it, or remove it: skills without a record count as edited by you")
+    })
 }
 
 /// Returns the digest of a folder, or `None` if it contains something that `sp` never installs.

@@ -36,7 +36,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
-use sp_tree::{Dir, DirLock, Limits, StaticName};
+use sp_tree::{Dir, DirLock, FileError, Limits, StaticName};
 use tokio::net::TcpListener;
 
 use crate::connections::{self, shutdown_signal};
@@ -124,13 +124,7 @@ fn open_state(settings: &RegistrySettings) -> Result<AppState, ServeError> {
     let lock = DirLock::try_acquire(&data).map_err(|e| unusable(e.into()))?;
     let lock = lock.ok_or_else(|| ServeError::DataDirInUse(settings.data_dir.clone()))?;
     if settings.database.is_none() {
-        // SQLite would create the file with the default permissions.
-        match data.create_file(&StaticName(DATABASE_FILE), false) {
-            Err(e) if e.kind() != std::io::ErrorKind::AlreadyExists => {
-                return Err(unusable(e.into()));
-            }
-            _ => {}
-        }
+        create_database_file(&data).map_err(|e| unusable(e.into()))?;
     }
     let metadata = match &settings.database {
         None => MetadataStore::open_dir(&settings.data_dir),
@@ -139,18 +133,26 @@ fn open_state(settings: &RegistrySettings) -> Result<AppState, ServeError> {
     let metadata = metadata.map_err(|e| database_error(settings, e))?;
     let objects = ObjectStore::open(&settings.data_dir).map_err(|e| unusable(e.into()))?;
     let skills = Arc::new(PublishedSkills::new(objects.clone(), settings.limits.clone()));
-    let stores = RegistryStores {
-        metadata: metadata.clone(),
-        objects: objects.clone(),
-        skills: Arc::clone(&skills),
-        environment: settings.environment,
-    };
-    Ok(Arc::new(RegistryState {
+    let environment = settings.environment;
+    Ok(build_state(settings, lock, RegistryStores { metadata, objects, skills, environment }))
+}
+
+/// Creates the SQLite database. SQLite would create the file with the default permissions.
+fn create_database_file(data: &Dir) -> Result<(), FileError> {
+    match data.create_file(&StaticName(DATABASE_FILE), false) {
+        Err(e) if e.kind() != std::io::ErrorKind::AlreadyExists => Err(e),
+        _ => Ok(()),
+    }
+}
+
+fn build_state(settings: &RegistrySettings, lock: DirLock, stores: RegistryStores) -> AppState {
+    let (metadata, objects) = (stores.metadata.clone(), stores.objects.clone());
+    Arc::new(RegistryState {
         lock,
         download_counts: Arc::default(),
         index_cache: RegistryIndexCache::new(metadata.clone()),
         discovery: DiscoveryCache::default(),
-        published_skills: skills,
+        published_skills: Arc::clone(&stores.skills),
         mcp: RegistryMcpEndpoint::new(stores),
         limits: settings.limits.clone(),
         sessions: SessionStore::default(),
@@ -159,15 +161,19 @@ fn open_state(settings: &RegistrySettings) -> Result<AppState, ServeError> {
         objects,
         environment: settings.environment,
         request_timeout: settings.request_timeout,
-        monitor: Arc::new(RequestMonitor {
-            metrics: RegistryMetrics::new(),
-            limiter: settings.rate_limit.map(RateLimiter::new),
-            logger: settings.logger.clone(),
-            trusted_proxies: settings.trusted_proxies.clone(),
-            environment: settings.environment,
-        }),
+        monitor: Arc::new(request_monitor(settings)),
         openapi: LazyLock::new(api::openapi_document),
-    }))
+    })
+}
+
+fn request_monitor(settings: &RegistrySettings) -> RequestMonitor {
+    RequestMonitor {
+        metrics: RegistryMetrics::new(),
+        limiter: settings.rate_limit.map(RateLimiter::new),
+        logger: settings.logger.clone(),
+        trusted_proxies: settings.trusted_proxies.clone(),
+        environment: settings.environment,
+    }
 }
 
 fn database_error(settings: &RegistrySettings, error: MetadataError) -> ServeError {

@@ -1,7 +1,7 @@
 //! Plans the installation of the skills of packages. A package of skills is converted to a pack, so
 //! that it is installed, updated and removed like any other pack.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 
 use sp_formats::naming::FolderNaming;
@@ -12,7 +12,7 @@ use sp_formats::skill::SKILL_FILE;
 use sp_formats::state::InstallRecord;
 use sp_tree::{LoadedTree, StampScope, fold_name};
 
-use super::{ProjectChange, ResolvedPackage};
+use super::{PackageSkillPlan, ProjectChange, ResolvedPackages};
 use crate::context::{Context, Event};
 use crate::error::{Error, ErrorCode, Result};
 use crate::home::read_state;
@@ -22,21 +22,17 @@ use crate::select::{SelectedSkill, SkillSource};
 use crate::sinks::dedup_sinks;
 use crate::sinks::{Sink, agent_for_sink, pin_sink_dir, resolve_sink};
 
-/// The skills to install, and where.
-pub(super) struct PackageSkillPlan {
-    /// The sinks that change.
-    pub sinks: Vec<Sink>,
-    /// The packages as packs.
-    pub packs: Vec<ResolvedPack>,
-    /// The sink paths and indexes into `packs`: which pack is installed in which sink.
-    pub placements: HashSet<(PathBuf, usize)>,
+/// The skills of a package, and the content of each.
+struct SelectedContents {
+    skills: Vec<SelectedSkill>,
+    contents: Vec<LoadedTree>,
 }
 
 impl ProjectChange<'_> {
     /// Plans the skills of all packages that are written or removed.
     pub(super) fn plan_skills(
         &self,
-        targets: &mut BTreeMap<PackageName, ResolvedPackage>,
+        targets: &mut ResolvedPackages,
         requested: &BTreeSet<PackageName>,
     ) -> Result<PackageSkillPlan> {
         let requested_sinks: Vec<Sink> = self
@@ -79,7 +75,7 @@ impl ProjectChange<'_> {
         }
         if sinks.is_empty() {
             let past = self.past_sinks.get(name).into_iter().flatten();
-            let past = past.map(|(sink, path)| recorded_sink(self.session.context, sink, path));
+            let past = past.map(|sink| recorded_sink(self.session.context, &sink.name, &sink.path));
             sinks.extend(past.collect::<Result<Vec<Sink>>>()?);
         }
         if sinks.is_empty() {
@@ -111,9 +107,30 @@ impl ProjectChange<'_> {
         requested: &BTreeSet<PackageName>,
     ) -> Result<ResolvedPack> {
         let manifest = &package.manifest;
-        let name = manifest.name.to_string();
         let prefix = self.folder_prefix(&manifest.name, requested)?;
         let naming = FolderNaming { prefix, sep: "__".into(), flatten: true };
+        let SelectedContents { skills, contents } = self.select_contents(package, &naming)?;
+        Ok(ResolvedPack {
+            repository: SkillRepository { root: PathBuf::new() },
+            file: pack_file(&manifest.name, naming),
+            skills,
+            checkouts: Vec::new(),
+            stamp_scope: StampScope::All,
+            packaged_skills: Some(PackagedSkills {
+                version: manifest.version.to_string(),
+                sha256: manifest.integrity.sha256.clone(),
+                contents,
+            }),
+        })
+    }
+
+    /// Selects all skills of a package, and names their folders.
+    fn select_contents(
+        &self,
+        package: &Package,
+        naming: &FolderNaming,
+    ) -> Result<SelectedContents> {
+        let name = &package.manifest.name;
         let mut skills: Vec<SelectedSkill> = Vec::new();
         let mut contents = Vec::new();
         for (id, content) in self.skill_contents(package) {
@@ -125,51 +142,15 @@ impl ProjectChange<'_> {
                 .because(why)
                 .hint("give another `--prefix`")
             })?;
-            if let Some(other) = skills
-                .iter()
-                .find(|skill| fold_name(skill.folder.as_str()) == fold_name(folder.as_str()))
-            {
-                return Err(Error::new(
-                    ErrorCode::NameCollision,
-                    format!(
-                        "`{}` and `{id}` of `{name}` would both be installed as `{folder}`",
-                        other.id
-                    ),
-                )
-                .hint("whoever made it must rename one of the two"));
-            }
-            skills.push(SelectedSkill { source: SkillSource::Package(contents.len()), id, folder });
+            let skill = SelectedSkill { source: SkillSource::Package(contents.len()), id, folder };
+            refuse_shared_folder(name, &skills, &skill)?;
+            skills.push(skill);
             contents.push(content);
         }
         if skills.is_empty() {
-            return Err(Error::new(
-                ErrorCode::InvalidPackage,
-                format!("`{name}` has no skill in it"),
-            )
-            .because(format!("no folder of it has a `{SKILL_FILE}`"))
-            .hint("nothing was changed"));
+            return Err(no_skill_error(name));
         }
-        let report = Report::new(name.clone(), "");
-        let pack = Pack {
-            name,
-            name_span: 0..0,
-            include: Vec::new(),
-            exclude: Vec::new(),
-            imports: Vec::new(),
-            naming,
-        };
-        Ok(ResolvedPack {
-            repository: SkillRepository { root: PathBuf::new() },
-            file: ValidPackFile { path: pack_file_key(&manifest.name).into(), pack, report },
-            skills,
-            checkouts: Vec::new(),
-            stamp_scope: StampScope::All,
-            packaged_skills: Some(PackagedSkills {
-                version: manifest.version.to_string(),
-                sha256: manifest.integrity.sha256.clone(),
-                contents,
-            }),
-        })
+        Ok(SelectedContents { skills, contents })
     }
 
     /// Returns the prefix of skill folders: that of this command, or else that of the installation.
@@ -190,18 +171,61 @@ impl ProjectChange<'_> {
     fn skill_contents(&self, package: &Package) -> Vec<(String, LoadedTree)> {
         let BundledSkills { skills, unassigned_files } = package.skills();
         if unassigned_files > 0 {
-            let what = if unassigned_files == 1 {
+            let files = if unassigned_files == 1 {
                 "a file".into()
             } else {
                 format!("{unassigned_files} files")
             };
             self.session.context.emit(Event::Warning(format!(
-                "{what} of `{}` belongs to no skill and is left out",
+                "{files} of `{}` belongs to no skill and is left out",
                 package.manifest.name
             )));
         }
         skills
     }
+}
+
+/// Refuses a skill whose folder is that of another skill on a case-insensitive file system.
+fn refuse_shared_folder(
+    package: &PackageName,
+    skills: &[SelectedSkill],
+    skill: &SelectedSkill,
+) -> Result<()> {
+    let SelectedSkill { id, folder, .. } = skill;
+    let is_same =
+        |other: &&SelectedSkill| fold_name(other.folder.as_str()) == fold_name(folder.as_str());
+    match skills.iter().find(is_same) {
+        None => Ok(()),
+        Some(other) => Err(Error::new(
+            ErrorCode::NameCollision,
+            format!(
+                "`{}` and `{id}` of `{package}` would both be installed as `{folder}`",
+                other.id
+            ),
+        )
+        .hint("whoever made it must rename one of the two")),
+    }
+}
+
+fn no_skill_error(package: &PackageName) -> Error {
+    Error::new(ErrorCode::InvalidPackage, format!("`{package}` has no skill in it"))
+        .because(format!("no folder of it has a `{SKILL_FILE}`"))
+        .hint("nothing was changed")
+}
+
+/// Returns what stands for the pack file of a package.
+fn pack_file(package: &PackageName, naming: FolderNaming) -> ValidPackFile {
+    let name = package.to_string();
+    let report = Report::new(name.clone(), "");
+    let pack = Pack {
+        name,
+        name_span: 0..0,
+        include: Vec::new(),
+        exclude: Vec::new(),
+        imports: Vec::new(),
+        naming,
+    };
+    ValidPackFile { path: pack_file_key(package).into(), pack, report }
 }
 
 /// Returns the sink of an installation record.

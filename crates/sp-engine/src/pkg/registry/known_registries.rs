@@ -20,7 +20,7 @@ use crate::pkg::load_package::require_package;
 use crate::pkg::package_store::read_seen_versions;
 use crate::registry::{
     DownloadHeaders, ExpectedBytes, KeepPartial, PartialDownload, RegistryClient,
-    RegistryCredentials, RegistryRequest,
+    RegistryCredentials, RegistryRequest, TokenSource,
 };
 use crate::server_url::normalize_server_url;
 use crate::session::Session;
@@ -36,6 +36,17 @@ struct KnownRegistry {
     token: Option<String>,
     /// Whether names that are bound to no registry are looked up here.
     is_default: bool,
+}
+
+/// The names that are looked up in a registry.
+#[derive(Clone, Copy)]
+enum RegistryNames<'a> {
+    /// Those that are bound to no registry.
+    Unbound,
+    /// Those in these namespaces.
+    Namespaces(&'a [String]),
+    /// Those that the lock says came from it.
+    Locked,
 }
 
 /// The registries that are asked, and the versions that they showed.
@@ -69,6 +80,12 @@ pub(in crate::pkg) struct AvailableVersion {
     pub conflicts: Vec<PackageName>,
 }
 
+/// A downloaded file, and what the response says about it.
+struct DownloadedBytes {
+    bytes: Vec<u8>,
+    headers: DownloadHeaders,
+}
+
 /// A package to look up.
 struct RegistryLookup {
     name: PackageName,
@@ -86,47 +103,77 @@ impl AvailablePackage {
 impl<'a> KnownRegistries<'a> {
     /// Collects the registries: the named one alone, or those of the config and of logins. Offline,
     /// there are none.
-    pub(in crate::pkg) fn open(session: &'a Session<'a>, named: Option<&str>) -> Result<Self> {
+    pub(in crate::pkg) fn open(session: &'a Session<'a>, registry: Option<&str>) -> Result<Self> {
         let context = session.context;
-        let seen_versions = read_seen_versions(context)?;
-        let mut registries: Vec<KnownRegistry> = Vec::new();
+        let mut known = Self {
+            session,
+            registries: Vec::new(),
+            seen_versions: read_seen_versions(context)?,
+            is_explicit: false,
+        };
         if context.network == Network::Offline {
-            return Ok(Self { session, registries, seen_versions, is_explicit: false });
+            return Ok(known);
         }
+        known.is_explicit = registry.is_some();
         let credentials = RegistryCredentials::read(context)?;
-        let configured = &session.config.registries;
-        let mut add =
-            |url: &str, namespaces: &[String], is_default: bool, is_meant: bool| -> Result<()> {
-                let address = normalize_server_url(url)?;
-                if !registries.iter().any(|registry| registry.address == address) {
-                    let token = credentials.token(&address, is_meant);
-                    registries.push(KnownRegistry {
-                        address,
-                        namespaces: namespaces.into(),
-                        token,
-                        is_default,
-                    });
-                }
-                Ok(())
-            };
-        match (named, configured.as_slice()) {
+        match registry {
             // A named registry overrides the config and the lock.
-            (Some(named), _) => add(named, &[], true, true)?,
-            (None, configured) => {
-                for registry in configured {
-                    let is_default = registry.namespaces.is_empty();
-                    add(&registry.url, &registry.namespaces, is_default, configured.len() == 1)?;
-                }
-                let last = credentials.last_address().filter(|_| configured.is_empty());
-                last.map_or(Ok(()), |last| add(&last, &[], true, true))?;
-                // A lock may name any registry that the user has logged in to.
-                credentials
-                    .addresses()
-                    .iter()
-                    .try_for_each(|address| add(address, &[], false, false))?;
+            Some(url) => {
+                let token = TokenSource::EnvironmentOrFile;
+                known.add(&credentials, url, RegistryNames::Unbound, token)?;
             }
+            None => known.add_configured(&credentials)?,
         }
-        Ok(Self { session, registries, seen_versions, is_explicit: named.is_some() })
+        Ok(known)
+    }
+
+    /// Adds the registries of the config and of logins.
+    fn add_configured(&mut self, credentials: &RegistryCredentials) -> Result<()> {
+        let configured = &self.session.config.registries;
+        let token = match configured.as_slice() {
+            [_] => TokenSource::EnvironmentOrFile,
+            _ => TokenSource::File,
+        };
+        for registry in configured {
+            let names = match registry.namespaces.as_slice() {
+                [] => RegistryNames::Unbound,
+                namespaces => RegistryNames::Namespaces(namespaces),
+            };
+            self.add(credentials, &registry.url, names, token)?;
+        }
+        if let Some(last) = credentials.last_address().filter(|_| configured.is_empty()) {
+            let token = TokenSource::EnvironmentOrFile;
+            self.add(credentials, &last, RegistryNames::Unbound, token)?;
+        }
+        // A lock may name any registry that the user has logged in to.
+        for address in credentials.addresses() {
+            self.add(credentials, &address, RegistryNames::Locked, TokenSource::File)?;
+        }
+        Ok(())
+    }
+
+    /// Adds a registry, unless it is known.
+    fn add(
+        &mut self,
+        credentials: &RegistryCredentials,
+        url: &str,
+        names: RegistryNames<'_>,
+        token: TokenSource,
+    ) -> Result<()> {
+        let address = normalize_server_url(url)?;
+        if self.registries.iter().any(|registry| registry.address == address) {
+            return Ok(());
+        }
+        self.registries.push(KnownRegistry {
+            token: credentials.token(&address, token),
+            address,
+            namespaces: match names {
+                RegistryNames::Namespaces(namespaces) => namespaces.into(),
+                RegistryNames::Unbound | RegistryNames::Locked => Vec::new(),
+            },
+            is_default: matches!(names, RegistryNames::Unbound),
+        });
+        Ok(())
     }
 
     /// Returns the name in a registry; none if there is no registry, or the name has no namespace.
@@ -175,35 +222,22 @@ impl<'a> KnownRegistries<'a> {
 
     /// Returns the registries to ask for a package, in order.
     fn registries_for(&self, lookup: &RegistryLookup) -> Result<Vec<&KnownRegistry>> {
-        let (name, namespace) = (&lookup.name, lookup.registry_name.namespace());
+        let namespace = lookup.registry_name.namespace();
         let is_bound =
             |registry: &&KnownRegistry| registry.namespaces.iter().any(|bound| bound == namespace);
         let locked = lookup.source.as_deref();
         let locked = locked.filter(|source| is_registry_url(source) && !self.is_explicit);
         match (self.registries.iter().find(is_bound), locked) {
-            (Some(registry), Some(locked)) if registry.address != locked => Err(Error::new(
-                ErrorCode::RegistryMismatch,
-                format!("`{name}` came from another registry than it may"),
-            )
-            .because(format!(
-                "`ctxpkg.lock` says `{}`, and the config binds `{}` to `{}`",
-                printable(locked),
-                namespace,
-                registry.address
-            ))
-            .hint("nothing was changed: find out who changed the lock, or mend the config")),
+            (Some(registry), Some(locked)) if registry.address != locked => {
+                Err(wrong_registry_error(lookup, registry, locked))
+            }
             (Some(registry), _) => Ok(vec![registry]),
             (None, Some(locked)) => {
                 let known = self.registries.iter().find(|registry| registry.address == locked);
                 // A lockfile must not make this machine contact a host that its user never named.
-                known.map(|registry| vec![registry]).ok_or_else(|| {
-                    Error::new(
-                        ErrorCode::RegistryMismatch,
-                        format!("`{name}` came from a registry that is not known here"),
-                    )
-                    .because(format!("`ctxpkg.lock` says `{}`", printable(locked)))
-                    .hint(format!("if you know it, `--registry {}` asks it", printable(locked)))
-                })
+                known
+                    .map(|registry| vec![registry])
+                    .ok_or_else(|| unknown_registry_error(&lookup.name, locked))
             }
             (None, None) => {
                 Ok(self.registries.iter().filter(|registry| registry.is_default).collect())
@@ -223,47 +257,14 @@ impl<'a> KnownRegistries<'a> {
         index: &PackageIndex,
     ) -> Result<AvailablePackage> {
         let RegistryLookup { name, registry_name, .. } = lookup;
-        let inconsistent = |why: String| {
+        let versions = parse_index(registry_name, index).map_err(|why| {
             Error::new(
                 ErrorCode::InvalidIndex,
                 format!("what `{}` says of `{name}` cannot be so", registry.address),
             )
             .because(printable(&why).into_owned())
             .hint("nothing was changed: do not trust this registry, or what stands between")
-        };
-        if (index.namespace.as_str(), index.name.as_str())
-            != (registry_name.namespace(), registry_name.name())
-        {
-            return Err(inconsistent(format!(
-                "it answers for `@{}/{}`",
-                index.namespace, index.name
-            )));
-        }
-        if index.versions.len() > MAX_VERSIONS {
-            return Err(inconsistent(format!(
-                "it says that there are {} versions",
-                index.versions.len()
-            )));
-        }
-        let versions = index
-            .versions
-            .iter()
-            .map(parse_version_item)
-            .collect::<std::result::Result<Vec<_>, String>>();
-        let mut versions = versions.map_err(inconsistent)?;
-        versions.sort_by(|a, b| a.version.cmp(&b.version));
-        if let Some(pair) = versions.windows(2).find(|pair| pair[0].version == pair[1].version) {
-            return Err(inconsistent(format!("it has {} twice", pair[0].version)));
-        }
-        let not_yanked = versions.iter().filter(|available| !available.yanked);
-        let newest = latest_version(not_yanked.map(|available| &available.version));
-        if newest.map(PackageVersion::as_str) != index.latest.as_deref() {
-            let claimed = index.latest.as_deref().unwrap_or("none");
-            let actual = newest.map_or("none", PackageVersion::as_str);
-            return Err(inconsistent(format!(
-                "it says that {claimed} is the newest that was not yanked, and by its list it is {actual}"
-            )));
-        }
+        })?;
         self.check_append_only(registry, name, &versions)?;
         Ok(AvailablePackage {
             name: name.clone(),
@@ -347,32 +348,16 @@ impl<'a> KnownRegistries<'a> {
         keep: KeepPartial,
     ) -> Result<Package> {
         let label = format!("{} {}", available.name, version.version);
-        let limit = self.session.limits.package_bytes;
-        if version.size > limit {
-            return Err(Error::new(
-                ErrorCode::LimitExceeded,
-                format!("`{label}` is larger than the limit of {limit} bytes"),
-            )
-            .because(format!("`{}` says that it has {}", available.registry, version.size))
-            .hint("raise it with `--max-size <bytes>` if you trust it"));
-        }
+        self.check_size(&label, available, version)?;
         let registry = self.registries.iter().find(|known| known.address == available.registry);
         let registry = registry.ok_or_else(|| {
             Error::new(ErrorCode::PackageNotFound, format!("`{}` is not known", available.registry))
         })?;
         let path = format!("{}/download", version_path(&available.registry_name, &version.version));
-        let client = self.client(registry)?;
         let expected = ExpectedBytes { digest: version.digest, len: version.size };
-        let mut partial =
-            PartialDownload::resume(self.session.context, label.clone(), expected, keep)?;
-        let is_resumed = partial.len() > 0;
-        let mut headers = client.download(&path, &mut partial)?;
-        if is_resumed && !partial.matches_digest() {
-            // The cached part may be corrupt, which is not the fault of the registry.
-            partial.restart();
-            headers = client.download(&path, &mut partial)?;
-        }
-        let bytes = partial.finish()?;
+        let partial = PartialDownload::resume(self.session.context, label.clone(), expected, keep)?;
+        let DownloadedBytes { bytes, headers } =
+            download_bytes(&self.client(registry)?, &path, partial)?;
         let mismatch = |why: String| {
             Error::new(
                 ErrorCode::DigestMismatch,
@@ -387,11 +372,110 @@ impl<'a> KnownRegistries<'a> {
         check_package(&package, available, version).map_err(mismatch)?;
         Ok(package)
     }
+
+    fn check_size(
+        &self,
+        label: &str,
+        available: &AvailablePackage,
+        version: &AvailableVersion,
+    ) -> Result<()> {
+        let limit = self.session.limits.package_bytes;
+        if version.size <= limit {
+            return Ok(());
+        }
+        Err(Error::new(
+            ErrorCode::LimitExceeded,
+            format!("`{label}` is larger than the limit of {limit} bytes"),
+        )
+        .because(format!("`{}` says that it has {}", available.registry, version.size))
+        .hint("raise it with `--max-size <bytes>` if you trust it"))
+    }
+}
+
+/// Continues a download to its end.
+fn download_bytes(
+    client: &RegistryClient<'_>,
+    path: &str,
+    mut partial: PartialDownload<'_>,
+) -> Result<DownloadedBytes> {
+    let is_resumed = partial.len() > 0;
+    let mut headers = client.download(path, &mut partial)?;
+    if is_resumed && !partial.matches_digest() {
+        // The cached part may be corrupt, which is not the fault of the registry.
+        partial.restart();
+        headers = client.download(path, &mut partial)?;
+    }
+    Ok(DownloadedBytes { bytes: partial.finish()?, headers })
 }
 
 /// Returns whether the source of a package is a registry.
 pub(in crate::pkg) fn is_registry_url(source: &str) -> bool {
     source.starts_with("https://") || source.starts_with("http://")
+}
+
+fn wrong_registry_error(lookup: &RegistryLookup, bound: &KnownRegistry, locked: &str) -> Error {
+    Error::new(
+        ErrorCode::RegistryMismatch,
+        format!("`{}` came from another registry than it may", lookup.name),
+    )
+    .because(format!(
+        "`ctxpkg.lock` says `{}`, and the config binds `{}` to `{}`",
+        printable(locked),
+        lookup.registry_name.namespace(),
+        bound.address
+    ))
+    .hint("nothing was changed: find out who changed the lock, or mend the config")
+}
+
+fn unknown_registry_error(name: &PackageName, locked: &str) -> Error {
+    Error::new(
+        ErrorCode::RegistryMismatch,
+        format!("`{name}` came from a registry that is not known here"),
+    )
+    .because(format!("`ctxpkg.lock` says `{}`", printable(locked)))
+    .hint(format!("if you know it, `--registry {}` asks it", printable(locked)))
+}
+
+/// Checks that an index is consistent in itself. Returns its versions, from old to new.
+fn parse_index(
+    name: &RegistryPackageName,
+    index: &PackageIndex,
+) -> std::result::Result<Vec<AvailableVersion>, String> {
+    if (index.namespace.as_str(), index.name.as_str()) != (name.namespace(), name.name()) {
+        return Err(format!("it answers for `@{}/{}`", index.namespace, index.name));
+    }
+    if index.versions.len() > MAX_VERSIONS {
+        return Err(format!("it says that there are {} versions", index.versions.len()));
+    }
+    let mut versions = index
+        .versions
+        .iter()
+        .map(parse_version_item)
+        .collect::<std::result::Result<Vec<AvailableVersion>, String>>()?;
+    versions.sort_by(|a, b| a.version.cmp(&b.version));
+    if let Some(pair) = versions.windows(2).find(|pair| pair[0].version == pair[1].version) {
+        return Err(format!("it has {} twice", pair[0].version));
+    }
+    check_latest(&versions, index.latest.as_deref())?;
+    Ok(versions)
+}
+
+/// Checks that the newest version is the one that the index claims.
+fn check_latest(
+    versions: &[AvailableVersion],
+    claimed: Option<&str>,
+) -> std::result::Result<(), String> {
+    let not_yanked = versions.iter().filter(|available| !available.yanked);
+    let newest = latest_version(not_yanked.map(|available| &available.version));
+    let newest = newest.map(PackageVersion::as_str);
+    if newest == claimed {
+        return Ok(());
+    }
+    Err(format!(
+        "it says that {} is the newest that was not yanked, and by its list it is {}",
+        claimed.unwrap_or("none"),
+        newest.unwrap_or("none")
+    ))
 }
 
 fn parse_version_item(item: &PackageVersionItem) -> std::result::Result<AvailableVersion, String> {

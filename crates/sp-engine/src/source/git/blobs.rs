@@ -139,25 +139,24 @@ impl BlobFetcher<'_> {
                 return Ok(targets);
             }
             self.fetch_missing(&links)?;
-            if let Some(size) = blob_sizes(&self.git, &links)?
-                .into_values()
-                .find(|size| *size > MAX_LINK_TARGET_BYTES)
-            {
-                let message = format!(
-                    "a link in the selected skills of `{}` cannot be installed",
-                    self.checkout.repo
-                );
-                return Err(Error::new(ErrorCode::InvalidGitTree, message)
-                    .because(format!(
-                        "its target has {size} bytes, more than {MAX_LINK_TARGET_BYTES}"
-                    ))
-                    .hint("exclude the skill, or ask its author to mend it"));
-            }
+            self.check_link_sizes(&links)?;
             read_blobs(self.context, self.checkout, &links, |number, bytes| {
                 targets.insert(links[number].clone(), bytes.to_vec());
                 Ok(())
             })?;
         }
+    }
+
+    fn check_link_sizes(&self, links: &[Box<str>]) -> Result<()> {
+        let mut sizes = blob_sizes(&self.git, links)?.into_values();
+        let Some(size) = sizes.find(|size| *size > MAX_LINK_TARGET_BYTES) else { return Ok(()) };
+        let message = format!(
+            "a link in the selected skills of `{}` cannot be installed",
+            self.checkout.repo
+        );
+        Err(Error::new(ErrorCode::InvalidGitTree, message)
+            .because(format!("its target has {size} bytes, more than {MAX_LINK_TARGET_BYTES}"))
+            .hint("exclude the skill, or ask its author to mend it"))
     }
 
     /// Fetches those of `blobs` that are not in the cache, in one batch.
@@ -169,7 +168,7 @@ impl BlobFetcher<'_> {
         if missing.is_empty() {
             return Ok(());
         }
-        let GitCheckout { repo, url, dir, fetch_target, .. } = self.checkout;
+        let GitCheckout { repo, dir, fetch_target, .. } = self.checkout;
         if self.context.network == Network::Offline {
             return Err(Error::new(
                 ErrorCode::Offline,
@@ -179,6 +178,23 @@ impl BlobFetcher<'_> {
         }
         let _lock = self.context.lock_silently(&Dir::open(dir)?)?;
         self.context.emit(Event::Fetching { repo: &repo.display_url, progress: None });
+        let options = ["--filter=blob:none", "--stdin", "--end-of-options", "origin"];
+        match self.run_fetch(&options, missing.join("\n") + "\n") {
+            // The server refuses single objects, so fetch the whole commit.
+            Err(error) if is_unadvertised(&error) => {
+                let options =
+                    ["--depth=1", "--no-filter", "--end-of-options", "origin", fetch_target];
+                self.run_fetch(&options, String::new())?;
+            }
+            fetched => fetched?,
+        }
+        self.context.emit(Event::Fetched { repo: &repo.display_url });
+        self.present.extend(missing.into_iter().map(Into::into));
+        Ok(())
+    }
+
+    fn run_fetch(&self, options: &[&str], input: String) -> Result<()> {
+        let GitCheckout { repo, url, dir, .. } = self.checkout;
         let args = [
             "fetch",
             "--progress",
@@ -186,31 +202,10 @@ impl BlobFetcher<'_> {
             "--no-write-fetch-head",
             "--no-recurse-submodules",
         ];
+        let command = self.git.remote_command(repo, url, &[&args[..], options].concat());
         let fetch = GitFetch { context: self.context, repo, dir, limits: self.limits };
-        let what = format!("cannot fetch the selected files of `{repo}`");
-        let run = |options: &[&str], input: String| {
-            fetch.run(
-                self.git.remote_command(repo, url, &[&args[..], options].concat()),
-                input.into_bytes(),
-                &what,
-            )
-        };
-        match run(
-            &["--filter=blob:none", "--stdin", "--end-of-options", "origin"],
-            missing.join("\n") + "\n",
-        ) {
-            // The server refuses single objects, so fetch the whole commit.
-            Err(error) if is_unadvertised(&error) => {
-                run(
-                    &["--depth=1", "--no-filter", "--end-of-options", "origin", fetch_target],
-                    String::new(),
-                )?;
-            }
-            fetched => drop(fetched?),
-        }
-        self.context.emit(Event::Fetched { repo: &repo.display_url });
-        self.present.extend(missing.into_iter().map(Into::into));
-        Ok(())
+        let message = format!("cannot fetch the selected files of `{repo}`");
+        fetch.run(command, input.into_bytes(), &message).map(drop)
     }
 }
 

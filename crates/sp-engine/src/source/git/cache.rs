@@ -69,29 +69,32 @@ impl CheckoutOpener<'_> {
         for (number, import) in imports.iter().enumerate() {
             by_url.entry(self.url(&import.repo)?).or_default().push(number);
         }
-        let groups: Vec<(String, Vec<usize>)> = by_url.into_iter().collect();
-        let mut opened: Vec<(usize, GitCheckout)> = Vec::new();
+        let groups: Vec<ImportGroup> =
+            by_url.into_iter().map(|(url, numbers)| ImportGroup { url, numbers }).collect();
+        let mut opened: Vec<OpenedImport> = Vec::new();
         for batch in groups.chunks(MAX_CONCURRENT_FETCHES) {
-            let results: Vec<Result<Vec<(usize, GitCheckout)>>> = std::thread::scope(|scope| {
-                let threads: Vec<_> = batch
-                    .iter()
-                    .map(|(url, numbers)| {
-                        scope.spawn(move || self.open_repo(url, numbers, imports))
-                    })
-                    .collect();
-                let panicked =
-                    || Err(Error::new(ErrorCode::TaskFailed, "a fetch ended unexpectedly"));
-                threads
-                    .into_iter()
-                    .map(|thread| thread.join().unwrap_or_else(|_| panicked()))
-                    .collect()
-            });
-            for result in results {
+            for result in self.open_batch(batch, imports) {
                 opened.extend(result?);
             }
         }
-        opened.sort_by_key(|(number, _)| *number);
-        Ok(opened.into_iter().map(|(_, checkout)| checkout).collect())
+        opened.sort_by_key(|import| import.number);
+        Ok(opened.into_iter().map(|import| import.checkout).collect())
+    }
+
+    /// Opens the repositories of a batch, each in a thread.
+    fn open_batch(
+        &self,
+        batch: &[ImportGroup],
+        imports: &[PackImport],
+    ) -> Vec<Result<Vec<OpenedImport>>> {
+        std::thread::scope(|scope| {
+            let threads: Vec<_> = batch
+                .iter()
+                .map(|group| scope.spawn(move || self.open_repo(group, imports)))
+                .collect();
+            let panicked = || Err(Error::new(ErrorCode::TaskFailed, "a fetch ended unexpectedly"));
+            threads.into_iter().map(|thread| thread.join().unwrap_or_else(|_| panicked())).collect()
+        })
     }
 
     /// Returns the URL or absolute path to pass to git.
@@ -115,12 +118,8 @@ impl CheckoutOpener<'_> {
         }
     }
 
-    fn open_repo(
-        &self,
-        url: &str,
-        numbers: &[usize],
-        imports: &[PackImport],
-    ) -> Result<Vec<(usize, GitCheckout)>> {
+    fn open_repo(&self, group: &ImportGroup, imports: &[PackImport]) -> Result<Vec<OpenedImport>> {
+        let ImportGroup { url, numbers } = group;
         let repo = &imports[numbers[0]].repo;
         let dir = self.context.cache_dir().join("git").join(cache_name(repo, url));
         if self.context.network == Network::Offline && !dir.is_dir() {
@@ -140,30 +139,25 @@ impl CheckoutOpener<'_> {
         };
         let mut opened = Vec::new();
         for &number in numbers {
-            let import = &imports[number];
-            let resolved = cache.resolve_commit(import.git_ref.as_ref())?;
-            if resolved.shadows_branch
-                && let Some(git_ref) = &import.git_ref
-            {
-                self.context.emit(Event::Warning(format!(
-                    "`{repo}` has a tag and a branch called `{git_ref}`: the tag is used"
-                )));
-            }
-            let objects = cache.git.local_command(&["cat-file", "--batch"]);
-            let tree = GitTree::read(objects, &resolved.commit, self.limits, repo)?;
-            let checkout = GitCheckout {
-                repo: import.repo.clone(),
-                url: url.into(),
-                dir: dir.clone(),
-                fetch_target: cache.ref_of(&resolved.commit).unwrap_or(&resolved.commit).into(),
-                commit: resolved.commit,
-                tree,
-                git_limits: self.limits.into(),
-            };
-            opened.push((number, checkout));
+            opened.push(OpenedImport { number, checkout: cache.checkout(&imports[number])? });
         }
         Ok(opened)
     }
+}
+
+/// The imports from one repository.
+struct ImportGroup {
+    /// The URL or absolute path to pass to git.
+    url: String,
+    /// The numbers of the imports. There is at least one.
+    numbers: Vec<usize>,
+}
+
+/// The checkout of an import.
+struct OpenedImport {
+    /// The number of the import.
+    number: usize,
+    checkout: GitCheckout,
 }
 
 /// Returns the directory name of a cached repository: readable, and unique by a hash.
@@ -193,6 +187,31 @@ struct CachedRepository<'a> {
 }
 
 impl CachedRepository<'_> {
+    /// Resolves the commit of an import, and reads its tree.
+    fn checkout(&mut self, import: &PackImport) -> Result<GitCheckout> {
+        let limits = self.opener.limits;
+        let resolved = self.resolve_commit(import.git_ref.as_ref())?;
+        if resolved.shadows_branch
+            && let Some(git_ref) = &import.git_ref
+        {
+            self.opener.context.emit(Event::Warning(format!(
+                "`{}` has a tag and a branch called `{git_ref}`: the tag is used",
+                self.repo
+            )));
+        }
+        let objects = self.git.local_command(&["cat-file", "--batch"]);
+        let tree = GitTree::read(objects, &resolved.commit, limits, self.repo)?;
+        Ok(GitCheckout {
+            repo: import.repo.clone(),
+            url: self.url.into(),
+            dir: self.dir.into(),
+            fetch_target: self.ref_of(&resolved.commit).unwrap_or(&resolved.commit).into(),
+            commit: resolved.commit,
+            tree,
+            git_limits: limits.into(),
+        })
+    }
+
     /// Resolves a ref to a commit, and fetches its trees if they are missing.
     fn resolve_commit(&mut self, git_ref: Option<&GitRef>) -> Result<ResolvedCommit> {
         let is_first = git_ref.is_none()

@@ -144,22 +144,9 @@ impl GitTree {
             ancestors: Vec::new(),
             limits,
         };
-        refuse_git_dir(id).and_then(|()| walk.walk_folder(id.as_bytes(), "")).map_err(
-            |refusal| {
-                let hint = match refusal.limit {
-                    Some(name) => {
-                        format!("exclude it, or raise `--limit {name}=<number>` if you trust it")
-                    }
-                    None => "exclude it, or ask its author to mend it".into(),
-                };
-                Error::new(
-                    ErrorCode::InvalidGitTree,
-                    format!("the skill `{id}` of `{repo}` cannot be installed"),
-                )
-                .because(refusal.why)
-                .hint(hint)
-            },
-        )?;
+        refuse_git_dir(id)
+            .and_then(|()| walk.walk_folder(id.as_bytes(), ""))
+            .map_err(|error| error.into_error(repo, id))?;
         Ok(walk.files)
     }
 
@@ -169,28 +156,16 @@ impl GitTree {
         path: &[u8],
         targets: &LinkTargets,
     ) -> std::result::Result<Vec<u8>, LinkError> {
-        let mut done: Vec<u8> = Vec::new();
-        let mut rest: Vec<Vec<u8>> =
-            path.split(|byte| *byte == b'/').rev().map(<[u8]>::to_vec).collect();
+        let mut resolved: Vec<u8> = Vec::new();
+        let mut pending = reversed_segments(path);
         let mut hops = 0;
-        while let Some(segment) = rest.pop() {
-            match segment.as_slice() {
-                b"" | b"." => continue,
-                b".." if done.is_empty() => {
-                    return Err(LinkError::Refused(format!(
-                        "`{}` leads out of the repository",
-                        display_path_bytes(path)
-                    )));
-                }
-                b".." => done.truncate(split_parent(&done).0.len()),
-                segment => {
-                    if !done.is_empty() {
-                        done.push(b'/');
-                    }
-                    done.extend(segment);
-                }
+        while let Some(segment) = pending.pop() {
+            if matches!(segment.as_slice(), b"" | b".") {
+                continue;
             }
-            let Some(GitObject { kind: GitEntryKind::Link, id }) = self.objects.get(&done) else {
+            push_segment(&mut resolved, &segment, path)?;
+            let Some(GitObject { kind: GitEntryKind::Link, id }) = self.objects.get(&resolved)
+            else {
                 continue;
             };
             hops += 1;
@@ -201,18 +176,51 @@ impl GitTree {
                 )));
             }
             let target = targets.get(id).ok_or_else(|| LinkError::Unread(id.clone()))?;
-            if target.first() == Some(&b'/') {
-                return Err(LinkError::Refused(format!(
-                    "the link `{}` leads out of the repository, to `{}`",
-                    display_path_bytes(&done),
-                    display_path_bytes(target)
-                )));
-            }
-            done.truncate(split_parent(&done).0.len());
-            rest.extend(target.split(|byte| *byte == b'/').rev().map(<[u8]>::to_vec));
+            refuse_absolute(&resolved, target)?;
+            resolved.truncate(split_parent(&resolved).0.len());
+            pending.extend(reversed_segments(target));
         }
-        Ok(done)
+        Ok(resolved)
     }
+}
+
+/// Returns the segments of a path, last first.
+fn reversed_segments(path: &[u8]) -> Vec<Vec<u8>> {
+    path.split(|byte| *byte == b'/').rev().map(<[u8]>::to_vec).collect()
+}
+
+/// Appends a segment of `path` to the part of it that is resolved.
+fn push_segment(
+    resolved: &mut Vec<u8>,
+    segment: &[u8],
+    path: &[u8],
+) -> std::result::Result<(), LinkError> {
+    if segment != b".." {
+        if !resolved.is_empty() {
+            resolved.push(b'/');
+        }
+        resolved.extend(segment);
+        return Ok(());
+    }
+    if resolved.is_empty() {
+        return Err(LinkError::Refused(format!(
+            "`{}` leads out of the repository",
+            display_path_bytes(path)
+        )));
+    }
+    resolved.truncate(split_parent(resolved).0.len());
+    Ok(())
+}
+
+fn refuse_absolute(link: &[u8], target: &[u8]) -> std::result::Result<(), LinkError> {
+    if target.first() != Some(&b'/') {
+        return Ok(());
+    }
+    Err(LinkError::Refused(format!(
+        "the link `{}` leads out of the repository, to `{}`",
+        display_path_bytes(link),
+        display_path_bytes(target)
+    )))
 }
 
 /// Why a path could not be resolved.
@@ -227,6 +235,21 @@ struct GitSkillError {
     why: String,
     /// The name of the limit that the skill exceeds.
     limit: Option<&'static str>,
+}
+
+impl GitSkillError {
+    fn into_error(self, repo: &GitRepo, id: &str) -> Error {
+        let hint = match self.limit {
+            Some(name) => format!("exclude it, or raise `--limit {name}=<number>` if you trust it"),
+            None => "exclude it, or ask its author to mend it".into(),
+        };
+        Error::new(
+            ErrorCode::InvalidGitTree,
+            format!("the skill `{id}` of `{repo}` cannot be installed"),
+        )
+        .because(self.why)
+        .hint(hint)
+    }
 }
 
 impl From<String> for GitSkillError {

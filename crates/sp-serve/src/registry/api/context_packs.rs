@@ -1,12 +1,14 @@
 //! Hosted context packs: push, list, remove, and share by signed URL.
 
+use std::collections::BTreeMap;
+
 use axum::Json;
 use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::{Path, State as Shared};
 use axum::http::{HeaderMap, StatusCode};
 use jiff::Timestamp;
 use sp_formats::context_pack::{
-    ContextPackUrlRequest, ContextPackUrlResponse, DEFAULT_URL_LIFETIME_SECS,
+    ContextPackManifest, ContextPackUrlRequest, ContextPackUrlResponse, DEFAULT_URL_LIFETIME_SECS,
     ListContextPacksResponse, MAX_URL_LIFETIME_SECS, PutContextPackResponse, UrlSignature,
     UrlSigningKeyInfo, is_pack_id, listed_files, read, unzip_entries, zip_files,
 };
@@ -34,9 +36,9 @@ pub(super) async fn push(
 ) -> ApiResult<(StatusCode, Json<PutContextPackResponse>)> {
     // Reject unauthorized clients before reading the body.
     let who = require_publisher(&state.metadata, &headers).await?;
-    let most = state.limits.package_bytes;
-    let bytes = to_bytes(body, usize::try_from(most).unwrap_or(usize::MAX)).await;
-    let bytes = bytes.map_err(|_| ResponseError::too_large(most))?;
+    let max_bytes = state.limits.package_bytes;
+    let bytes = to_bytes(body, usize::try_from(max_bytes).unwrap_or(usize::MAX)).await;
+    let bytes = bytes.map_err(|_| ResponseError::too_large(max_bytes))?;
     let shared = state.clone();
     let stored = tokio::task::spawn_blocking(move || {
         let checked = validate_pack(&id, &bytes, &shared.limits)?;
@@ -44,12 +46,16 @@ pub(super) async fn push(
         checked.objects.iter().try_for_each(|bytes| shared.objects.put(bytes).map(drop))?;
         Ok((checked.record, checked.response))
     });
-    let (new, taken) =
+    let (record, response) =
         stored.await.unwrap_or_else(|_| Err(ResponseError::invalid("it cannot be read")))?;
     let at = state.environment.timestamp();
-    match state.metadata.with(move |database| database.push_context_pack(&new, &who, &at)).await? {
-        ContextPackPushOutcome::Stored => Ok((StatusCode::CREATED, Json(taken))),
-        ContextPackPushOutcome::Unchanged => Ok((StatusCode::OK, Json(taken))),
+    match state
+        .metadata
+        .with(move |database| database.push_context_pack(&record, &who, &at))
+        .await?
+    {
+        ContextPackPushOutcome::Stored => Ok((StatusCode::CREATED, Json(response))),
+        ContextPackPushOutcome::Unchanged => Ok((StatusCode::OK, Json(response))),
         ContextPackPushOutcome::IdTaken => Err(ResponseError::pack_id_taken()),
     }
 }
@@ -78,53 +84,55 @@ fn validate_pack(id: &str, bytes: &Bytes, limits: &Limits) -> ApiResult<Validate
             .with_help("`sp context check` tells what to mend")
             .with_findings(findings));
     };
-    let manifest = &pack.manifest;
-    if manifest.pack_id != id {
-        return Err(ResponseError::invalid(format!(
-            "the pack is `{}`, and not `{id}`",
-            manifest.pack_id
-        ))
-        .with_help("push it under its own id"));
-    }
+    check_own_id(id, &pack.manifest)?;
     let files = listed_files(&pack, &entries);
     // Zip it again, so that the same pack always has the same bytes.
     let zip = zip_files(&files).map_err(|why| unreadable(why.to_string()))?;
+    let record = NewContextPack {
+        id: id.into(),
+        name: pack.manifest.project.name.clone(),
+        digest: Digest::of(&zip),
+        bytes: zip.len() as u64,
+        files: file_list_json(&files),
+    };
+    let response = PutContextPackResponse {
+        pack_id: id.into(),
+        sha256: record.digest.hex(),
+        bytes: record.bytes,
+        files: files.len(),
+        findings,
+    };
+    let objects = files.into_values().chain([zip]).collect();
+    Ok(ValidatedContextPack { record, response, objects })
+}
+
+fn check_own_id(id: &str, manifest: &ContextPackManifest) -> ApiResult<()> {
+    if manifest.pack_id == id {
+        return Ok(());
+    }
+    Err(ResponseError::invalid(format!("the pack is `{}`, and not `{id}`", manifest.pack_id))
+        .with_help("push it under its own id"))
+}
+
+/// Returns the paths and digests of files, in the form of the database.
+fn file_list_json(files: &BTreeMap<String, Vec<u8>>) -> String {
     let stored_files = files.iter().map(|(path, bytes)| StoredContextPackFile {
         path: path.clone(),
         sha256: Digest::of(bytes).hex(),
         bytes: bytes.len() as u64,
     });
-    let (digest, length) = (Digest::of(&zip), zip.len() as u64);
-    let new = NewContextPack {
-        id: id.into(),
-        name: manifest.project.name.clone(),
-        digest,
-        bytes: length,
-        files: serde_json::to_string(&stored_files.collect::<Vec<_>>()).unwrap_or_default(),
-    };
-    let taken = PutContextPackResponse {
-        pack_id: id.into(),
-        sha256: digest.hex(),
-        bytes: length,
-        files: files.len(),
-        findings,
-    };
-    Ok(ValidatedContextPack {
-        record: new,
-        response: taken,
-        objects: files.into_values().chain([zip]).collect(),
-    })
+    serde_json::to_string(&stored_files.collect::<Vec<_>>()).unwrap_or_default()
 }
 
 fn findings(reports: &[Report]) -> Vec<TrustFinding> {
-    let one = |report: &Report, finding: &sp_formats::Finding| TrustFinding {
+    let to_finding = |report: &Report, finding: &sp_formats::Finding| TrustFinding {
         rule: finding.check.id.into(),
         severity: finding.severity.as_str().into(),
         message: format!("{}: {}", report.file, finding.message),
     };
-    let is_told = |finding: &&sp_formats::Finding| finding.severity >= Severity::Warning;
+    let is_reported = |finding: &&sp_formats::Finding| finding.severity >= Severity::Warning;
     let all = reports.iter().flat_map(|report| {
-        report.findings.iter().filter(is_told).map(move |finding| one(report, finding))
+        report.findings.iter().filter(is_reported).map(move |finding| to_finding(report, finding))
     });
     all.collect()
 }
@@ -139,6 +147,22 @@ pub(super) async fn list(
     }))
 }
 
+/// Returns for how many seconds a request wants URLs.
+fn requested_lifetime(body: &[u8]) -> ApiResult<u64> {
+    let request = if body.is_empty() {
+        ContextPackUrlRequest::default()
+    } else {
+        serde_json::from_slice(body).map_err(|why| ResponseError::invalid(why.to_string()))?
+    };
+    let seconds = request.expires_in.unwrap_or(DEFAULT_URL_LIFETIME_SECS);
+    if !(1..=MAX_URL_LIFETIME_SECS).contains(&seconds) {
+        return Err(ResponseError::invalid(format!(
+            "`expires_in` is 1 to {MAX_URL_LIFETIME_SECS} seconds"
+        )));
+    }
+    Ok(seconds)
+}
+
 /// Creates signed URLs for a pack.
 pub(super) async fn url(
     Shared(state): Shared<AppState>,
@@ -147,17 +171,7 @@ pub(super) async fn url(
     body: Bytes,
 ) -> ApiResult<Json<ContextPackUrlResponse>> {
     let who = require_publisher(&state.metadata, &headers).await?;
-    let request = if body.is_empty() {
-        ContextPackUrlRequest::default()
-    } else {
-        serde_json::from_slice(&body).map_err(|why| ResponseError::invalid(why.to_string()))?
-    };
-    let seconds = request.expires_in.unwrap_or(DEFAULT_URL_LIFETIME_SECS);
-    if !(1..=MAX_URL_LIFETIME_SECS).contains(&seconds) {
-        return Err(ResponseError::invalid(format!(
-            "`expires_in` is 1 to {MAX_URL_LIFETIME_SECS} seconds"
-        )));
-    }
+    let seconds = requested_lifetime(&body)?;
     let (fresh, at, pack_id) =
         (generate_key(&state.environment)?, state.environment.timestamp(), checked_pack_id(&id)?);
     let key = state

@@ -47,8 +47,11 @@ pub(crate) fn routes() -> Vec<ApiRoute> {
     let parts = [
         read_routes(),
         publish_routes(),
-        access_routes(),
+        member_routes(),
+        token_routes(),
         context_pack_routes(),
+        url_key_routes(),
+        file_routes(),
         mcp_routes(),
         operation_routes(),
     ];
@@ -118,7 +121,7 @@ fn publish_routes() -> Vec<ApiRoute> {
     ]
 }
 
-fn access_routes() -> Vec<ApiRoute> {
+fn member_routes() -> Vec<ApiRoute> {
     vec![
         ApiRoute::get("/api/v1/namespaces/{ns}/members", namespaces::members)
             .summary("who may publish into a namespace")
@@ -132,6 +135,11 @@ fn access_routes() -> Vec<ApiRoute> {
             .summary("lets somebody no longer publish into a namespace")
             .access(RouteAccess::Publisher)
             .empty_response(204),
+    ]
+}
+
+fn token_routes() -> Vec<ApiRoute> {
+    vec![
         ApiRoute::get("/api/v1/whoami", tokens::whoami)
             .summary("whose token it is")
             .access(RouteAccess::Authenticated)
@@ -164,7 +172,9 @@ fn context_pack_routes() -> Vec<ApiRoute> {
             .access(RouteAccess::Publisher)
             .json_response::<ListContextPacksResponse>(200),
         ApiRoute::put("/api/v1/context-packs/{id}", context_packs::push)
-            .summary("takes a context pack as a zip; the same again is fine, and another one is refused")
+            .summary(
+                "takes a context pack as a zip; the same again is fine, and another one is refused",
+            )
             .access(RouteAccess::Publisher)
             .media_body("application/zip")
             .json_response::<PutContextPackResponse>(200)
@@ -182,6 +192,11 @@ fn context_pack_routes() -> Vec<ApiRoute> {
             .summary("closes every address of a context pack that was given so far")
             .access(RouteAccess::Publisher)
             .empty_response(204),
+    ]
+}
+
+fn url_key_routes() -> Vec<ApiRoute> {
+    vec![
         ApiRoute::get("/api/v1/url-keys", context_packs::list_keys)
             .summary("the keys that sign addresses, without what they are")
             .access(RouteAccess::Admin)
@@ -194,6 +209,12 @@ fn context_pack_routes() -> Vec<ApiRoute> {
             .summary("closes everything that a key has signed")
             .access(RouteAccess::Admin)
             .empty_response(204),
+    ]
+}
+
+/// Routes of single files, of context packs and for other installers.
+fn file_routes() -> Vec<ApiRoute> {
+    vec![
         ApiRoute::get("/packs/{*file}", signed_context_packs::serve)
             .summary("a file of a context pack, or all of it as a zip, behind `?exp=…&kid=…&sig=…`")
             .query_params(const { &[QueryParam::optional("exp", "until when"), QueryParam::optional("kid", "which key"), QueryParam::optional("sig", "the signature")] })

@@ -4,7 +4,10 @@ use axum::Json;
 use axum::body::{Body, to_bytes};
 use axum::extract::{Path, State as Shared};
 use axum::http::{HeaderMap, StatusCode};
-use sp_formats::package::{self, Package, PackageReadResult, VerificationOutcome as Verified};
+use sp_engine::pkg::YankAction;
+use sp_formats::package::{
+    self, Package, PackageManifest, PackageReadResult, VerificationOutcome as Verified,
+};
 use sp_formats::registry::{
     PackageVersionItem, RegistryDependencyItem, RegistryPackageName, TrustFinding, TrustReport,
     TrustStep,
@@ -14,7 +17,7 @@ use sp_tree::Digest;
 
 use super::packages::package_name;
 use crate::registry::error::{ApiResult, ResponseError};
-use crate::registry::metadata::{NewPackageVersion, PublishOutcome};
+use crate::registry::metadata::{NewPackageVersion, PublishOutcome, VersionKey, YankOutcome};
 use crate::registry::state::AppState;
 use crate::registry::tokens::require_publisher;
 
@@ -26,16 +29,16 @@ pub(super) async fn publish(
 ) -> ApiResult<(StatusCode, Json<TrustReport>)> {
     // Reject unauthorized clients before reading the body.
     let who = require_publisher(&state.metadata, &headers).await?;
-    let package_name = RegistryPackageName::new(&namespace, &name)
+    let package = RegistryPackageName::new(&namespace, &name)
         .map_err(|why| ResponseError::invalid(why.to_string()))?;
-    let most = state.limits.package_bytes;
-    let limit = usize::try_from(most).unwrap_or(usize::MAX);
-    let bytes = to_bytes(body, limit).await.map_err(|_| ResponseError::too_large(most))?;
+    let target = VersionKey { package, version };
+    let max_bytes = state.limits.package_bytes;
+    let limit = usize::try_from(max_bytes).unwrap_or(usize::MAX);
+    let bytes = to_bytes(body, limit).await.map_err(|_| ResponseError::too_large(max_bytes))?;
     let shared = state.clone();
-    let validated = tokio::task::spawn_blocking(move || {
-        validate_package(&shared, (package_name, version), bytes.to_vec())
-    })
-    .await;
+    let validated =
+        tokio::task::spawn_blocking(move || validate_package(&shared, target, bytes.to_vec()))
+            .await;
     let ValidatedPackage { record, report, bytes } =
         validated.unwrap_or_else(|_| Err(ResponseError::invalid("it cannot be read")))?;
     let objects = state.objects.clone();
@@ -61,7 +64,7 @@ struct ValidatedPackage {
 /// Reads a package with the same reader as `sp check`.
 fn validate_package(
     state: &AppState,
-    (package_name, version): (RegistryPackageName, String),
+    requested: VersionKey,
     bytes: Vec<u8>,
 ) -> ApiResult<ValidatedPackage> {
     let read = package::read("package", bytes.clone(), &state.limits);
@@ -72,19 +75,8 @@ fn validate_package(
             .with_help("`sp check` tells what to mend")
             .with_findings(findings));
     };
-    let manifest = &package.manifest;
-    let claimed = RegistryPackageName::from_package_name(&manifest.name)
-        .map_err(|why| ResponseError::invalid(why.to_string()))?;
-    if claimed != package_name || manifest.version.as_str() != version {
-        let message = format!(
-            "the package is {} {}, and not {package_name} {version}",
-            manifest.name,
-            manifest.version.as_str()
-        );
-        return Err(
-            ResponseError::invalid(message).with_help("publish it under its own name and version")
-        );
-    }
+    check_target(&requested, &package.manifest)?;
+    let VersionKey { package: package_name, version } = requested;
     let item = version_item(state, &package, &bytes);
     let report = TrustReport {
         namespace: package_name.namespace().into(),
@@ -98,8 +90,8 @@ fn validate_package(
     };
     let record = NewPackageVersion {
         package: package_name,
-        kind: manifest.kind.as_str().into(),
-        description: manifest.description.clone(),
+        kind: package.manifest.kind.as_str().into(),
+        description: package.manifest.description.clone(),
         digest: Digest::of(&bytes),
         item,
         manifest: package.raw_manifest().raw().to_owned(),
@@ -108,9 +100,25 @@ fn validate_package(
     Ok(ValidatedPackage { record, report, bytes })
 }
 
+/// Checks that a package is published under its own name and version.
+fn check_target(requested: &VersionKey, manifest: &PackageManifest) -> ApiResult<()> {
+    let VersionKey { package, version } = requested;
+    let claimed = RegistryPackageName::from_package_name(&manifest.name)
+        .map_err(|why| ResponseError::invalid(why.to_string()))?;
+    if claimed == *package && manifest.version.as_str() == version {
+        return Ok(());
+    }
+    let message = format!(
+        "the package is {} {}, and not {package} {version}",
+        manifest.name,
+        manifest.version.as_str()
+    );
+    Err(ResponseError::invalid(message).with_help("publish it under its own name and version"))
+}
+
 fn version_item(state: &AppState, package: &Package, bytes: &[u8]) -> PackageVersionItem {
     let manifest = &package.manifest;
-    let needed = manifest.dependencies.iter().map(|dependency| RegistryDependencyItem {
+    let dependencies = manifest.dependencies.iter().map(|dependency| RegistryDependencyItem {
         name: dependency.name.to_string(),
         range: dependency.range.as_str().into(),
         optional: dependency.optional,
@@ -122,7 +130,7 @@ fn version_item(state: &AppState, package: &Package, bytes: &[u8]) -> PackageVer
         published_at: state.environment.timestamp(),
         yanked: false,
         signer: package.signer.map(|signer| signer.key.to_string()),
-        dependencies: needed.collect(),
+        dependencies: dependencies.collect(),
         conflicts: manifest.conflicts.iter().map(ToString::to_string).collect(),
     }
 }
@@ -133,12 +141,12 @@ fn trust_findings(read: &PackageReadResult) -> Vec<TrustFinding> {
         Severity::Warning => "warning",
         _ => "note",
     };
-    let one = |finding: &sp_formats::Finding| TrustFinding {
+    let to_finding = |finding: &sp_formats::Finding| TrustFinding {
         rule: finding.check.id.into(),
         severity: word(finding.severity).into(),
         message: finding.message.clone(),
     };
-    read.report.findings.iter().map(one).collect()
+    read.report.findings.iter().map(to_finding).collect()
 }
 
 fn trust_steps(read: &PackageReadResult) -> Vec<TrustStep> {
@@ -163,7 +171,7 @@ pub(super) async fn yank(
     path: Path<(String, String, String)>,
     headers: HeaderMap,
 ) -> ApiResult<StatusCode> {
-    set_yanked(shared, path, headers, true).await
+    change_yank(shared, path, headers, YankAction::Yank).await
 }
 
 pub(super) async fn unyank(
@@ -171,25 +179,22 @@ pub(super) async fn unyank(
     path: Path<(String, String, String)>,
     headers: HeaderMap,
 ) -> ApiResult<StatusCode> {
-    set_yanked(shared, path, headers, false).await
+    change_yank(shared, path, headers, YankAction::Undo).await
 }
 
-async fn set_yanked(
+async fn change_yank(
     Shared(state): Shared<AppState>,
     Path((namespace, name, version)): Path<(String, String, String)>,
     headers: HeaderMap,
-    yanked: bool,
+    action: YankAction,
 ) -> ApiResult<StatusCode> {
     let who = require_publisher(&state.metadata, &headers).await?;
     let package = package_name(&namespace, &name)?;
     let at = state.environment.timestamp();
-    match state
-        .metadata
-        .with(move |database| database.yank((&package, &version), yanked, &who, &at))
-        .await?
-    {
-        Some(true) => Ok(StatusCode::NO_CONTENT),
-        Some(false) => Err(ResponseError::not_found()),
-        None => Err(ResponseError::forbidden()),
+    let key = VersionKey { package, version };
+    match state.metadata.with(move |database| database.yank(&key, action, &who, &at)).await? {
+        YankOutcome::Done => Ok(StatusCode::NO_CONTENT),
+        YankOutcome::NotFound => Err(ResponseError::not_found()),
+        YankOutcome::Forbidden => Err(ResponseError::forbidden()),
     }
 }

@@ -134,6 +134,21 @@ pub(crate) enum PublishOutcome {
     Forbidden,
 }
 
+/// A version of a package.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct VersionKey {
+    pub package: RegistryPackageName,
+    pub version: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum YankOutcome {
+    Done,
+    NotFound,
+    /// The namespace belongs to other users.
+    Forbidden,
+}
+
 /// What is needed to serve a version.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct StoredVersion {

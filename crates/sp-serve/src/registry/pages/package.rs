@@ -6,11 +6,14 @@ use askama::Template;
 use axum::extract::{Path, State as Shared};
 use sp_formats::package::{PackageName, PackageVersion};
 use sp_formats::printable::printable;
-use sp_formats::registry::{PackageIndex, PackageVersionItem, RegistryPackageName, TrustReport};
+use sp_formats::registry::{
+    PackageIndex, PackageVersionItem, RegistryDependencyItem, RegistryPackageName, TrustReport,
+};
 
 use super::visitor::{PageLayout, PageVisitor};
 use super::{PageResult, display, render_page};
 use crate::registry::error::ResponseError;
+use crate::registry::metadata::StoredVersion;
 use crate::registry::package_view::PackageContentView;
 use crate::registry::state::AppState;
 
@@ -55,7 +58,7 @@ pub(super) async fn latest(
     Path((namespace, name)): Path<(String, String)>,
     visit: PageVisitor,
 ) -> PageResult {
-    render_package(shared, (namespace, name, None), visit).await
+    render_package(shared, PageTarget { namespace, name, version: None }, visit).await
 }
 
 pub(super) async fn version(
@@ -63,40 +66,44 @@ pub(super) async fn version(
     Path((namespace, name, version)): Path<(String, String, String)>,
     visit: PageVisitor,
 ) -> PageResult {
-    render_package(shared, (namespace, name, Some(version)), visit).await
+    let target = PageTarget { namespace, name, version: Some(version) };
+    render_package(shared, target, visit).await
+}
+
+/// The package that a page shows.
+struct PageTarget {
+    namespace: String,
+    name: String,
+    /// None for the latest version.
+    version: Option<String>,
+}
+
+/// A package and one of its versions.
+struct ShownPackage {
+    index: PackageIndex,
+    /// The number of the version in the index.
+    number: usize,
+    stored: StoredVersion,
+    manifest: String,
+    report: TrustReport,
 }
 
 async fn render_package(
     Shared(state): Shared<AppState>,
-    (namespace, name, version): (String, String, Option<String>),
+    target: PageTarget,
     visit: PageVisitor,
 ) -> PageResult {
-    let place =
-        RegistryPackageName::new(&namespace, &name).map_err(|_| ResponseError::not_found())?;
-    let (reader, requested) = (visit.reader(), place.clone());
-    let found = state.metadata.with(move |database| database.versions(&requested, &reader)).await?;
-    let index = found.ok_or_else(ResponseError::not_found)?;
-    // If all versions are yanked, show the newest one.
-    let requested = version.or_else(|| index.latest.clone());
-    let found = match &requested {
-        Some(version) => index.versions.iter().find(|item| item.version == *version),
-        None => index.versions.first(),
-    };
-    let item = found.ok_or_else(ResponseError::not_found)?;
-    let (reader, requested) = (visit.reader(), (place.clone(), item.version.clone()));
-    let stored = state.metadata.with(move |database| {
-        let stored = database.find_version(&requested.0, &requested.1, &reader)?;
-        let manifest = database.manifest(&requested.0, &requested.1, &reader)?;
-        Ok(stored.zip(manifest))
-    });
-    let (stored, (manifest, report)) = stored.await?.ok_or_else(ResponseError::not_found)?;
-    let about = state.package_views.load(stored.digest).await?;
-    let report: TrustReport =
-        serde_json::from_str(&report).map_err(|_| ResponseError::internal())?;
-    let (kind, description) = manifest_summary(&manifest);
+    let package = RegistryPackageName::new(&target.namespace, &target.name)
+        .map_err(|_| ResponseError::not_found())?;
+    let shown = load_package(&state, &package, target.version, &visit).await?;
+    let about = state.package_views.load(shown.stored.digest).await?;
+    let index = &shown.index;
+    let item = &index.versions[shown.number];
+    let ManifestSummary { kind, description } = manifest_summary(&shown.manifest);
+    let drawn_nodes = about.picture.as_ref().map_or(0, |picture| picture.shown);
     render_page(&PackagePage {
         frame: &visit.layout,
-        versions: version_views(&index, item),
+        versions: version_views(index, item),
         needed: dependency_views(item),
         kind,
         description,
@@ -104,51 +111,82 @@ async fn render_package(
         downloads: display::count(index.downloads),
         size: display::size(item.bytes),
         day: display::date(&item.published_at),
-        more_nodes: about
-            .nodes
-            .saturating_sub(about.picture.as_ref().map_or(0, |picture| picture.shown)),
+        more_nodes: about.nodes.saturating_sub(drawn_nodes),
         more_statements: about.nodes.saturating_sub(about.statements.len()),
-        place: &place,
-        index: &index,
+        place: &package,
+        index,
         version: item,
         about,
-        report,
+        report: shown.report,
     })
 }
 
+async fn load_package(
+    state: &AppState,
+    package: &RegistryPackageName,
+    version: Option<String>,
+    visit: &PageVisitor,
+) -> Result<ShownPackage, ResponseError> {
+    let (reader, name) = (visit.reader(), package.clone());
+    let found = state.metadata.with(move |database| database.versions(&name, &reader)).await?;
+    let index = found.ok_or_else(ResponseError::not_found)?;
+    // If all versions are yanked, show the newest one.
+    let number = match version.as_ref().or(index.latest.as_ref()) {
+        Some(version) => index.versions.iter().position(|item| item.version == *version),
+        None => (!index.versions.is_empty()).then_some(0),
+    };
+    let number = number.ok_or_else(ResponseError::not_found)?;
+    let (reader, name) = (visit.reader(), package.clone());
+    let version = index.versions[number].version.clone();
+    let stored = state.metadata.with(move |database| {
+        let stored = database.find_version(&name, &version, &reader)?;
+        let manifest = database.manifest(&name, &version, &reader)?;
+        Ok(stored.zip(manifest))
+    });
+    let (stored, (manifest, report)) = stored.await?.ok_or_else(ResponseError::not_found)?;
+    let report = serde_json::from_str(&report).map_err(|_| ResponseError::internal())?;
+    Ok(ShownPackage { index, number, stored, manifest, report })
+}
+
 fn version_views<'a>(index: &'a PackageIndex, shown: &PackageVersionItem) -> Vec<VersionView<'a>> {
-    let line = |item: &'a PackageVersionItem| VersionView {
+    let view = |item: &'a PackageVersionItem| VersionView {
         item,
         day: display::date(&item.published_at),
         size: display::size(item.bytes),
         is_shown: item.version == shown.version,
     };
-    index.versions.iter().map(line).collect()
+    index.versions.iter().map(view).collect()
 }
 
 fn dependency_views(item: &PackageVersionItem) -> Vec<DependencyView> {
-    let one = |needed: &sp_formats::registry::RegistryDependencyItem| {
-        let place = PackageName::new(&needed.name)
+    let view = |dependency: &RegistryDependencyItem| {
+        let package = PackageName::new(&dependency.name)
             .ok()
             .and_then(|name| RegistryPackageName::from_package_name(&name).ok());
         DependencyView {
-            name: needed.name.clone(),
-            range: needed.range.clone(),
-            optional: needed.optional,
-            address: place.map(|place| format!("/packages/{}/{}", place.namespace(), place.name())),
+            name: dependency.name.clone(),
+            range: dependency.range.clone(),
+            optional: dependency.optional,
+            address: package
+                .map(|package| format!("/packages/{}/{}", package.namespace(), package.name())),
         }
     };
-    item.dependencies.iter().map(one).collect()
+    item.dependencies.iter().map(view).collect()
 }
 
-/// The kind and the description in a manifest.
-fn manifest_summary(manifest: &str) -> (String, String) {
+/// What the page shows of a manifest.
+struct ManifestSummary {
+    kind: String,
+    description: String,
+}
+
+fn manifest_summary(manifest: &str) -> ManifestSummary {
     let manifest: serde_json::Value = serde_json::from_str(manifest).unwrap_or_default();
     let text = |key: &str, otherwise: &str| {
         printable(manifest.get(key).and_then(serde_json::Value::as_str).unwrap_or(otherwise))
             .into_owned()
     };
-    (text("kind", "context"), text("description", ""))
+    ManifestSummary { kind: text("kind", "context"), description: text("description", "") }
 }
 
 /// The suggested version range: compatible versions, or exactly this one if it is a pre-release.

@@ -11,7 +11,7 @@ use sp_formats::output::{
 use sp_formats::printable::printable;
 
 use super::super::{format_size, format_thousands, pluralize};
-use super::{overwrite, show, signing_key};
+use super::{overwrite, package_signing, show};
 use crate::cli::{self, GlobalOptions, OutputFormat, PackageCommand};
 use crate::terminal::{DIM, STRONG, Terminal, WARNING, table, to_json};
 
@@ -30,7 +30,7 @@ pub(super) fn merge(
         packages: packages.clone(),
         name: name.clone(),
         version: version.clone(),
-        sign: signing_key(sign),
+        signing: package_signing(sign),
         output: out.clone(),
         overwrite: overwrite(*force),
     };
@@ -136,7 +136,7 @@ pub(super) fn evolve(
         }
         _ => return Ok(()),
     };
-    let (stored, count) = pkg::evolve(context, package, &evolution, signing_key(sign))?;
+    let (stored, count) = pkg::evolve(context, package, &evolution, package_signing(sign))?;
     show::print_created(context, &stored, terminal)?;
     if terminal.format != OutputFormat::Human {
         return Ok(());

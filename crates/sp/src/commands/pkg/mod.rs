@@ -13,8 +13,8 @@ use std::process::ExitCode;
 
 use sp_engine::pkg::{
     self, CreateRequest, CreateSource, DowngradePolicy, ExportCompat, ExportRequest, ImportRequest,
-    NewKeyPolicy, OptionalDependencies, Overwrite, PackageInstallRequest, StaleRequest,
-    TrustOverrides, UnsignedPolicy,
+    NewKeyPolicy, OptionalDependencies, Overwrite, PackageInstallRequest, PackageRollbackRequest,
+    PackageSigning, PackageUninstallRequest, StaleRequest, TrustOverrides, UnsignedPolicy,
 };
 use sp_engine::{Context, Error, ErrorCode, Result, SinkRequest};
 
@@ -122,11 +122,21 @@ fn change_project(
             pkg::install(context, &request)?
         }
         PackageCommand::Uninstall { packages, dry_run } => {
-            pkg::uninstall(context, packages, &base_request(options, *dry_run))?
+            let request = PackageUninstallRequest {
+                packages: packages.clone(),
+                root: options.root.clone(),
+                mode: mode(*dry_run),
+            };
+            pkg::uninstall(context, &request)?
         }
         PackageCommand::Rollback { name, to, dry_run } => {
-            let request = base_request(options, *dry_run);
-            pkg::rollback(context, name.as_deref(), to.as_deref(), &request)?
+            let request = PackageRollbackRequest {
+                package: name.clone(),
+                to: to.clone(),
+                root: options.root.clone(),
+                mode: mode(*dry_run),
+            };
+            pkg::rollback(context, &request)?
         }
         _ => return Ok(()),
     };
@@ -174,19 +184,6 @@ fn sink_requests(target: &cli::PackageTargetArgs) -> Vec<SinkRequest> {
     target.agent.iter().map(sink).collect()
 }
 
-fn base_request(options: &GlobalOptions, dry_run: bool) -> PackageInstallRequest {
-    PackageInstallRequest {
-        packages: Vec::new(),
-        sinks: Vec::new(),
-        prefix: None,
-        root: options.root.clone(),
-        optional: OptionalDependencies::Skip,
-        trust: TrustOverrides::default(),
-        registry: None,
-        mode: mode(dry_run),
-    }
-}
-
 fn create_request(
     options: &GlobalOptions,
     create: &cli::PackageCreateArgs,
@@ -219,7 +216,7 @@ fn create_request(
         dependencies: create.depends.clone(),
         level: create.level,
         source,
-        sign: signing_key(&create.sign),
+        signing: package_signing(&create.sign),
         output: create.output.clone(),
         overwrite: overwrite(create.force),
         root: options.root.clone(),
@@ -227,6 +224,10 @@ fn create_request(
 }
 
 /// `--sign` selects the default key, `--sign=<name>` another one.
-fn signing_key(sign: &cli::SignArgs) -> Option<Option<String>> {
-    sign.sign.as_ref().map(|key| Some(key.clone()).filter(|key| !key.is_empty()))
+fn package_signing(sign: &cli::SignArgs) -> PackageSigning {
+    match sign.sign.as_deref() {
+        None => PackageSigning::Unsigned,
+        Some("") => PackageSigning::DefaultKey,
+        Some(name) => PackageSigning::NamedKey(name.to_owned()),
+    }
 }

@@ -1,11 +1,13 @@
 //! Publish, yank and unyank versions.
 
+use sp_engine::pkg::YankAction;
 use sp_formats::package::PackageVersion;
 use sp_formats::registry::{RegistryPackageName, latest_version};
 
 use super::super::sql::{SqlConnection, query_value};
 use super::super::{
     Database, MetadataError, NewPackageVersion, PublishOutcome, RegistryReader, Result, TokenOwner,
+    VersionKey, YankOutcome,
 };
 use super::packages::search_text;
 use super::{AuditActor, add_member, can_manage, find_package, members_of, record_audit};
@@ -35,41 +37,40 @@ impl Database {
             let id = upsert_package(sql, new)?;
             add_version(sql, id, new, AuditActor { who, at })?;
             update_latest(sql, id)?;
-            record_audit(
-                sql,
-                AuditActor { who, at },
-                "publish",
-                &format!("{} {}", new.package, new.item.version),
-            )?;
+            let subject = format!("{} {}", new.package, new.item.version);
+            record_audit(sql, AuditActor { who, at }, "publish", &subject)?;
             Ok(PublishOutcome::Published)
         })
     }
 
-    /// Yanks or unyanks a version. Returns `Some(false)` if there is no such version, and `None` if
-    /// `who` may not do that.
+    /// Yanks or unyanks a version.
     pub(crate) fn yank(
         &self,
-        (name, version): (&RegistryPackageName, &str),
-        yanked: bool,
+        key: &VersionKey,
+        action: YankAction,
         who: &TokenOwner,
         at: &str,
-    ) -> Result<Option<bool>> {
+    ) -> Result<YankOutcome> {
         const YANK: &str = "UPDATE versions SET yanked = $3 WHERE package = $1 AND version = $2";
+        let VersionKey { package: name, version } = key;
         self.write(|sql| {
             let Some(package) = find_package(sql, name, &RegistryReader::from_owner(Some(who)))?
             else {
-                return Ok(Some(false));
+                return Ok(YankOutcome::NotFound);
             };
             if !can_manage(&members_of(sql, name.namespace())?, who) {
-                return Ok(None);
+                return Ok(YankOutcome::Forbidden);
             }
+            let (yanked, label) = match action {
+                YankAction::Yank => (true, "yank"),
+                YankAction::Undo => (false, "unyank"),
+            };
             if sql.execute(YANK, &[package.id.into(), version.into(), yanked.into()])? == 0 {
-                return Ok(Some(false));
+                return Ok(YankOutcome::NotFound);
             }
             update_latest(sql, package.id)?;
-            let action = if yanked { "yank" } else { "unyank" };
-            record_audit(sql, AuditActor { who, at }, action, &format!("{name} {version}"))?;
-            Ok(Some(true))
+            record_audit(sql, AuditActor { who, at }, label, &format!("{name} {version}"))?;
+            Ok(YankOutcome::Done)
         })
     }
 }

@@ -1,0 +1,102 @@
+//! Writing the parameter values of `sp bag run --save` to `USER_CONTEXT.md`.
+
+use serde_json::Value as Json;
+use sp_formats::workspace::{USER_CONTEXT_FILE, WorkspaceSkill, detect_secret, read_context};
+use sp_tree::{Dir, Follow, Name, atomic};
+
+use super::workspace_dir::{Workspace, read_optional_text};
+use crate::error::{Error, ErrorCode, Result};
+use crate::home::LockedHome;
+use crate::session::Session;
+
+/// Writes values to `USER_CONTEXT.md`, unless one of them is a secret.
+pub(super) fn save_parameters(
+    session: &Session<'_>,
+    workspace: &Workspace,
+    skill: &WorkspaceSkill,
+    set: &[(String, String)],
+) -> Result<()> {
+    if set.is_empty() {
+        return Ok(());
+    }
+    refuse_secrets(set)?;
+    let path = workspace.root.join(USER_CONTEXT_FILE);
+    let old = read_optional_text(&path, session.limits.markdown_bytes)?.unwrap_or_default();
+    let new = append_values(&old, skill, set);
+    check_readable(session, &new, skill, set)?;
+    write_user_context(session, workspace, &new)
+}
+
+fn refuse_secrets(set: &[(String, String)]) -> Result<()> {
+    for (name, value) in set {
+        if let Some(why) = detect_secret(name, value) {
+            return Err(Error::new(
+                ErrorCode::SecretInPlainFile,
+                format!("the value of `{name}` is not written to `{USER_CONTEXT_FILE}`: {why}"),
+            )
+            .hint("nothing was written: give it with `--set` each time, without `--save`"));
+        }
+    }
+    Ok(())
+}
+
+/// Returns the text with a section that sets the values.
+fn append_values(text: &str, skill: &WorkspaceSkill, set: &[(String, String)]) -> String {
+    let values: serde_json::Map<String, Json> =
+        set.iter().map(|(name, value)| (name.clone(), Json::from(value.as_str()))).collect();
+    // JSON is valid YAML, and quotes all strings.
+    let block = serde_json::json!({ "skills": { skill.name.as_str(): values } });
+    let gap = if text.is_empty() || text.ends_with("\n\n") {
+        ""
+    } else if text.ends_with('\n') {
+        "\n"
+    } else {
+        "\n\n"
+    };
+    format!("{text}{gap}## Parameters\n\n```yaml\n{block}\n```\n")
+}
+
+/// Checks that reading the text returns the values.
+fn check_readable(
+    session: &Session<'_>,
+    text: &str,
+    skill: &WorkspaceSkill,
+    set: &[(String, String)],
+) -> Result<()> {
+    let settings = read_context(USER_CONTEXT_FILE, text, &session.limits).0.settings;
+    let is_readable = |(name, value): &(String, String)| {
+        settings.iter().any(|setting| {
+            setting.skill.as_deref() == Some(skill.name.as_str())
+                && setting.name == *name
+                && setting.value == value.as_str()
+        })
+    };
+    if set.iter().all(is_readable) {
+        return Ok(());
+    }
+    Err(Error::new(
+        ErrorCode::InvalidValue,
+        format!("a value cannot be written to `{USER_CONTEXT_FILE}` so that it is found again"),
+    )
+    .hint("nothing was written: perhaps a code block in it is not closed"))
+}
+
+fn write_user_context(session: &Session<'_>, workspace: &Workspace, text: &str) -> Result<()> {
+    let dir = Dir::open(&workspace.root)?;
+    let name = Name::new(USER_CONTEXT_FILE)?;
+    let temp = Name::new(&format!(".{USER_CONTEXT_FILE}.sp-new"))?;
+    let _home = LockedHome::open(session.context, &session.limits)?;
+    let Some(stamp) = dir.stat(&name, Follow::Never)? else {
+        dir.remove_tree(&temp)?;
+        let mut file = dir.create_file(&temp, false)?;
+        file.write(text.as_bytes())?;
+        file.sync()?;
+        dir.rename_noreplace(&temp, &dir, &name)?;
+        return Ok(dir.sync()?);
+    };
+    if atomic::replace_if_unchanged(&dir, &name, &stamp, &temp, text.as_bytes())? {
+        return Ok(());
+    }
+    Err(Error::new(ErrorCode::ChangedMeanwhile, format!("`{USER_CONTEXT_FILE}` changed meanwhile"))
+        .hint("run it again"))
+}
