@@ -1,123 +1,81 @@
-//! `sp context`: packs that are written by hand, sealed, shown, packed, and put into a repository.
-#![allow(
-    clippy::disallowed_methods,
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "a test arranges its world with the plain calls"
-)]
+//! `sp context new`, `seal`, `zip`, `unzip` and `show`.
 
-use serde_json::Value;
-use sp_testkit::{Run, World, world};
+use super::*;
 
-/// A world with a folder to work in.
-fn work() -> World {
-    let world = world!();
-    std::fs::create_dir_all(world.path("work")).unwrap();
-    world
+/// Returns the paths of a report's files with this `change`.
+fn paths_with_change<'r>(report: &'r Value, change: &str) -> Vec<&'r str> {
+    let files = report["files"].as_array().unwrap().iter();
+    files
+        .filter(|file| file["change"] == change)
+        .map(|file| file["path"].as_str().unwrap())
+        .collect()
 }
 
-fn sp(world: &World, args: &[&str]) -> Run {
-    world.sp_in("work", &[&["context"], args].concat())
+fn rules_of_findings(report: &Value) -> Vec<&str> {
+    let findings = report["findings"].as_array().unwrap().iter();
+    findings.map(|finding| finding["rule"].as_str().unwrap()).collect()
 }
 
-fn answer(world: &World, args: &[&str]) -> Value {
-    serde_json::from_str(&sp(world, &[args, &["--format", "json"]].concat()).ok().stdout).unwrap()
-}
-
-fn text(world: &World, path: &str) -> String {
-    std::fs::read_to_string(world.path(path)).unwrap()
-}
-
-fn append(world: &World, path: &str, more: &str) {
-    std::fs::write(world.path(path), text(world, path) + more).unwrap();
-}
-
-/// A pack of which something is said, with its source.
-fn written() -> World {
-    let world = work();
-    sp(
-        &world,
-        &["new", "shop", "--name", "Shop", "--description", "It sells things.", "--stack", "rust"],
-    )
-    .ok();
-    let source = "\n## [^src_a]\n\n- Title: A\n- URL: https://example.com/a\n- Kind: docs\n- Captured: 2026-02-01\n\
-                  - Summary: It says so. It is right.\n- Key claims:\n  - So it is.\n";
-    append(&world, "work/shop/sources.md", source);
-    let rule = text(&world, "work/shop/AGENTS.md")
-        .replace("What everybody keeps to, with its footnote", "Keep it short. [^src_a]");
-    std::fs::write(world.path("work/shop/AGENTS.md"), &rule).unwrap();
-    std::fs::write(world.path("work/shop/cursor.md"), rule).unwrap();
-    let listed = "\"sources\": [{\"id\": \"src_a\", \"url\": \"https://example.com/a\", \"title\": \"A\", \"kind\": \"docs\", \"captured_at\": \"2026-02-01\"}]";
-    let manifest = text(&world, "work/shop/pack.json").replace("\"sources\": []", listed);
-    std::fs::write(world.path("work/shop/pack.json"), manifest).unwrap();
-    sp(&world, &["seal", "shop"]).ok();
-    world
+/// Returns how often `sp context check` reports a rule, with this exit code.
+#[track_caller]
+fn count_findings(world: &World, rule: &str, exit_code: i32) -> usize {
+    let report = json(&sp(world, &["check", "shop", "--format", "json"]).fails(exit_code));
+    rules_of_findings(&report).iter().filter(|found| **found == rule).count()
 }
 
 #[test]
-fn cp_01_a_new_pack_is_valid_and_never_takes_the_place_of_one() {
-    let world = work();
+fn cp_01_new_pack_is_valid_and_never_overwrites_another() {
+    let world = empty_world();
     sp(&world, &["new", "shop"]).ok();
     sp(&world, &["check", "shop"]).ok();
     let before = world.files("work");
-    sp(&world, &["new", "shop"]).fails(1);
+    assert_eq!(sp_error(&world, &["new", "shop"]).code, "E-already-exists");
     assert_eq!(world.files("work"), before);
 }
 
 #[test]
-fn cp_04_cp_10_sealing_mends_frontmatter_and_hashes_and_nothing_else() {
-    let world = written();
+fn cp_04_cp_10_seal_fixes_only_frontmatter_and_hashes() {
+    let world = world_with_pack();
     sp(&world, &["check", "shop"]).ok();
-    let good = world.files("work/shop");
+    let valid = world.files("work/shop");
     append(&world, "work/shop/tasks.md", "\n## 1. Do\n\n- It.\n- Acceptance: done.\n");
     let body = text(&world, "work/shop/skills.md").split_once("---\n\n").unwrap().1.to_owned();
     std::fs::write(world.path("work/shop/skills.md"), body.replace('\n', "\r\n")).unwrap();
-    let run = sp(&world, &["check", "shop"]).fails(1);
-    assert!(run.stdout.contains("CP-04") && run.stdout.contains("CP-10"), "{run}");
-    let report = answer(&world, &["seal", "shop"]);
-    let changed: Vec<&str> = report["files"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .filter(|file| file["change"] == "changed")
-        .map(|file| file["path"].as_str().unwrap())
-        .collect();
-    assert_eq!(changed, ["pack.json", "skills.md"], "the right frontmatter of `tasks.md` stays");
+    let report = json(&sp(&world, &["check", "shop", "--format", "json"]).fails(1));
+    let rules = rules_of_findings(&report);
+    assert!(rules.contains(&"CP-04") && rules.contains(&"CP-10"), "{report}");
+    let sealed = sp_json(&world, &["seal", "shop"]);
+    // The frontmatter of `tasks.md` was valid.
+    assert_eq!(paths_with_change(&sealed, "changed"), ["pack.json", "skills.md"]);
     sp(&world, &["check", "shop"]).ok();
-    assert_eq!(world.files("work/shop")["skills.md"], good["skills.md"]);
-    let again = answer(&world, &["seal", "shop"]);
-    assert!(
-        again["files"].as_array().unwrap().iter().all(|file| file["change"] == "same"),
-        "{again}"
-    );
+    assert_eq!(world.files("work/shop")["skills.md"], valid["skills.md"]);
+    let sealed_again = sp_json(&world, &["seal", "shop"]);
+    let files = sealed_again["files"].as_array().unwrap();
+    assert_eq!(paths_with_change(&sealed_again, "same").len(), files.len(), "{sealed_again}");
 }
 
 #[test]
-fn cp_03_sealing_keeps_every_member_that_nobody_knows() {
-    let world = written();
+fn cp_03_seal_keeps_unknown_members() {
+    let world = world_with_pack();
     let mut manifest = text(&world, "work/shop/pack.json");
-    for (place, with) in [
+    for (anchor, members) in [
         ("\"generator\": {", "\"x-generator\": 1e400,"),
         ("\"project\": {", "\"x-project\": {\r\n \"b\" : 1, \"a\":[ ]},"),
         ("\"path\": \"tasks.md\",", "\"x-file\": \"\\u00e9\", \"x-other\": null,"),
         ("\"id\": \"src_a\",", "\"x-source\": -0.0,"),
         ("{\n  \"spec_version\"", "\"window\": {\"x-window\": true}, \"x-top\": [1,\n2],"),
     ] {
-        assert_eq!(manifest.matches(place).count(), 1, "{place}: {manifest}");
-        let at =
-            manifest.find(place).unwrap() + if place.starts_with("{\n") { 1 } else { place.len() };
-        manifest.insert_str(at, with);
+        assert_eq!(manifest.matches(anchor).count(), 1, "{anchor}: {manifest}");
+        let offset = if anchor.starts_with("{\n") { 1 } else { anchor.len() };
+        manifest.insert_str(manifest.find(anchor).unwrap() + offset, members);
     }
     std::fs::write(world.path("work/shop/pack.json"), &manifest).unwrap();
     append(&world, "work/shop/tasks.md", "\n## 1. Do\n\n- It.\n- Acceptance: done.\n");
-    let warnings = |run: &Run| run.stdout.matches("nobody knows").count();
-    let run = sp(&world, &["check", "shop"]).fails(1);
-    assert_eq!(warnings(&run), 7, "{run}");
+    assert_eq!(count_findings(&world, "CP-03", 1), 7);
     sp(&world, &["seal", "shop"]).ok();
-    let run = sp(&world, &["check", "shop"]).ok();
-    assert_eq!(warnings(&run), 7, "{run}");
+    assert_eq!(count_findings(&world, "CP-03", 0), 7);
     let sealed = text(&world, "work/shop/pack.json");
-    for kept in [
+    for member in [
         "\"x-generator\": 1e400\n",
         "\"x-project\": {\n \"b\" : 1, \"a\":[ ]}\n",
         "\"x-file\": \"\\u00e9\", \"x-other\": null }",
@@ -125,7 +83,7 @@ fn cp_03_sealing_keeps_every_member_that_nobody_knows() {
         "\"x-window\": true\n",
         "\"x-top\": [1,\n2]\n",
     ] {
-        assert!(sealed.contains(kept), "{kept}: {sealed}");
+        assert!(sealed.contains(member), "{member}: {sealed}");
     }
     let tasks = sealed.lines().find(|line| line.contains("tasks.md")).unwrap();
     assert!(tasks.contains("x-file"), "{tasks}");
@@ -134,337 +92,103 @@ fn cp_03_sealing_keeps_every_member_that_nobody_knows() {
 }
 
 #[test]
-fn cp_10_what_only_its_author_can_mend_is_not_sealed() {
-    let world = written();
-    append(&world, "work/shop/AGENTS.md", "\nMore. [^src_nobody]\n");
+fn cp_10_pack_with_undefined_footnote_is_not_sealed_or_zipped() {
+    let world = world_with_pack();
+    append(&world, "work/shop/AGENTS.md", "\nMore. [^src_unknown]\n");
     let before = world.files("work/shop");
-    let run = sp(&world, &["seal", "shop"]).fails(3);
-    assert!(
-        run.stderr.contains("src_nobody") && run.stderr.contains("nothing was changed"),
-        "{run}"
-    );
+    let error = sp_error(&world, &["seal", "shop"]);
+    assert_eq!(error.code, "CP-10");
+    assert!(error.findings[0].message.contains("src_unknown"), "{error:?}");
     assert_eq!(world.files("work/shop"), before);
-    sp(&world, &["zip", "shop"]).fails(3);
+    assert_eq!(sp_error(&world, &["zip", "shop"]).code, "CP-10");
     assert!(!world.path("work/context-pack.zip").exists());
 }
 
 #[test]
-fn cp_03_sealing_keeps_listed_files_that_are_no_markdown_and_tells_what_is_gone() {
-    let world = written();
+fn cp_03_seal_keeps_other_listed_files_and_warns_about_missing_ones() {
+    let world = world_with_pack();
     std::fs::write(world.path("work/shop/map.svg"), "<svg/>\n").unwrap();
-    let good = text(&world, "work/shop/pack.json");
-    let more =
-        format!("\"files\": [\n    {{\"path\": \"map.svg\", \"sha256\": \"{}\"}},", "0".repeat(64));
-    std::fs::write(world.path("work/shop/pack.json"), good.replace("\"files\": [", &more)).unwrap();
+    let entry = format!(r#"{{"path": "map.svg", "sha256": "{}"}}"#, "0".repeat(64));
+    let files = format!("\"files\": [\n    {entry},");
+    replace(&world, "work/shop/pack.json", "\"files\": [", &files);
     std::fs::remove_file(world.path("work/shop/prompts.md")).unwrap();
     let run = sp(&world, &["seal", "shop"]).ok();
-    assert!(run.stderr.contains("`prompts.md` was listed and is not there"), "{run}");
+    assert!(run.stderr.contains("warning:") && run.stderr.contains("`prompts.md`"), "{run}");
     let manifest: Value = serde_json::from_str(&text(&world, "work/shop/pack.json")).unwrap();
-    let listed: Vec<&str> = manifest["files"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|file| file["path"].as_str().unwrap())
-        .collect();
-    assert!(listed.contains(&"map.svg") && !listed.contains(&"prompts.md"), "{listed:?}");
+    let files = manifest["files"].as_array().unwrap().iter();
+    let paths: Vec<&str> = files.map(|file| file["path"].as_str().unwrap()).collect();
+    assert!(paths.contains(&"map.svg") && !paths.contains(&"prompts.md"), "{paths:?}");
     assert_eq!(text(&world, "work/shop/map.svg"), "<svg/>\n");
     sp(&world, &["check", "shop"]).ok();
 }
 
 #[test]
-fn cp_03_what_cannot_be_read_in_a_manifest_is_not_sealed_away() {
-    let world = written();
-    let good = text(&world, "work/shop/pack.json");
-    let more = "{\"id\": \"src_a\", \"url\": \"https://example.com/b\", \"title\": \"B\", \"kind\": \"docs\", \"captured_at\": \"2026-02-01\"},";
-    for (place, with) in [
+fn cp_03_seal_refuses_manifest_with_values_that_would_be_lost() {
+    let world = world_with_pack();
+    let valid = text(&world, "work/shop/pack.json");
+    let duplicate = r#""sources": [{"id": "src_a", "url": "https://example.com/b", "title": "B",
+        "kind": "docs", "captured_at": "2026-02-01"},"#;
+    for (old, new) in [
         ("\"spec_version\"", "\"user_prompt\": 5, \"spec_version\""),
         ("\"spec_version\"", "\"window\": \"april\", \"spec_version\""),
         ("[\"rust\"]", "[\"rust\", 5]"),
-        ("\"sources\": [", &format!("\"sources\": [{more}")),
+        ("\"sources\": [", duplicate),
         ("\"sources\": [", "\"sources\": [\"https://example.com/b\","),
     ] {
-        assert!(good.contains(place), "{place}: {good}");
-        std::fs::write(world.path("work/shop/pack.json"), good.replace(place, with)).unwrap();
+        std::fs::write(world.path("work/shop/pack.json"), &valid).unwrap();
+        replace(&world, "work/shop/pack.json", old, new);
         let before = world.files("work/shop");
-        let run = sp(&world, &["seal", "shop"]).fails(3);
-        assert!(
-            run.stderr.contains("CP-02") && run.stderr.contains("nothing was changed"),
-            "{with}: {run}"
-        );
+        let error = sp_error(&world, &["seal", "shop"]);
+        assert_eq!((error.code.as_str(), error.exit_code), ("CP-02", 3), "{new}");
         assert_eq!(world.files("work/shop"), before);
     }
-    // What sealing writes anew is no obstacle.
-    for (place, with) in
+}
+
+#[test]
+fn cp_03_seal_replaces_invalid_hashes_pack_id_and_byte_order_mark() {
+    let world = world_with_pack();
+    let valid = text(&world, "work/shop/pack.json");
+    for (old, new) in
         [("\"sha256\": \"", "\"sha256\": \"x"), ("\"pack_id\": \"pk_", "\"pack_id\": \"no_")]
     {
-        assert!(good.contains(place), "{place}: {good}");
-        std::fs::write(
-            world.path("work/shop/pack.json"),
-            format!("\u{feff}{}", good.replace(place, with)),
-        )
-        .unwrap();
+        std::fs::write(world.path("work/shop/pack.json"), format!("\u{feff}{valid}")).unwrap();
+        replace(&world, "work/shop/pack.json", old, new);
         sp(&world, &["seal", "shop"]).ok();
         sp(&world, &["check", "shop"]).ok();
     }
 }
 
 #[test]
-fn cp_15_the_same_pack_gives_the_same_zip_and_comes_back_out_of_it() {
-    let world = written();
-    let first = answer(&world, &["zip", "shop", "--output", "a.zip"]);
-    std::fs::write(world.path("work/shop/notes.txt"), "not of the pack").unwrap();
-    let second = answer(&world, &["zip", "shop", "--output", "b.zip"]);
-    assert_eq!(first["sha256"], second["sha256"], "what the pack does not list is not in it");
-    sp(&world, &["zip", "shop", "--output", "a.zip"]).fails(1);
+fn cp_15_zip_is_reproducible_and_unzips_to_the_same_pack() {
+    let world = world_with_pack();
+    let first = sp_json(&world, &["zip", "shop", "--output", "a.zip"]);
+    std::fs::write(world.path("work/shop/notes.txt"), "not listed").unwrap();
+    let second = sp_json(&world, &["zip", "shop", "--output", "b.zip"]);
+    assert_eq!(first["sha256"], second["sha256"], "unlisted files are not zipped");
+    let error = sp_error(&world, &["zip", "shop", "--output", "a.zip"]);
+    assert_eq!(error.code, "E-already-exists");
     sp(&world, &["zip", "shop", "--output", "a.zip", "--force"]).ok();
     sp(&world, &["check", "a.zip"]).ok();
     std::fs::remove_file(world.path("work/shop/notes.txt")).unwrap();
     sp(&world, &["unzip", "a.zip", "out"]).ok();
     assert_eq!(world.files("work/out"), world.files("work/shop"));
-    sp(&world, &["unzip", "a.zip", "out"]).fails(1);
-    assert_eq!(answer(&world, &["show", "a.zip"]), answer(&world, &["show", "shop"]));
+    assert_eq!(sp_error(&world, &["unzip", "a.zip", "out"]).code, "E-already-exists");
+    assert_eq!(sp_json(&world, &["show", "a.zip"]), sp_json(&world, &["show", "shop"]));
 }
 
 #[test]
-fn a_pack_is_shown_with_what_it_costs() {
-    let world = written();
-    let view = answer(&world, &["show", "shop"]);
-    assert_eq!(
-        (&view["name"], &view["errors"], &view["sources"][0]["id"]),
-        (&"Shop".into(), &0.into(), &"src_a".into())
-    );
-    assert!(
-        view["files"].as_array().unwrap().iter().all(|file| file["tokens"].as_u64().unwrap() > 0),
-        "{view}"
-    );
+fn show_prints_sources_and_token_counts() {
+    let world = world_with_pack();
+    let pack = sp_json(&world, &["show", "shop"]);
+    assert_eq!(pack["name"], "Shop");
+    assert_eq!(pack["errors"], 0);
+    assert_eq!(pack["sources"][0]["id"], "src_a");
+    let mut tokens = 0;
+    for file in pack["files"].as_array().unwrap() {
+        assert!(file["tokens"].as_u64().unwrap() > 0, "{file}");
+        tokens += file["tokens"].as_u64().unwrap();
+    }
     let run = sp(&world, &["show", "shop"]).ok();
-    assert!(
-        run.stdout.contains("tokens in all") && run.stdout.contains("https://example.com/a"),
-        "{run}"
-    );
-}
-
-/// Copies the pack `shop` to `new`, with these changes of text in its files, and seals it.
-fn changed(world: &World, changes: &[(&str, &str, &str)]) {
-    sp(world, &["zip", "shop", "--force"]).ok();
-    sp(world, &["unzip", "context-pack.zip", "new"]).ok();
-    for (path, old, new) in changes {
-        let path = format!("work/new/{path}");
-        let before = text(world, &path);
-        assert!(before.contains(old), "{old}: {before}");
-        std::fs::write(world.path(&path), before.replace(old, new)).unwrap();
-    }
-    sp(world, &["seal", "new"]).ok();
-}
-
-#[test]
-fn two_generations_that_say_the_same_do_not_differ() {
-    let world = written();
-    let other = "pk_01KPZXWZQR5NRHCGNQ4TR480B2";
-    let id = answer(&world, &["show", "shop"])["pack_id"].as_str().unwrap().to_owned();
-    changed(&world, &[("pack.json", &id, other)]);
-    let diff = answer(&world, &["diff", "shop", "new"]);
-    assert_eq!(
-        (&diff["same"], &diff["files"]),
-        (&true.into(), &Value::Array(Vec::new())),
-        "{diff}"
-    );
-    assert_eq!(diff["generation"][0]["member"], "pack_id");
-    let run = sp(&world, &["diff", "shop", "new"]).ok();
-    assert!(
-        run.stdout.contains(other) && run.stdout.contains("no difference in what they say"),
-        "{run}"
-    );
-    assert_eq!(sp(&world, &["diff", "shop", "new", "--format", "plain"]).ok().stdout, "");
-    assert_eq!(
-        answer(&world, &["diff", "shop", "context-pack.zip"])["generation"],
-        Value::Array(Vec::new())
-    );
-}
-
-#[test]
-fn what_two_packs_differ_in_is_told_by_member_source_file_and_section() {
-    let world = written();
-    append(&world, "work/shop/tasks.md", "\n## 1. Old\n\n- It.\n- Acceptance: done.\n");
-    sp(&world, &["seal", "shop"]).ok();
-    changed(
-        &world,
-        &[
-            ("pack.json", "It sells things.", "It sells \\u001b[31mmuch."),
-            ("pack.json", "\"rust\"", "\"go\", \"sqlite\""),
-            ("pack.json", "\"title\": \"A\"", "\"title\": \"B\""),
-            ("pack.json", "\"spec_version\"", "\"x-more\": [1, 2], \"spec_version\""),
-            ("AGENTS.md", "Keep it short.", "Keep it \u{1b}[31mshort."),
-            ("tasks.md", "## 1. Old", "## 1. New"),
-            ("sources.md", "It is right.", "It is wrong."),
-        ],
-    );
-    std::fs::remove_file(world.path("work/new/prompts.md")).unwrap();
-    std::fs::write(world.path("work/new/notes.md"), "Notes.\n").unwrap();
-    sp(&world, &["seal", "new"]).ok();
-    let run = sp(&world, &["diff", "shop", "new", "--format", "plain"]).ok();
-    assert_eq!(
-        run.stdout.lines().collect::<Vec<_>>(),
-        [
-            "changed\tmanifest\tproject.description",
-            "changed\tmanifest\tx-more",
-            "added\tstack\tgo",
-            "removed\tstack\trust",
-            "added\tstack\tsqlite",
-            "changed\tsource\tsrc_a",
-            "changed\tfile\tAGENTS.md",
-            "changed\tsection\tAGENTS.md\tConventions",
-            "added\tfile\tnotes.md",
-            "removed\tfile\tprompts.md",
-            "changed\tfile\tsources.md",
-            "changed\tsection\tsources.md\t[^src_a]",
-            "changed\tfile\ttasks.md",
-            "added\tsection\ttasks.md\t1. New",
-            "removed\tsection\ttasks.md\t1. Old",
-        ],
-        "{run}"
-    );
-    let diff = answer(&world, &["diff", "shop", "new"]);
-    assert_eq!(
-        (&diff["same"], &diff["sources"][0]["members"][0]["after"]),
-        (&false.into(), &"\"B\"".into()),
-        "{diff}"
-    );
-    let schemas = sp_formats::output::schemas();
-    let schema = &schemas.iter().find(|(command, _)| *command == "context diff").unwrap().1;
-    assert!(jsonschema::is_valid(&serde_json::to_value(schema).unwrap(), &diff), "{diff}");
-    let tasks =
-        diff["files"].as_array().unwrap().iter().find(|file| file["path"] == "tasks.md").unwrap();
-    let unified = tasks["diff"].as_str().unwrap();
-    assert!(
-        unified.contains("-## 1. Old\n+## 1. New\n") && !unified.contains("pack_id"),
-        "{unified}"
-    );
-    let run = sp(&world, &["diff", "shop", "new"]).ok();
-    for words in
-        ["files: 1 added, 1 removed, 3 changed", "-## 1. Old", "+## 1. New", "title: \"A\" → \"B\""]
-    {
-        assert!(run.stdout.contains(words), "{words}: {run}");
-    }
-    assert!(
-        !run.stdout.contains('\u{1b}') && run.stdout.contains("\\u{1b}[31mshort"),
-        "se_08: {run}"
-    );
-}
-
-#[test]
-fn packs_that_are_not_valid_are_compared_and_what_is_no_pack_is_refused() {
-    let world = written();
-    changed(&world, &[]);
-    append(&world, "work/new/skills.md", "\n## More\n\nMore.\n");
-    let run = sp(&world, &["diff", "shop", "new", "--format", "plain"]).ok();
-    assert_eq!(run.stdout, "changed\tfile\tskills.md\nadded\tsection\tskills.md\tMore\n");
-    assert!(run.stderr.contains("`new` is not valid"), "{run}");
-    std::fs::write(world.path("work/new/pack.json"), "[]").unwrap();
-    let run = sp(&world, &["diff", "shop", "new"]).fails(3);
-    assert!(
-        run.stderr.contains("`new` is no context pack") && run.stderr.contains("CP-02"),
-        "{run}"
-    );
-}
-
-#[test]
-fn cp_14_a_pack_stands_beside_the_users_own_text_and_leaves_no_trace() {
-    let world = written();
-    let own = [
-        ("AGENTS.md", "Mine, without an end of line"),
-        ("CLAUDE.md", "# C\r\nwindows\r\n"),
-        (".cursor/rules/own.mdc", "---\n---\nMine.\n"),
-    ];
-    for (path, text) in own {
-        let path = world.path(&format!("work/repo/{path}"));
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(path, text).unwrap();
-    }
-    let before = world.files("work/repo");
-    let args = ["--root", "repo", "install", "shop", "--agent", "cursor", "--agent", "claude"];
-    sp(&world, &[&args[..], &["--dry-run"]].concat()).ok();
-    assert_eq!(world.files("work/repo"), before);
-    sp(&world, &args).ok();
-    for (path, own) in own {
-        assert!(text(&world, &format!("work/repo/{path}")).starts_with(own), "{path}");
-    }
-    let agents = text(&world, "work/repo/AGENTS.md");
-    assert!(
-        agents.contains("# Project: Shop") && agents.contains("[^src_a]: A, https://example.com/a"),
-        "{agents}"
-    );
-    assert!(text(&world, "work/repo/CLAUDE.md").contains("@AGENTS.md"));
-    let cursor = text(&world, "work/repo/.cursor/rules/context-pack.mdc");
-    assert!(
-        cursor
-            .starts_with("---\ndescription: \"Context of Shop\"\nglobs:\nalwaysApply: true\n---\n"),
-        "{cursor}"
-    );
-    // Again, and what stands behind the block stays too.
-    let installed = world.files("work/repo");
-    sp(&world, &args).ok();
-    assert_eq!(world.files("work/repo"), installed);
-    append(&world, "work/repo/AGENTS.md", "\nMore of mine.\n");
-    sp(&world, &["--root", "repo", "uninstall"]).ok();
-    assert_eq!(
-        text(&world, "work/repo/AGENTS.md"),
-        "Mine, without an end of line\nMore of mine.\n"
-    );
-    std::fs::write(world.path("work/repo/AGENTS.md"), own[0].1).unwrap();
-    assert_eq!(world.files("work/repo"), before);
-    sp(&world, &["--root", "repo", "uninstall"]).fails(1);
-}
-
-#[test]
-fn cp_14_files_that_were_not_there_are_gone_again() {
-    let world = written();
-    std::fs::create_dir_all(world.path("work/repo")).unwrap();
-    sp(&world, &["--root", "repo", "install", "shop"]).ok();
-    assert!(!world.path("work/repo/CLAUDE.md").exists(), "nobody asked for it");
-    sp(&world, &["--root", "repo", "uninstall"]).ok();
-    assert!(world.files("work/repo").is_empty());
-}
-
-#[test]
-fn cp_14_an_edited_block_and_a_file_of_somebody_else_are_refused() {
-    let world = written();
-    std::fs::create_dir_all(world.path("work/repo/.cursor/rules")).unwrap();
-    std::fs::write(world.path("work/repo/.cursor/rules/context-pack.mdc"), "Mine.\n").unwrap();
-    let before = world.files("work/repo");
-    let run = sp(&world, &["--root", "repo", "install", "shop"]).fails(4);
-    assert!(run.stderr.contains("is not ours"), "{run}");
-    assert_eq!(world.files("work/repo"), before);
-    std::fs::remove_file(world.path("work/repo/.cursor/rules/context-pack.mdc")).unwrap();
-    sp(&world, &["--root", "repo", "install", "shop"]).ok();
-    let edited =
-        text(&world, "work/repo/AGENTS.md").replace("It sells things.", "It sells nothing.");
-    std::fs::write(world.path("work/repo/AGENTS.md"), edited).unwrap();
-    let before = world.files("work/repo");
-    for args in [&["--root", "repo", "install", "shop"][..], &["--root", "repo", "uninstall"]] {
-        let run = sp(&world, args).fails(4);
-        assert!(run.stderr.contains("edited"), "{run}");
-        assert_eq!(world.files("work/repo"), before);
-    }
-}
-
-#[test]
-fn cp_14_a_link_stays_a_link() {
-    let world = written();
-    std::fs::create_dir_all(world.path("work/repo")).unwrap();
-    std::fs::write(world.path("work/repo/AGENTS.md"), "Mine.\n").unwrap();
-    std::os::unix::fs::symlink("AGENTS.md", world.path("work/repo/CLAUDE.md")).unwrap();
-    let before = world.files("work/repo");
-    sp(&world, &["--root", "repo", "install", "shop", "--agent", "claude"]).ok();
-    assert!(
-        world.path("work/repo/CLAUDE.md").is_symlink()
-            && text(&world, "work/repo/CLAUDE.md").contains("# Project: Shop")
-    );
-    sp(&world, &["--root", "repo", "uninstall"]).ok();
-    assert_eq!(world.files("work/repo"), before);
-    std::fs::rename(world.path("work/repo/AGENTS.md"), world.path("work/real.md")).unwrap();
-    std::os::unix::fs::symlink("../real.md", world.path("work/repo/AGENTS.md")).unwrap();
-    let run = sp(&world, &["--root", "repo", "install", "shop"]).fails(4);
-    assert!(run.stderr.contains("is a link"), "{run}");
-    assert_eq!(text(&world, "work/real.md"), "Mine.\n");
+    assert!(run.stdout.contains(&tokens.to_string()), "{tokens}: {run}");
+    assert!(run.stdout.contains("https://example.com/a"), "{run}");
 }

@@ -1,79 +1,75 @@
-//! Context packs as folders and zips: what is checked like a folder, and what is refused before it
-//! is read.
-#![allow(
-    clippy::disallowed_methods,
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "a test arranges its world with the plain calls"
-)]
+//! `sp check` on context packs in directories and zip files.
 
-use std::path::Path;
+use std::path::PathBuf;
 use std::process::Command;
 
-use serde_json::Value;
-use sp_testkit::{Run, World, world, zip};
+use super::*;
 
-/// A pack of the corpus.
-fn corpus(case: &str) -> Vec<(String, Vec<u8>)> {
-    let tree = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus").join(case).join("tree");
-    let files = std::fs::read_dir(tree).unwrap().map(|entry| entry.unwrap().path());
-    let mut files: Vec<_> = files
-        .map(|path| {
-            (path.file_name().unwrap().to_str().unwrap().to_owned(), std::fs::read(path).unwrap())
-        })
-        .collect();
-    files.sort();
-    files
+/// A finding, without its message.
+#[derive(Debug, PartialEq)]
+struct Finding {
+    rule: String,
+    file: String,
+    line: u64,
 }
 
-/// A zip with these files below a folder, or at its top if that is empty.
-fn packed(files: &[(String, Vec<u8>)], folder: &str) -> Vec<u8> {
-    let named: Vec<(String, &[u8])> =
-        files.iter().map(|(path, bytes)| (format!("{folder}{path}"), bytes.as_slice())).collect();
-    zip(&named.iter().map(|(path, bytes)| (path.as_str(), *bytes)).collect::<Vec<_>>())
+impl Finding {
+    fn new(rule: &str, file: &str, line: u64) -> Self {
+        Self { rule: rule.into(), file: file.into(), line }
+    }
 }
 
-fn golden_with(more: &[(&str, &[u8])]) -> Vec<u8> {
-    let golden = corpus("good-ctx-golden");
-    let named: Vec<(String, &[u8])> =
-        golden.iter().map(|(path, bytes)| (format!("pack/{path}"), bytes.as_slice())).collect();
-    let members =
-        named.iter().map(|(path, bytes)| (path.as_str(), *bytes)).chain(more.iter().copied());
-    zip(&members.collect::<Vec<_>>())
+/// Returns what `sp check` reports.
+fn findings(run: &Run) -> Vec<Finding> {
+    let report = json(run);
+    let finding = |finding: &Value| {
+        let member = |name: &str| finding[name].as_str().unwrap();
+        Finding::new(member("rule"), member("file"), finding["line"].as_u64().unwrap())
+    };
+    report["findings"].as_array().unwrap().iter().map(finding).collect()
+}
+
+/// Returns the complete findings, with paths relative to the pack.
+fn relative_findings(run: &Run, pack: &str) -> Vec<Value> {
+    let mut findings = json(run)["findings"].as_array().unwrap().clone();
+    for finding in &mut findings {
+        let file = finding["file"].as_str().unwrap();
+        finding["file"] = file.strip_prefix(&format!("{pack}/")).unwrap().into();
+    }
+    findings
 }
 
 fn check(world: &World, path: &str, format: &str) -> Run {
     world.sp_in("home", &["check", path, "--format", format])
 }
 
-fn json(run: &Run) -> Value {
-    serde_json::from_str(&run.stdout).unwrap_or_else(|e| panic!("{e}: {run}"))
+fn zip_with(members: &[(&str, &[u8])]) -> Vec<u8> {
+    let files: PackFiles =
+        valid_pack().into_iter().map(|(path, bytes)| (format!("pack/{path}"), bytes)).collect();
+    let files = files.iter().map(|(path, bytes)| (&**path, &**bytes));
+    zip(&files.chain(members.iter().copied()).collect::<Vec<_>>())
 }
 
-/// Every finding, by its place in the pack.
-fn findings(run: &Run, pack: &str) -> Vec<String> {
-    let found = json(run);
-    let line = |one: &Value| {
-        let file =
-            one["file"].as_str().unwrap().strip_prefix(&format!("{pack}/")).unwrap().to_owned();
-        format!(
-            "{file}:{}:{}: {} {} {}",
-            one["line"], one["column"], one["severity"], one["rule"], one["message"]
-        )
-    };
-    found["findings"].as_array().unwrap().iter().map(line).collect()
-}
-
+/// Returns the error of checking a zip with these bytes.
 #[track_caller]
-fn refused(what: &str, bytes: &[u8], words: &str) {
+fn zip_error(bytes: &[u8]) -> UnreadablePack {
     let world = world!();
     std::fs::write(world.home().join("x.zip"), bytes).unwrap();
-    let run = check(&world, "x.zip", "human").fails(3);
-    assert!(run.stderr.contains(words), "{what}: `{words}` is not in {run}");
+    check_unreadable(&world, &["check", "x.zip"])
+}
+
+/// Writes the valid context pack to `~/pack`.
+fn write_valid_pack(world: &World) -> PathBuf {
+    let pack = world.home().join("pack");
+    std::fs::create_dir_all(&pack).unwrap();
+    for (path, bytes) in valid_pack() {
+        std::fs::write(pack.join(path), bytes).unwrap();
+    }
+    pack
 }
 
 #[test]
-fn cp_15_a_zip_with_one_folder_is_checked_like_the_folder() {
+fn cp_15_zip_with_one_directory_is_checked_like_the_directory() {
     for case in [
         "good-ctx-golden",
         "ctx-footnote-to-nothing",
@@ -81,167 +77,169 @@ fn cp_15_a_zip_with_one_folder_is_checked_like_the_folder() {
         "ctx-path-unlisted",
         "ctx-hash-before-windows-ends",
     ] {
-        let (world, files) = (world!(), corpus(case));
+        let (world, files) = (world!(), corpus_pack(case));
+        std::fs::create_dir(world.home().join("dir")).unwrap();
         for (path, bytes) in &files {
-            let path = world.home().join("folder").join(path);
-            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-            std::fs::write(path, bytes).unwrap();
+            std::fs::write(world.home().join("dir").join(path), bytes).unwrap();
         }
-        std::fs::write(world.home().join("pack.zip"), packed(&files, "context-pack/")).unwrap();
-        let (folder, zip) = (check(&world, "folder", "json"), check(&world, "pack.zip", "json"));
-        assert_eq!(folder.code, zip.code, "{case}: {folder} {zip}");
-        assert_eq!(findings(&folder, "folder"), findings(&zip, "pack.zip"), "{case}");
-        let manifest = check(&world, "folder/pack.json", "json");
-        assert_eq!(findings(&folder, "folder"), findings(&manifest, "folder"), "{case}");
+        std::fs::write(world.home().join("pack.zip"), zip_pack(&files, "context-pack/")).unwrap();
+        let dir = check(&world, "dir", "json");
+        let zip = check(&world, "pack.zip", "json");
+        assert_eq!(dir.code, zip.code, "{case}: {dir} {zip}");
+        let expected = relative_findings(&dir, "dir");
+        assert_eq!(relative_findings(&zip, "pack.zip"), expected, "{case}");
+        let manifest = check(&world, "dir/pack.json", "json");
+        assert_eq!(relative_findings(&manifest, "dir"), expected, "{case}");
     }
 }
 
 #[test]
-fn cp_15_a_zip_without_exactly_one_folder_at_its_top_is_refused() {
-    let words = "one folder at its top";
-    let golden = corpus("good-ctx-golden");
-    refused("no folder", &packed(&golden, ""), words);
-    refused("a file beside it", &golden_with(&[("README.md", b"x")]), words);
-    refused("two folders", &golden_with(&[("other/README.md", b"x")]), words);
-    refused("an empty folder beside it", &golden_with(&[("other/", b"")]), words);
-    refused("what a Mac adds", &golden_with(&[("__MACOSX/pack/._pack.json", b"x")]), words);
-    refused("nothing", &zip(&[]), words);
+fn cp_15_zip_must_have_exactly_one_top_level_directory() {
+    for (case, bytes) in [
+        ("no directory", zip_pack(&valid_pack(), "")),
+        ("another file", zip_with(&[("README.md", b"x")])),
+        ("two directories", zip_with(&[("other/README.md", b"x")])),
+        ("an empty directory", zip_with(&[("other/", b"")])),
+        ("metadata of macOS", zip_with(&[("__MACOSX/pack/._pack.json", b"x")])),
+        ("no members", zip(&[])),
+    ] {
+        assert_eq!(zip_error(&bytes).code, "E-invalid-context-pack", "{case}");
+    }
 }
 
 #[test]
-fn cp_15_a_zip_with_an_empty_folder_has_no_manifest() {
+fn cp_15_zip_with_an_empty_directory_has_no_manifest() {
     let world = world!();
     std::fs::write(world.home().join("x.zip"), zip(&[("pack/", b"")])).unwrap();
-    let run = check(&world, "x.zip", "plain").fails(1);
-    assert!(run.stdout.contains("there is no `pack.json`"), "{run}");
+    let run = check(&world, "x.zip", "json").fails(1);
+    assert_eq!(findings(&run), [Finding::new("CP-01", "x.zip/pack.json", 1)]);
 }
 
 #[test]
-fn se_04_members_that_lead_elsewhere_are_refused() {
-    for (name, words) in [
-        ("pack/../../evil.md", "`..`"),
-        ("/etc/evil.md", "cannot be taken"),
-        ("pack/a\\b.md", "cannot be taken"),
-        ("pack/C:evil.md", "cannot be taken"),
-        ("pack/aux.md", "cannot be taken"),
-        ("pack/SKILLS.md", "are one name"),
-        ("pack/a\nb.md", "cannot be taken"),
+fn se_04_zip_members_with_unsafe_paths_are_refused() {
+    for name in [
+        "pack/../../evil.md",
+        "/etc/evil.md",
+        "pack/a\\b.md",
+        "pack/C:evil.md",
+        "pack/aux.md",
+        "pack/SKILLS.md",
+        "pack/a\nb.md",
     ] {
-        refused(name, &golden_with(&[(name, b"x")]), words);
+        let error = zip_error(&zip_with(&[(name, b"x")]));
+        assert_eq!(error.code, "E-invalid-archive", "{name}: {}", error.report);
     }
 }
 
-/// The bytes of a zip with other ones in the entry of its directory for a member.
-fn with_directory_bytes(mut bytes: Vec<u8>, name: &str, at: usize, new: &[u8]) -> Vec<u8> {
+/// Overwrites bytes of a member's entry in the central directory of a zip.
+fn patch_directory(mut zip: Vec<u8>, name: &str, offset: usize, bytes: &[u8]) -> Vec<u8> {
     const NAME: usize = 46;
-    let start = bytes.windows(name.len()).rposition(|part| part == name.as_bytes()).unwrap() - NAME;
-    bytes[start + at..start + at + new.len()].copy_from_slice(new);
-    bytes
+    let start = zip.windows(name.len()).rposition(|part| part == name.as_bytes()).unwrap() - NAME;
+    zip[start + offset..start + offset + bytes.len()].copy_from_slice(bytes);
+    zip
 }
 
-/// The zip with another size of a member in both of its headers.
-fn with_size(mut bytes: Vec<u8>, name: &str, size: u32) -> Vec<u8> {
+/// Overwrites the size of a member in its local header and in the central directory.
+fn patch_size(mut zip: Vec<u8>, name: &str, size: u32) -> Vec<u8> {
     const NAME: usize = 30;
-    let start = bytes.windows(name.len()).position(|part| part == name.as_bytes()).unwrap() - NAME;
-    bytes[start + 22..start + 26].copy_from_slice(&size.to_le_bytes());
-    with_directory_bytes(bytes, name, 24, &size.to_le_bytes())
+    let start = zip.windows(name.len()).position(|part| part == name.as_bytes()).unwrap() - NAME;
+    zip[start + 22..start + 26].copy_from_slice(&size.to_le_bytes());
+    patch_directory(zip, name, 24, &size.to_le_bytes())
 }
 
 #[test]
-fn se_04_links_and_what_is_encrypted_are_refused() {
-    let (name, zip) = ("pack/more.md", golden_with(&[("pack/more.md", b"/etc/passwd")]));
+fn se_04_links_pipes_and_encrypted_zip_members_are_refused() {
+    let name = "pack/more.md";
+    let zip = zip_with(&[(name, b"/etc/passwd")]);
     let link = (0o120_777_u32 << 16).to_le_bytes();
-    refused("a link", &with_directory_bytes(zip.clone(), name, 38, &link), "it is a link");
-    refused(
-        "a pipe",
-        &with_directory_bytes(zip.clone(), name, 38, &(0o010_644_u32 << 16).to_le_bytes()),
-        "neither a file nor a folder",
-    );
-    refused("encrypted", &with_directory_bytes(zip, name, 8, &[1, 0]), "it is encrypted");
-}
-
-#[test]
-fn se_04_what_is_no_zip_or_too_much_of_one_is_refused() {
-    refused("no zip", b"PK but no zip", "is not a zip archive");
-    refused("empty", b"", "is not a zip archive");
-    let golden = golden_with(&[]);
-    refused("cut", &golden[..golden.len() / 2], "is not a zip archive");
-    let names: Vec<String> = (0..10_001).map(|at| format!("pack/{at}.md")).collect();
-    let members: Vec<(&str, &[u8])> =
-        names.iter().map(|name| (name.as_str(), b"".as_slice())).collect();
-    refused("too many members", &zip(&members), "--limit zip-entries=");
-    let deep = format!("pack/{}x.md", "a/".repeat(100));
-    refused("too deep", &golden_with(&[(&deep, b"x")]), "--limit depth=");
-    let bomb = with_size(golden_with(&[("pack/more.md", b"x")]), "pack/more.md", 0x00ff_ffff);
-    refused("a member that claims 16 MiB", &bomb, "limit");
-    let huge = with_size(golden_with(&[("pack/more.md", b"x")]), "pack/more.md", 0xf000_0000);
-    refused("a member that claims gigabytes", &huge, "--limit zip-bytes=");
-}
-
-/// A pack that is good, as a folder.
-fn folder(world: &World) -> std::path::PathBuf {
-    let pack = world.home().join("pack");
-    std::fs::create_dir_all(&pack).unwrap();
-    for (path, bytes) in corpus("good-ctx-golden") {
-        std::fs::write(pack.join(path), bytes).unwrap();
+    let pipe = (0o010_644_u32 << 16).to_le_bytes();
+    for (case, offset, bytes) in
+        [("a link", 38, &link[..]), ("a pipe", 38, &pipe), ("encrypted", 8, &[1, 0])]
+    {
+        let error = zip_error(&patch_directory(zip.clone(), name, offset, bytes));
+        assert_eq!(error.code, "E-invalid-archive", "{case}");
+        assert!(error.message.contains("more.md"), "{case}: {}", error.report);
     }
-    pack
 }
 
 #[test]
-fn se_04_a_folder_with_too_much_in_it_is_refused_cheaply() {
+fn se_04_invalid_and_oversized_zips_are_refused() {
+    let valid = zip_with(&[]);
+    for bytes in [b"PK but no zip", &b""[..], &valid[..valid.len() / 2]] {
+        assert_eq!(zip_error(bytes).code, "E-invalid-archive");
+    }
+    let names: Vec<String> = (0..10_001).map(|number| format!("pack/{number}.md")).collect();
+    let members: Vec<(&str, &[u8])> = names.iter().map(|name| (&**name, &b""[..])).collect();
+    let deep = format!("pack/{}x.md", "a/".repeat(100));
+    let more = zip_with(&[("pack/more.md", b"x")]);
+    for (bytes, flag) in [
+        (zip(&members), "--limit zip-entries="),
+        (zip_with(&[(&deep, b"x")]), "--limit depth="),
+        (patch_size(more.clone(), "pack/more.md", 0x00ff_ffff), "--limit "),
+        (patch_size(more, "pack/more.md", 0xf000_0000), "--limit zip-bytes="),
+    ] {
+        let error = zip_error(&bytes);
+        assert_eq!(error.code, "E-limit-exceeded", "{flag}");
+        assert!(error.hints_at(flag), "{flag}: {}", error.report);
+    }
+}
+
+#[test]
+fn se_04_number_of_files_in_a_directory_is_limited() {
     let world = world!();
-    let pack = folder(&world);
+    let pack = write_valid_pack(&world);
     std::fs::create_dir(pack.join("more")).unwrap();
-    (0..20_000)
-        .for_each(|at| drop(std::fs::File::create(pack.join(format!("more/{at}.md"))).unwrap()));
-    let run = check(&world, "pack", "human").fails(3);
-    assert!(
-        run.stderr.contains("more files than 10000")
-            && run.stderr.contains("--limit skill-entries="),
-        "{run}"
-    );
-    let run = world.sp_in("home", &["check", "pack", "--limit", "skill-entries=30000"]).ok();
-    assert!(run.stdout.contains("none of the 20000 files"), "{run}");
+    for number in 0..20_000 {
+        std::fs::File::create(pack.join(format!("more/{number}.md"))).unwrap();
+    }
+    let error = check_unreadable(&world, &["check", "pack"]);
+    assert_eq!(error.code, "E-limit-exceeded");
+    assert!(error.message.contains("10000"), "{}", error.report);
+    assert!(error.hints_at("--limit skill-entries="), "{}", error.report);
+    let args = ["check", "pack", "--limit", "skill-entries=30000", "--format", "json"];
+    let report = json(&world.sp_in("home", &args).ok());
+    let finding = &report["findings"][0];
+    assert_eq!(finding["rule"], "CP-03", "{report}");
+    assert!(finding["message"].as_str().unwrap().contains("20000"), "{report}");
 }
 
 #[test]
-fn se_04_a_file_that_is_too_large_and_folders_too_deep_are_refused_cheaply() {
+fn se_04_file_size_and_directory_depth_are_limited() {
     let world = world!();
-    let pack = folder(&world);
+    let pack = write_valid_pack(&world);
     std::fs::File::create(pack.join("skills.md")).unwrap().set_len(100 << 20).unwrap();
-    let run = check(&world, "pack", "human").fails(3);
-    assert!(
-        run.stderr.contains("`skills.md` in `pack` has more bytes")
-            && run.stderr.contains("--limit file-bytes="),
-        "{run}"
-    );
+    let error = check_unreadable(&world, &["check", "pack"]);
+    assert_eq!(error.code, "E-limit-exceeded");
+    assert!(error.message.contains("`skills.md`"), "{}", error.report);
+    assert!(error.hints_at("--limit file-bytes="), "{}", error.report);
     std::fs::remove_file(pack.join("skills.md")).unwrap();
     std::fs::create_dir_all(pack.join("a/".repeat(100))).unwrap();
-    let run = check(&world, "pack", "human").fails(3);
-    assert!(
-        run.stderr.contains("deeper folders than 64") && run.stderr.contains("--limit depth="),
-        "{run}"
-    );
+    let error = check_unreadable(&world, &["check", "pack"]);
+    assert_eq!(error.code, "E-limit-exceeded");
+    assert!(error.message.contains("64") && error.hints_at("--limit depth="), "{}", error.report);
+}
+
+fn make_pipe(path: PathBuf) {
+    assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
 }
 
 #[test]
-fn se_04_a_pipe_in_the_place_of_a_file_is_told_and_never_read() {
+fn se_04_pipes_are_reported_and_never_read() {
     let world = world!();
-    let pack = folder(&world);
+    let pack = write_valid_pack(&world);
     std::fs::remove_file(pack.join("skills.md")).unwrap();
-    assert!(Command::new("mkfifo").arg(pack.join("skills.md")).status().unwrap().success());
+    make_pipe(pack.join("skills.md"));
     let run = check(&world, "pack", "plain").fails(1);
-    assert!(run.stdout.contains("`skills.md` is no file"), "{run}");
-    assert!(Command::new("mkfifo").arg(pack.join("more.md")).status().unwrap().success());
+    assert!(run.stdout.contains("CP-03") && run.stdout.contains("skills.md"), "{run}");
+    make_pipe(pack.join("more.md"));
     let run = check(&world, "pack", "plain").fails(1);
-    assert!(run.stdout.contains("more.md") && run.stdout.contains("it is no file"), "{run}");
+    assert!(run.stdout.contains("more.md"), "{run}");
 }
 
 #[test]
-fn cp_11_what_git_keeps_is_not_the_packs() {
+fn cp_11_git_directory_is_not_part_of_a_pack() {
     let world = world!();
-    let pack = folder(&world);
+    let pack = write_valid_pack(&world);
     std::fs::create_dir(pack.join(".git")).unwrap();
     std::fs::write(pack.join(".git/HEAD"), "ref: refs/heads/main\n").unwrap();
     let run = world.sp_in("home", &["check", "pack", "--strict"]).ok();
@@ -249,39 +247,25 @@ fn cp_11_what_git_keeps_is_not_the_packs() {
 }
 
 #[test]
-fn cp_11_json_and_sarif_tell_the_rule_and_the_place() {
+fn cp_11_json_and_sarif_have_rule_and_position() {
     let world = world!();
-    let pack = folder(&world);
+    let pack = write_valid_pack(&world);
     let skills = std::fs::read_to_string(pack.join("skills.md")).unwrap();
     std::fs::write(pack.join("skills.md"), skills.replacen("[^src_queues]", "[^src_other]", 1))
         .unwrap();
     let run = check(&world, "pack", "json").fails(1);
-    let found = json(&run);
-    let places: Vec<(&str, u64, &str)> = found["findings"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|one| {
-            (
-                one["file"].as_str().unwrap(),
-                one["line"].as_u64().unwrap(),
-                one["rule"].as_str().unwrap(),
-            )
-        })
-        .collect();
-    assert_eq!(places, [("pack/pack.json", 34, "CP-10"), ("pack/skills.md", 14, "CP-10")], "{run}");
+    assert_eq!(
+        findings(&run),
+        [Finding::new("CP-10", "pack/pack.json", 34), Finding::new("CP-10", "pack/skills.md", 14)]
+    );
     let sarif = json(&check(&world, "pack", "sarif").fails(1));
     let results = sarif["runs"][0]["results"].as_array().unwrap();
     assert_eq!(results.len(), 2);
-    let place = &results[1]["locations"][0]["physicalLocation"];
     assert_eq!(results[1]["ruleId"], "CP-10");
     assert_eq!(results[1]["level"], "error");
-    assert!(
-        place["artifactLocation"]["uri"].as_str().unwrap().ends_with("pack/skills.md"),
-        "{place}"
-    );
-    assert_eq!(
-        (place["region"]["startLine"].as_u64(), place["region"]["startColumn"].as_u64()),
-        (Some(14), Some(10))
-    );
+    let location = &results[1]["locations"][0]["physicalLocation"];
+    let uri = location["artifactLocation"]["uri"].as_str().unwrap();
+    assert!(uri.ends_with("pack/skills.md"), "{location}");
+    assert_eq!(location["region"]["startLine"], 14);
+    assert_eq!(location["region"]["startColumn"], 10);
 }
