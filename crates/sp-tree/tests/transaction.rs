@@ -1,4 +1,4 @@
-//! Transactions on files of the user: modes, concurrent changes, and created or emptied directories.
+//! Transactions on files of the user: modes, concurrent changes, created and emptied directories.
 #![allow(
     clippy::disallowed_methods,
     clippy::unwrap_used,
