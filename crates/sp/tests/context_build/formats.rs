@@ -1,4 +1,4 @@
-//! Each form in which people keep things, from the file to the pack.
+//! Each format of documents, from the file to the pack.
 
 use serde_json::json;
 
@@ -8,16 +8,12 @@ const SENTENCES: &str =
     "Relays deliver webhooks to every shop. Always sign webhooks with the secret of the shop.";
 
 #[test]
-fn cp_12_a_rich_knowledge_base_gives_a_pack_without_a_warning() {
-    let world = rich();
-    let answer = build(&world, PROMPT);
+fn cp_12_pack_from_sufficient_documents_has_no_warnings() {
+    let world = world_with_notes();
+    let report = build(&world, PROMPT);
     sp(&world, &["check", "pack", "--strict"]).ok();
-    let files: Vec<&str> = answer["files"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|file| file["path"].as_str().unwrap())
-        .collect();
+    let files: Vec<&str> =
+        list(&report, "files").iter().map(|file| file["path"].as_str().unwrap()).collect();
     assert_eq!(
         files,
         [
@@ -29,15 +25,16 @@ fn cp_12_a_rich_knowledge_base_gives_a_pack_without_a_warning() {
             "sources.md",
             "tasks.md"
         ],
-        "{answer}"
+        "{report}"
     );
-    assert_eq!((&answer["documents"], answer["sources"].as_array().unwrap().len()), (&4.into(), 4));
-    says(
+    assert_eq!(report["documents"], 4);
+    assert_eq!(list(&report, "sources").len(), 4);
+    assert_rule(
         &world,
         "Use a limit of ten attempts for every webhook.",
         "https://docs.example.com/retries",
     );
-    says(
+    assert_rule(
         &world,
         "Never retry a webhook whose receiver answered with 410.",
         "https://docs.example.com/retries",
@@ -55,20 +52,15 @@ fn cp_12_a_rich_knowledge_base_gives_a_pack_without_a_warning() {
 }
 
 #[test]
-fn cp_12_notes_with_frontmatter() {
-    let world = with(&NOTES[..1]);
+fn cp_12_notes_with_frontmatter_are_read() {
+    let world = world_with(&NOTES[..1]);
     build(&world, &[]);
-    is_valid(&world);
+    assert_valid(&world);
     let source = &manifest(&world)["sources"][0];
-    assert_eq!(
-        (&source["title"], &source["kind"], &source["published_at"], &source["captured_at"]),
-        (
-            &"Retries of webhooks".into(),
-            &"docs".into(),
-            &"2025-11-30T00:00:00Z".into(),
-            &"2026-04-02T00:00:00Z".into()
-        )
-    );
+    assert_eq!(source["title"], "Retries of webhooks");
+    assert_eq!(source["kind"], "docs");
+    assert_eq!(source["published_at"], "2025-11-30T00:00:00Z");
+    assert_eq!(source["captured_at"], "2026-04-02T00:00:00Z");
     let tasks = read(&world, "pack/tasks.md");
     let id = source_id(&world, "https://docs.example.com/retries");
     assert!(tasks.contains("## 1. Set up the retry queue\n"), "{tasks}");
@@ -81,8 +73,8 @@ fn cp_12_notes_with_frontmatter() {
 }
 
 #[test]
-fn cp_12_an_obsidian_vault() {
-    let world = with(&[
+fn cp_12_obsidian_vaults_are_read() {
+    let world = world_with(&[
         (
             "kb/Webhooks.md",
             "---\nsource: https://example.com/vault\ncreated: 2026-04-05\n---\n\n# Webhooks\n\n\
@@ -100,28 +92,28 @@ fn cp_12_an_obsidian_vault() {
             "---\nurl: https://example.com/trash\ndate: 2026-04-05\n---\nThrown away words on webhooks.\n",
         ),
     ]);
-    let answer = build(&world, &[]);
-    assert_eq!(answer["documents"], 1);
-    is_valid(&world);
+    let report = build(&world, &[]);
+    assert_eq!(report["documents"], 1);
+    assert_valid(&world);
     let url = "https://example.com/vault";
-    says(&world, "The payload of a webhook is lost on restart.", url);
-    says(&world, "Keep the payload of a webhook below a megabyte.", url);
-    says(&world, "Measure how many webhooks a shop gets", url);
+    assert_rule(&world, "The payload of a webhook is lost on restart.", url);
+    assert_rule(&world, "Keep the payload of a webhook below a megabyte.", url);
+    assert_rule(&world, "Measure how many webhooks a shop gets", url);
     assert!(read(&world, "pack/sources.md").contains("Relays deliver webhooks to Shops in order."));
-    let text = all(&world);
-    for left in
+    let text = pack_text(&world);
+    for removed in
         ["never said aloud", "^block", "#webhooks", "[[", "Careful", "of old", "Hidden", "Thrown"]
     {
-        assert!(!text.contains(left), "{left}: {text}");
+        assert!(!text.contains(removed), "{removed}: {text}");
     }
-    let listed = kb(&world, &["list", "kb"]);
-    assert_eq!(listed["documents"][0]["tags"], json!(["webhooks/out"]));
+    let report = kb(&world, &["list", "kb"]);
+    assert_eq!(report["documents"][0]["tags"], json!(["webhooks/out"]));
 }
 
 #[test]
-fn cp_12_saved_pages() {
+fn cp_12_saved_web_pages_are_read() {
     let article = "<p>Relays deliver webhooks to every shop that asked for them, however slow its servers may be.</p>\
-                   <p>Always answer a webhook before you work on it, because senders wait for a few seconds only.</p>\
+                   <p>Always report a webhook before you work on it, because senders wait for a few seconds only.</p>\
                    <p>Workers read webhooks from a queue, which survives when the relay is started again.</p>";
     let page = format!(
         "<!DOCTYPE html>\n<!-- saved from url=(0029)https://example.com/page?utm_source=x -->\n<html><head><title>Webhooks of shops</title>\
@@ -129,22 +121,17 @@ fn cp_12_saved_pages() {
          <body><nav>Home Blog About</nav><article><h1>Webhooks of shops</h1>{article}</article>\
          <script>track('webhooks')</script><footer>All rights reserved</footer></body></html>"
     );
-    let world = with(&[("kb/pages/webhooks.html", &page)]);
+    let world = world_with(&[("kb/pages/webhooks.html", &page)]);
     build(&world, &[]);
-    is_valid(&world);
+    assert_valid(&world);
     let source = &manifest(&world)["sources"][0];
-    assert_eq!(
-        (&source["url"], &source["title"], &source["published_at"], &source["captured_at"]),
-        (
-            &"https://example.com/page".into(),
-            &"Webhooks of shops".into(),
-            &"2026-02-01T10:00:00Z".into(),
-            &"2026-04-01T00:00:00Z".into()
-        )
-    );
-    let advice = "Always answer a webhook before you work on it, because senders wait for a few seconds only.";
-    says(&world, advice, "https://example.com/page");
-    let text = all(&world);
+    assert_eq!(source["url"], "https://example.com/page");
+    assert_eq!(source["title"], "Webhooks of shops");
+    assert_eq!(source["published_at"], "2026-02-01T10:00:00Z");
+    assert_eq!(source["captured_at"], "2026-04-01T00:00:00Z");
+    let advice = "Always report a webhook before you work on it, because senders wait for a few seconds only.";
+    assert_rule(&world, advice, "https://example.com/page");
+    let text = pack_text(&world);
     assert!(
         !text.contains("track(") && !text.contains("Home Blog") && !text.contains("All rights"),
         "{text}"
@@ -152,7 +139,7 @@ fn cp_12_saved_pages() {
 }
 
 #[test]
-fn cp_12_captures_in_lines_of_json() {
+fn cp_12_json_lines_captures_are_read() {
     let lines = [
         json!({"url": "https://example.com/one", "title": "Deliver webhooks", "saved_at": "2026-04-01", "text": SENTENCES}),
         json!({"href": "https://example.com/two", "title": "Queue webhooks", "time_added": 1_775_000_000,
@@ -161,23 +148,19 @@ fn cp_12_captures_in_lines_of_json() {
                "html": "<p>Shops deliver webhooks within a second.</p><p>Keep webhooks small for slow shops.</p>"}),
     ];
     let lines: String = lines.iter().map(|line| format!("{line}\n\n")).collect();
-    let world = with(&[("kb/captures.jsonl", &lines)]);
+    let world = world_with(&[("kb/captures.jsonl", &lines)]);
     assert_eq!(build(&world, &[])["documents"], 3);
-    is_valid(&world);
-    quotes(&world, "Always sign webhooks with the secret of the shop.", "https://example.com/one");
-    quotes(&world, "Use one queue of webhooks for each shop.", "https://example.com/two");
-    quotes(&world, "Keep webhooks small for slow shops.", "https://example.com/three");
-    let manifest = manifest(&world);
-    let three = manifest["sources"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .find(|source| source["title"] == "Small webhooks")
-        .unwrap();
-    assert_eq!(
-        (&three["kind"], &three["captured_at"]),
-        (&"video".into(), &"2026-04-01T08:00:00Z".into())
+    assert_valid(&world);
+    assert_quoted(
+        &world,
+        "Always sign webhooks with the secret of the shop.",
+        "https://example.com/one",
     );
+    assert_quoted(&world, "Use one queue of webhooks for each shop.", "https://example.com/two");
+    assert_quoted(&world, "Keep webhooks small for slow shops.", "https://example.com/three");
+    let source = source_with(&world, "title", "Small webhooks");
+    assert_eq!(source["kind"], "video");
+    assert_eq!(source["captured_at"], "2026-04-01T08:00:00Z");
 }
 
 const BOOKMARKS: &str = "<!DOCTYPE NETSCAPE-Bookmark-file-1>\n<TITLE>Bookmarks</TITLE>\n<DL><p>\n<DT><H3>Webhooks</H3>\n<DL><p>\n\
@@ -187,50 +170,52 @@ const BOOKMARKS: &str = "<!DOCTYPE NETSCAPE-Bookmark-file-1>\n<TITLE>Bookmarks</
     <DT><A HREF=\"https://example.com/alone\" ADD_DATE=\"1775000000\">Deliver webhooks</A>\n</DL><p>\n</DL><p>\n";
 
 #[test]
-fn cp_12_bookmarks() {
-    let world = with(&[("kb/bookmarks.html", BOOKMARKS)]);
-    let answer = build(&world, &["--explain"]);
-    assert_eq!((&answer["documents"], answer["sources"].as_array().unwrap().len()), (&2.into(), 1));
-    is_valid(&world);
-    says(
+fn cp_12_bookmarks_are_read() {
+    let world = world_with(&[("kb/bookmarks.html", BOOKMARKS)]);
+    let report = build(&world, &["--explain"]);
+    assert_eq!(report["documents"], 2);
+    assert_eq!(list(&report, "sources").len(), 1);
+    assert_valid(&world);
+    assert_rule(
         &world,
         "Always sign webhooks with the secret of the shop.",
         "https://www.example.com/one",
     );
     assert_eq!(manifest(&world)["sources"][0]["title"], "Webhooks & shops");
-    assert!(!all(&world).contains("bookmarklet"));
-    let left = answer["left"].as_array().unwrap();
-    assert!(
-        left.iter()
-            .any(|left| left["url"] == "https://example.com/alone" && left["text"].is_null()),
-        "{left:?}"
-    );
-    assert_eq!(kb(&world, &["list", "kb"])["documents"].as_array().unwrap().len(), 2);
+    assert!(!pack_text(&world).contains("bookmarklet"));
+    let is_omitted =
+        |item: &Value| item["url"] == "https://example.com/alone" && item["text"].is_null();
+    assert!(list(&report, "left").iter().any(is_omitted), "{report}");
+    assert_eq!(list(&kb(&world, &["list", "kb"]), "documents").len(), 2);
 }
 
 #[test]
-fn cp_12_a_list_of_links_for_models() {
-    let list = "# Relay\n\n> All about webhooks.\n\n## Guides\n\n\
+fn cp_12_llms_txt_is_read() {
+    let links = "# Relay\n\n> All about webhooks.\n\n## Guides\n\n\
                 - [Signing](https://docs.example.com/signing): Shops verify every webhook. Always sign webhooks with the newest secret.\n\
                 - [Queues](https://docs.example.com/queues): Queues keep webhooks for shops that sleep. Use one queue of webhooks for each shop.\n";
-    let world = with(&[
-        ("kb/site/llms.txt", list),
+    let world = world_with(&[
+        ("kb/site/llms.txt", links),
         ("kb/site/llms.txt.json", "{\"captured_at\": \"2026-04-01\"}"),
     ]);
     assert_eq!(build(&world, &[])["documents"], 2);
-    is_valid(&world);
-    quotes(
+    assert_valid(&world);
+    assert_quoted(
         &world,
         "Always sign webhooks with the newest secret.",
         "https://docs.example.com/signing",
     );
-    quotes(&world, "Use one queue of webhooks for each shop.", "https://docs.example.com/queues");
+    assert_quoted(
+        &world,
+        "Use one queue of webhooks for each shop.",
+        "https://docs.example.com/queues",
+    );
     assert_eq!(manifest(&world)["sources"][0]["kind"], "docs");
 }
 
 #[test]
-fn cp_12_a_folder_of_docs_has_its_address_in_kb_yaml() {
-    let world = with(&[
+fn cp_12_directory_of_docs_has_its_base_url_in_kb_yaml() {
+    let world = world_with(&[
         (
             "kb/docs/kb.yaml",
             "base_url: https://docs.example.com/v2/\ncaptured_at: 2026-04-01\nkind: docs\n",
@@ -245,45 +230,37 @@ fn cp_12_a_folder_of_docs_has_its_address_in_kb_yaml() {
             "kb/docs/guide/deep/own.md",
             "# Delete webhooks\n\nShops deliver webhooks that grow old. Delete webhooks that no shop wants.\n",
         ),
-        ("kb/loose.md", "# Loose\n\nNobody knows where these webhooks are from.\n"),
+        ("kb/loose.md", "# Loose\n\nThe origin of these webhooks is unknown.\n"),
     ]);
-    let answer = build(&world, &[]);
-    is_valid(&world);
-    assert_eq!(skipped(&answer), ["loose.md: it has no `url`"]);
-    quotes(
+    let report = build(&world, &[]);
+    assert_valid(&world);
+    assert_skipped(&skipped(&report), &[("loose.md", "`url`")]);
+    assert_quoted(
         &world,
         "Always sign webhooks with the secret of the shop.",
         "https://docs.example.com/v2",
     );
-    quotes(
+    assert_quoted(
         &world,
         "Use one queue of webhooks for each shop.",
         "https://docs.example.com/v2/guide/queues",
     );
-    quotes(
+    assert_quoted(
         &world,
         "Delete webhooks that no shop wants.",
         "https://docs.example.com/v2/guide/deep/own",
     );
-    let manifest = manifest(&world);
-    let own = manifest["sources"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .find(|source| source["title"] == "Delete webhooks")
-        .unwrap();
-    assert_eq!(
-        (&own["kind"], &own["captured_at"]),
-        (&"docs".into(), &"2026-03-01T00:00:00Z".into())
-    );
+    let source = source_with(&world, "title", "Delete webhooks");
+    assert_eq!(source["kind"], "docs");
+    assert_eq!(source["captured_at"], "2026-03-01T00:00:00Z");
 }
 
-/// A package as it is exported, with one node that says something.
-fn package(said: &str) -> String {
-    let node = json!({"id": "n1", "type": "fact", "content": said, "activation": 1.0});
+/// An exported package, with a node for this fact and one with code.
+fn package(fact: &str) -> String {
+    let fact = json!({"id": "n1", "type": "fact", "content": fact, "activation": 1.0});
     let code = json!({"id": "n2", "type": "function", "content": "fn webhooks_are_code() {}", "activation": 1.0});
     let content = format!(
-        r#"{{"context_graph":{{"format":"ctxpkg-graph-v2","nodes":[{node},{code}],"edges":[]}}}}"#
+        r#"{{"context_graph":{{"format":"ctxpkg-graph-v2","nodes":[{fact},{code}],"edges":[]}}}}"#
     );
     let hash = sp_tree::Digest::of(content.as_bytes()).hex();
     let sha256 = sp_tree::Digest::of(format!("relay-notes:1.0.0:{hash}").as_bytes()).hex();
@@ -297,47 +274,38 @@ fn package(said: &str) -> String {
 }
 
 #[test]
-fn cp_12_packages() {
-    let world = with(&[("kb/relay.ctxpkg", &package(SENTENCES))]);
+fn cp_12_packages_are_read_unless_they_are_forged() {
+    let world = world_with(&[("kb/relay.ctxpkg", &package(SENTENCES))]);
     assert_eq!(build(&world, &[])["documents"], 1);
-    is_valid(&world);
+    assert_valid(&world);
     let url = "https://example.com/relay-notes";
-    says(&world, "Always sign webhooks with the secret of the shop.", url);
+    assert_rule(&world, "Always sign webhooks with the secret of the shop.", url);
     let source = &manifest(&world)["sources"][0];
-    assert_eq!(
-        (&source["kind"], &source["title"]),
-        (&"package".into(), &"relay-notes 1.0.0".into())
-    );
-    assert!(!all(&world).contains("webhooks_are_code"));
+    assert_eq!(source["kind"], "package");
+    assert_eq!(source["title"], "relay-notes 1.0.0");
+    assert!(!pack_text(&world).contains("webhooks_are_code"));
     let forged = package(SENTENCES).replace("Always sign", "Never sign");
-    put(&world, "kb/relay.ctxpkg", forged);
-    let run = sp(&world, &building(&["--force"])).fails(1);
-    assert!(run.stderr.contains("it is no package that can be trusted"), "{run}");
+    write(&world, "kb/relay.ctxpkg", forged);
+    let error = build_error(&world, &["--force"]);
+    assert_eq!(error.code, "E-nothing-found");
+    assert!(error.because[0].contains("`relay.ctxpkg`"), "{error:?}");
 }
 
 #[test]
-fn cp_12_packages_of_skills() {
+fn cp_12_packages_of_skills_are_read() {
     let skill = format!(
         "---\nname: relay\ndescription: Delivers webhooks to shops.\n---\n\n# Relay\n\n{SENTENCES}\n"
     );
-    let world = with(&[
-        ("made/relay/SKILL.md", &skill),
+    let world = world_with(&[
+        ("skills/relay/SKILL.md", &skill),
         ("kb/kb.yaml", "base_url: https://example.com/packages\ncaptured_at: 2026-04-01\n"),
     ]);
-    let made = world.path("work/made/relay").display().to_string();
-    world.sp(&["pkg", "create", "--kind", "skills", "--name", "relay", &made]).ok();
-    world
-        .sp(&[
-            "pkg",
-            "export",
-            "relay",
-            "--output",
-            &world.path("work/kb/relay.ctxpkg").display().to_string(),
-        ])
-        .ok();
+    let create = ["pkg", "create", "--kind", "skills", "--name", "relay", "skills/relay"];
+    world.sp_in("work", &create).ok();
+    world.sp_in("work", &["pkg", "export", "relay", "--output", "kb/relay.ctxpkg"]).ok();
     assert_eq!(build(&world, &[])["documents"], 1);
-    is_valid(&world);
-    says(
+    assert_valid(&world);
+    assert_rule(
         &world,
         "Always sign webhooks with the secret of the shop.",
         "https://example.com/packages/relay",
@@ -345,55 +313,51 @@ fn cp_12_packages_of_skills() {
 }
 
 #[test]
-fn cp_12_skills() {
+fn cp_12_skills_are_read() {
     let skill = format!(
         "---\nname: relay\ndescription: Delivers webhooks to shops.\nmetadata:\n  source: https://example.com/skills/relay\n  captured_at: 2026-04-01\n---\n\n{SENTENCES}\n"
     );
-    let world = with(&[("kb/skills/relay/SKILL.md", &skill)]);
+    let world = world_with(&[("kb/skills/relay/SKILL.md", &skill)]);
     build(&world, &[]);
-    is_valid(&world);
-    says(
+    assert_valid(&world);
+    assert_rule(
         &world,
         "Always sign webhooks with the secret of the shop.",
         "https://example.com/skills/relay",
     );
     let source = &manifest(&world)["sources"][0];
-    assert_eq!((&source["kind"], &source["title"]), (&"skill".into(), &"relay".into()));
+    assert_eq!(source["kind"], "skill");
+    assert_eq!(source["title"], "relay");
 }
 
 #[test]
-fn cp_12_a_bookmark_a_saved_page_and_a_highlight_of_one_address_are_one_source() {
+fn cp_12_documents_with_the_same_url_are_one_source() {
     let page = "<html><head><title>Webhooks &amp; shops - Example</title><link rel=canonical href='https://example.com/one'>\
                 <meta name=date content='2026-03-01'></head><body><p>Workers take webhooks in turn.</p><p>Keep webhooks small for slow shops.</p></body></html>";
     let capture = json!({"url": "http://example.com/one/", "title": "Webhooks & shops", "saved_at": "2026-04-20",
                          "highlights": ["Use one queue of webhooks for each shop."]});
-    let world = with(&[
+    let world = world_with(&[
         ("kb/bookmarks.html", BOOKMARKS),
         ("kb/page.html", page),
         ("kb/captures.jsonl", &format!("{capture}\n")),
     ]);
-    let answer = build(&world, &[]);
-    is_valid(&world);
-    assert_eq!(
-        (&answer["documents"], answer["sources"].as_array().unwrap().len()),
-        (&2.into(), 1),
-        "{answer}"
-    );
-    let source = &answer["sources"][0];
-    assert_eq!(
-        (&source["title"], &source["captured_at"]),
-        (&"Webhooks & shops".into(), &"2026-04-20T00:00:00Z".into())
-    );
+    let report = build(&world, &[]);
+    assert_valid(&world);
+    assert_eq!(report["documents"], 2, "{report}");
+    assert_eq!(list(&report, "sources").len(), 1, "{report}");
+    let source = &report["sources"][0];
+    assert_eq!(source["title"], "Webhooks & shops");
+    assert_eq!(source["captured_at"], "2026-04-20T00:00:00Z");
     let url = source["url"].as_str().unwrap().to_owned();
     assert!(url.starts_with("https://") && url.ends_with("example.com/one"), "{url}");
-    says(&world, "Always sign webhooks with the secret of the shop.", &url);
-    says(&world, "Keep webhooks small for slow shops.", &url);
-    says(&world, "Use one queue of webhooks for each shop.", &url);
+    assert_rule(&world, "Always sign webhooks with the secret of the shop.", &url);
+    assert_rule(&world, "Keep webhooks small for slow shops.", &url);
+    assert_rule(&world, "Use one queue of webhooks for each shop.", &url);
 }
 
 #[test]
-fn cp_12_a_file_beside_another_tells_of_it() {
-    for (beside, text) in [
+fn cp_12_metadata_is_read_from_sidecar_files() {
+    for (sidecar, text) in [
         (
             "kb/plain.md.json",
             "{\"url\": \"https://example.com/beside\", \"captured_at\": \"2026-04-01\"}",
@@ -409,9 +373,9 @@ fn cp_12_a_file_beside_another_tells_of_it() {
         ),
         ("kb/plain.yml", "canonical: https://example.com/beside\nclipped: 2026-04-01 10:00\n"),
     ] {
-        let world = with(&[("kb/plain.md", SENTENCES), (beside, text)]);
+        let world = world_with(&[("kb/plain.md", SENTENCES), (sidecar, text)]);
         build(&world, &[]);
-        says(
+        assert_rule(
             &world,
             "Always sign webhooks with the secret of the shop.",
             "https://example.com/beside",
@@ -419,18 +383,20 @@ fn cp_12_a_file_beside_another_tells_of_it() {
         let captured = manifest(&world)["sources"][0]["captured_at"].as_str().unwrap().to_owned();
         assert!(
             captured.starts_with("2026-04-01T") || captured.starts_with("2026-03-31T"),
-            "{beside}: {captured}"
+            "{sidecar}: {captured}"
         );
     }
-    let world = with(&[("kb/plain.md", SENTENCES)]);
-    put(&world, "kb/plain.json", b"{\"url\": \"\xff\"}");
-    let run = sp(&world, &building(&[])).fails(1);
-    assert!(run.stderr.contains("`plain.md`: what tells of it cannot be read"), "{run}");
+    let world = world_with(&[("kb/plain.md", SENTENCES)]);
+    write(&world, "kb/plain.json", b"{\"url\": \"\xff\"}");
+    let error = build_error(&world, &[]);
+    assert_eq!(error.code, "E-nothing-found");
+    assert!(error.because[0].contains("`plain.md`"), "{error:?}");
+    assert!(error.because[0].contains("UTF-8"), "{error:?}");
 }
 
 #[test]
-fn cp_12_only_what_was_captured_since_counts() {
-    let world = rich();
+fn cp_12_since_selects_documents_by_capture_date() {
+    let world = world_with_notes();
     for (since, sources, from) in [
         ("30d", 2, "2026-03-25T00:00:00Z"),
         ("6w", 4, "2026-03-13T00:00:00Z"),
@@ -438,77 +404,77 @@ fn cp_12_only_what_was_captured_since_counts() {
         ("1y", 4, "2025-04-24T00:00:00Z"),
         ("2026-04-03", 1, "2026-04-03T00:00:00Z"),
     ] {
-        let answer = build(&world, &["--since", since]);
-        assert_eq!(answer["sources"].as_array().unwrap().len(), sources, "{since}: {answer}");
+        let report = build(&world, &["--since", since]);
+        assert_eq!(list(&report, "sources").len(), sources, "{since}: {report}");
+        assert_eq!(report["documents"], 4, "{since}");
+        assert_eq!(report["in_window"], sources, "{since}");
         assert_eq!(
-            (&answer["documents"], &answer["in_window"]),
-            (&4.into(), &sources.into()),
+            manifest(&world)["window"],
+            json!({"from": from, "to": GENERATED_AT}),
             "{since}"
         );
-        assert_eq!(manifest(&world)["window"], json!({"from": from, "to": WHEN}), "{since}");
-        is_valid(&world);
+        assert_valid(&world);
     }
-    let before = bytes(&world, "pack");
-    let run = sp(&world, &building(&["--since", "2d"])).fails(1);
-    assert!(run.stderr.contains("none was captured since 2026-04-22T00:00:00Z"), "{run}");
-    for bad in ["soon", "d", "-3d", "99999999999d", "2026-02-30"] {
-        let run = sp(&world, &[&building(&[])[..], &[&format!("--since={bad}")]].concat()).fails(2);
-        assert!(run.stderr.contains("`--since` is neither a span nor a day"), "{bad}: {run}");
+    let before = dir_bytes(&world, "pack");
+    let error = build_error(&world, &["--since", "2d"]);
+    assert_eq!(error.code, "E-nothing-found");
+    assert!(error.because[0].contains("2026-04-22T00:00:00Z"), "{error:?}");
+    for invalid in ["soon", "d", "-3d", "99999999999d", "2026-02-30"] {
+        let error = build_error(&world, &[&format!("--since={invalid}")]);
+        assert_eq!(error.code, "E-invalid-time", "{invalid}");
     }
-    assert_eq!(bytes(&world, "pack"), before);
+    assert_eq!(dir_bytes(&world, "pack"), before);
+}
+
+/// Whether something was omitted because a file had no room for it. Such a reason names the file.
+fn exceeds_budget(omission: &Value) -> bool {
+    omission["why"].as_str().unwrap().contains(".md`")
 }
 
 #[test]
-fn cp_12_what_is_not_in_the_pack_is_in_the_ledger() {
-    let world = rich();
-    put(
-        &world,
-        "kb/far.md",
-        note(
-            "https://example.com/far",
-            "Bread",
-            "Bread rises overnight. Use cold water for webhooks of bread.",
-        ),
-    );
-    let answer = build(&world, &["--explain"]);
-    let left = answer["left"].as_array().unwrap();
-    assert!(!left.is_empty());
-    let text = all(&world);
-    for one in left.iter().filter(|one| one["text"].is_null()) {
-        assert!(!text.contains(one["url"].as_str().unwrap()), "{one}");
+fn cp_12_explain_lists_what_was_omitted() {
+    let world = world_with_notes();
+    let body = "Bread rises overnight. Use cold water for webhooks of bread.";
+    write(&world, "kb/far.md", note("https://example.com/far", "Bread", body));
+    let report = build(&world, &["--explain"]);
+    let omitted = list(&report, "left");
+    assert!(!omitted.is_empty());
+    let text = pack_text(&world);
+    for document in omitted.iter().filter(|item| item["text"].is_null()) {
+        assert!(!text.contains(document["url"].as_str().unwrap()), "{document}");
     }
-    let short = build(&world, &["--explain", "--budget", "520"]);
-    let has_no_room = |one: &&Value| one["why"].as_str().unwrap().ends_with("has no room for it");
-    assert_eq!(left.iter().filter(has_no_room).count(), 0, "{left:?}");
-    assert!(
-        short["left"].as_array().unwrap().iter().filter(has_no_room).count() > 0,
-        "less room leaves more out"
-    );
-    assert!(build(&world, &[])["left"].is_null(), "nobody asked");
+    assert!(!omitted.iter().any(exceeds_budget), "{omitted:?}");
+    let report = build(&world, &["--explain", "--budget", "520"]);
+    assert!(list(&report, "left").iter().any(exceeds_budget), "{report}");
+    assert!(build(&world, &[])["left"].is_null(), "only with `--explain`");
+}
+
+/// Returns the number in the hint `--budget <tokens>`.
+fn required_budget(error: &CliError) -> u64 {
+    let (_, hint) = error.hints[0].split_once("--budget ").unwrap();
+    hint.split(|c: char| !c.is_ascii_digit()).next().unwrap().parse().unwrap()
 }
 
 #[test]
-fn cp_12_each_file_fits_into_its_budget_or_it_is_told_what_is_needed() {
-    let world = rich();
+fn cp_12_files_fit_into_the_budget_or_the_error_has_the_required_one() {
+    let world = world_with_notes();
     let mut built = 0;
-    for budget in [1, 64, 150, 250, 400, 500, 700, 1000, 2000] {
-        let run = sp(&world, &building(&["--force", "--budget", &budget.to_string()]));
+    for budget in [1_u64, 64, 150, 250, 400, 500, 700, 1000, 2000] {
+        let number = budget.to_string();
+        let options = ["--force", "--budget", &number, "--format", "json"];
+        let run = sp(&world, &build_args(&options));
         if run.code == Some(1) {
-            let needs = run.stderr.rsplit("`--budget ").next().unwrap().split('`').next().unwrap();
-            assert!(run.stderr.contains("does not fit into"), "{run}");
-            assert!(needs.parse::<u64>().is_ok_and(|needs| needs > budget), "{run}");
+            let error = run.error();
+            assert_eq!(error.code, "E-budget-too-small");
+            assert!(required_budget(&error) > budget, "{error:?}");
             continue;
         }
         built += 1;
-        for file in json(&run.ok())["files"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .filter(|file| file["path"] != "pack.json")
-        {
+        let report = json(&run.ok());
+        for file in list(&report, "files").iter().filter(|file| file["path"] != "pack.json") {
             assert!(file["tokens"].as_u64().unwrap() <= budget, "{budget}: {file}");
         }
-        is_valid(&world);
+        assert_valid(&world);
     }
     assert!((3..9).contains(&built), "some budgets are enough, and some are not: {built}");
 }
