@@ -1,15 +1,15 @@
-//! What skills cost: `sp cost`, the same numbers in `sp check`, and what is remembered of them.
+//! Token counts: `sp cost`, the same numbers in `sp check`, and the cache of counts.
 
 use sp_analyze::tokens;
 
 use super::*;
 
-/// Skills of three sizes.
-fn priced() -> World {
+/// A world with a large and a small skill.
+fn large_and_small_skill() -> World {
     let world = world!();
     world.write(
         "skills/large/SKILL.md",
-        format!("{}{}\n", good("large"), "All work and no play. ".repeat(60)),
+        format!("{}{}\n", valid_skill("large"), "All work and no play. ".repeat(60)),
     );
     world.write("skills/large/references/more.md", "More of it.\n".repeat(100));
     world.write("skills/large/scripts/run.sh", "echo one\n");
@@ -19,7 +19,7 @@ fn priced() -> World {
     world
 }
 
-/// The cost of a skill as three numbers.
+/// The tokens of a skill: in every session, when it is used, and in its other files.
 fn tiers(skill: &Value) -> [usize; 3] {
     ["always", "body", "files"].map(|tier| usize::try_from(skill[tier].as_u64().unwrap()).unwrap())
 }
@@ -29,8 +29,8 @@ fn cost(world: &World, args: &[&str]) -> Value {
 }
 
 #[test]
-fn as_06_the_three_tiers_are_counted_from_what_an_agent_reads() {
-    let world = priced();
+fn as_06_tokens_are_counted_in_three_tiers() {
+    let world = large_and_small_skill();
     let skills = report(&world, &[])["skills"].as_array().unwrap().clone();
     let body = format!("Do large.\n{}", "All work and no play. ".repeat(60));
     let expected = [
@@ -38,31 +38,22 @@ fn as_06_the_three_tiers_are_counted_from_what_an_agent_reads() {
         tokens::count(body.trim()),
         tokens::count(&"More of it.\n".repeat(100)) + tokens::count("echo one\n"),
     ];
-    assert_eq!(tiers(&skills[1]), expected, "what is no text costs nothing");
+    assert_eq!(tiers(&skills[1]), expected, "binary files do not count");
     assert_eq!(
         tiers(&skills[0]),
         [tokens::count("small") + tokens::count("Does small."), tokens::count("Do small."), 0]
     );
     assert_eq!(report(&world, &[])["tokenizer"], tokens::TOKENIZER);
-    let line = check(&world, &[])
-        .ok()
-        .stdout
-        .lines()
-        .find(|line| line.starts_with("tokens: "))
-        .unwrap()
-        .to_owned();
-    let sums: [usize; 3] =
-        std::array::from_fn(|tier| tiers(&skills[0])[tier] + tiers(&skills[1])[tier]);
-    let [always, body, files] = sums;
-    assert_eq!(
-        line,
-        format!("tokens: {always} always, {body} when used, {files} in other files (o200k_base)")
-    );
+    let run = check(&world, &[]).ok();
+    let line = run.stdout.lines().find(|line| line.contains(tokens::TOKENIZER)).unwrap();
+    let numbers = line.split(|c: char| !c.is_ascii_digit()).filter_map(|text| text.parse().ok());
+    let sums = (0..3).map(|tier| tiers(&skills[0])[tier] + tiers(&skills[1])[tier]);
+    assert_eq!(numbers.take(3).collect::<Vec<usize>>(), sums.collect::<Vec<usize>>(), "{line}");
 }
 
 #[test]
-fn as_06_cost_says_the_same_numbers_as_check() {
-    let world = priced();
+fn as_06_cost_and_check_report_the_same_numbers() {
+    let world = large_and_small_skill();
     let checked = report(&world, &[]);
     for (args, path) in
         [(&[][..], "."), (&["skills"], "skills"), (&["skills/large"], "skills/large")]
@@ -70,7 +61,7 @@ fn as_06_cost_says_the_same_numbers_as_check() {
         let group = cost(&world, args)["groups"][0].clone();
         let mut skills = group["skills"].as_array().unwrap().clone();
         let totals: Vec<usize> = skills.iter().map(|skill| tiers(skill).iter().sum()).collect();
-        assert!(totals.is_sorted_by(|a, b| a >= b), "the dearest first: {totals:?}");
+        assert!(totals.is_sorted_by(|a, b| a >= b), "the most expensive first: {totals:?}");
         skills.sort_by_key(|skill| skill["path"].to_string());
         assert_eq!(Value::from(skills.clone()), report(&world, &[path])["skills"], "{path}");
         let sums: [usize; 3] =
@@ -81,8 +72,8 @@ fn as_06_cost_says_the_same_numbers_as_check() {
 }
 
 #[test]
-fn as_06_cost_in_all_its_forms() {
-    let world = priced();
+fn as_06_cost_in_every_format() {
+    let world = large_and_small_skill();
     insta::assert_snapshot!(world.sp(&["cost"]), @"
     exit: 0
     --- stdout
@@ -94,20 +85,6 @@ fn as_06_cost_in_all_its_forms() {
 
     2 skills: every session pays 8 tokens before the first word; all bodies have 366 more, all other
     files 403
-
-    █ always  ▓ body  ░ files
-    tokens by o200k_base; other models count a little differently
-    ");
-    insta::assert_snapshot!(world.sp(&["cost", "skills/group/small"]), @"
-    exit: 0
-    --- stdout
-    ~/repo/skills/group/small
-
-    SKILL  ALWAYS  BODY  FILES
-    small       4     3      0  ███████████████████████▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓
-
-    1 skill: every session pays 4 tokens before the first word; all bodies have 3 more, all other files
-    0
 
     █ always  ▓ body  ░ files
     tokens by o200k_base; other models count a little differently
@@ -127,10 +104,10 @@ fn as_06_cost_in_all_its_forms() {
 }
 
 #[test]
-fn as_06_an_agent_pays_for_all_that_stands_in_its_sink() {
-    let world = priced();
+fn as_06_cost_of_an_agent_includes_every_skill_in_its_sink() {
+    let world = large_and_small_skill();
     world.sp(&["install", "team", "--agent", "claude"]).ok();
-    world.write("../.claude/skills/mine/SKILL.md", good("mine"));
+    world.write("../.claude/skills/mine/SKILL.md", valid_skill("mine"));
     let group = cost(&world, &["--agent", "claude"])["groups"][0].clone();
     let folders: Vec<&str> = group["skills"]
         .as_array()
@@ -142,7 +119,7 @@ fn as_06_an_agent_pays_for_all_that_stands_in_its_sink() {
     assert_eq!(
         folders,
         ["team__large", "mine", "team__group__small"],
-        "what `sp` did not install counts as well"
+        "skills that `sp` did not install count as well"
     );
     let checked = report(&world, &["~/.claude/skills"])["skills"].as_array().unwrap().clone();
     let sums: [usize; 3] =
@@ -154,16 +131,12 @@ fn as_06_an_agent_pays_for_all_that_stands_in_its_sink() {
         (&both["groups"][1]["sink"], &both["groups"][1]["skills"]),
         (&"codex".into(), &serde_json::json!([]))
     );
-    insta::assert_snapshot!(world.sp(&["cost", "--agent", "codex"]), @"
-    exit: 0
-    --- stdout
-    codex  ~/.codex/skills
-
-    no skills
-    ");
-    let run = world.sp(&["cost", "--agent", "no-such-agent"]).fails(2);
-    assert!(run.stderr.contains("no-such-agent"), "{run}");
-    // Where there is nothing here, it is every agent that has skills.
+    let run = world.sp(&["cost", "--agent", "codex"]).ok();
+    assert!(run.stdout.starts_with("codex  ~/.codex/skills\n"), "{run}");
+    let error = world.sp_error(&["cost", "--agent", "no-such-agent"]);
+    assert_eq!(error.code, "E-unknown-agent");
+    assert!(error.message.contains("no-such-agent"), "{error:?}");
+    // Without skills in the current directory, every agent that has skills is shown.
     std::fs::create_dir_all(world.path("nowhere")).unwrap();
     let run = world.sp_in("nowhere", &["cost", "--format", "json"]).ok();
     assert_eq!(json(&run)["groups"].as_array().unwrap().len(), 1, "{run}");
@@ -171,105 +144,106 @@ fn as_06_an_agent_pays_for_all_that_stands_in_its_sink() {
 }
 
 #[test]
-fn as_06_a_sink_of_the_project_is_counted_where_it_is_asked_for() {
+fn as_06_cost_of_a_project_sink() {
     let world = world!();
-    world.write(".claude/skills/here/SKILL.md", good("here"));
+    world.write(".claude/skills/here/SKILL.md", valid_skill("here"));
     let group = cost(&world, &["--agent", "claude", "--scope", "project"])["groups"][0].clone();
     assert_eq!(group["skills"].as_array().unwrap().len(), 1, "{group}");
 }
 
 #[test]
-fn as_06_where_there_are_no_skills_at_all_it_says_so() {
+fn as_06_cost_without_any_skills_is_an_error() {
     let world = world!();
     std::fs::create_dir_all(world.path("nowhere")).unwrap();
-    insta::assert_snapshot!(world.sp_in("nowhere", &["cost"]), @"
-    exit: 1
-    --- stderr
-    error: there are no skills here, and none is installed for any agent
-
-    hint: name a skill, a directory with skills, or an agent: `sp cost --agent claude`
-    ");
-    let run = world.sp(&["cost", "gone"]).fails(3);
-    assert!(run.stderr.contains("cannot read `gone`"), "{run}");
+    let error = world.sp_error_in("nowhere", &["cost"]);
+    assert_eq!(error.code, "E-nothing-found");
+    assert!(error.hints_at("sp cost --agent claude"), "{error:?}");
+    let error = world.sp_error(&["cost", "gone"]);
+    assert_eq!(error.code, "E-unreadable-file");
+    assert!(error.message.contains("`gone`"), "{error:?}");
 }
 
 #[test]
-fn as_06_one_skill_that_cannot_be_read_does_not_make_the_others_free() {
+fn as_06_an_unreadable_skill_does_not_hide_the_others() {
     let world = world!();
-    world.write("../.claude/skills/good/SKILL.md", good("good"));
+    world.write("../.claude/skills/good/SKILL.md", valid_skill("good"));
     std::fs::create_dir_all(world.path("home/.claude/skills/bad")).unwrap();
     std::os::unix::fs::symlink("gone", world.path("home/.claude/skills/bad/SKILL.md")).unwrap();
     let group = cost(&world, &["--agent", "claude"])["groups"][0].clone();
     assert_eq!(group["skills"].as_array().unwrap().len(), 1, "{group}");
-    let run = world.sp(&["cost", "--agent", "claude"]);
-    assert!(!run.stdout.contains("no skills"), "{run}");
+    let run = world.sp(&["cost", "--agent", "claude"]).ok();
+    assert!(run.stdout.lines().any(|line| line.starts_with("good ")), "{run}");
 }
 
 #[test]
-fn as_06_counts_are_remembered_and_a_second_check_says_the_same() {
-    let world = priced();
+fn as_06_counts_are_cached() {
+    let world = large_and_small_skill();
     let first = check(&world, &["--format", "json"]).ok();
-    let remembered = world.path("home/.skillpack/index/tokens");
-    let bytes = std::fs::read(&remembered).unwrap();
+    let cache = world.path("home/.skillpack/index/tokens");
+    let bytes = std::fs::read(&cache).unwrap();
     assert_eq!(check(&world, &["--format", "json"]), first);
-    assert_eq!(std::fs::read(&remembered).unwrap(), bytes, "nothing new, nothing written");
+    assert_eq!(std::fs::read(&cache).unwrap(), bytes, "the cache is not rewritten");
     world.write(
         "skills/group/small/SKILL.md",
-        good("small").replace("Do small.", "Do something else altogether."),
+        valid_skill("small").replace("Do small.", "Do something else altogether."),
     );
     assert_ne!(
         report(&world, &[])["skills"],
         json(&first)["skills"],
-        "what changed is counted anew"
+        "changed text is counted again"
     );
 }
 
 #[test]
-fn as_06_what_is_remembered_may_be_damaged_or_gone() {
-    let world = priced();
+fn as_06_a_damaged_or_missing_cache_is_ignored() {
+    let world = large_and_small_skill();
     let first = check(&world, &["--format", "json"]).ok();
-    let remembered = world.path("home/.skillpack/index/tokens");
-    let bytes = std::fs::read(&remembered).unwrap();
-    let cut = |length: usize| bytes[..length].to_vec();
+    let cache = world.path("home/.skillpack/index/tokens");
+    let bytes = std::fs::read(&cache).unwrap();
+    let truncated = |length: usize| bytes[..length].to_vec();
     let damages = [
         Vec::new(),
         b"nonsense".to_vec(),
         vec![0; 10_000],
-        cut(5),
-        cut(bytes.len() - 1),
-        cut(bytes.len() / 2),
+        truncated(5),
+        truncated(bytes.len() - 1),
+        truncated(bytes.len() / 2),
         [&b"sp tokens 2 other\n"[..], &bytes].concat(),
         bytes.iter().map(|byte| !byte).collect(),
     ];
     for damage in damages {
-        std::fs::write(&remembered, &damage).unwrap();
+        std::fs::write(&cache, &damage).unwrap();
         assert_eq!(check(&world, &["--format", "json"]), first, "{} bytes", damage.len());
     }
-    std::fs::remove_file(&remembered).unwrap();
-    std::fs::create_dir(&remembered).unwrap();
-    assert_eq!(check(&world, &["--format", "json"]), first, "a directory in its place");
-    std::fs::remove_dir(&remembered).unwrap();
-    mkfifo(&remembered);
-    assert_eq!(ends(&world, &["check", "--format", "json"]), first, "a pipe in its place");
+    std::fs::remove_file(&cache).unwrap();
+    std::fs::create_dir(&cache).unwrap();
+    assert_eq!(check(&world, &["--format", "json"]), first, "a directory instead of the cache");
+    std::fs::remove_dir(&cache).unwrap();
+    mkfifo(&cache);
+    assert_eq!(
+        run_to_end(&world, &["check", "--format", "json"]),
+        first,
+        "a FIFO instead of the cache"
+    );
     std::fs::remove_dir_all(world.path("home/.skillpack")).unwrap();
-    assert_eq!(check(&world, &["--format", "json"]), first, "no home at all");
+    assert_eq!(check(&world, &["--format", "json"]), first, "no `~/.skillpack`");
 }
 
 #[test]
-fn as_06_a_flipped_bit_in_what_is_remembered_changes_no_number() {
-    let world = priced();
+fn as_06_a_flipped_bit_in_the_cache_changes_no_number() {
+    let world = large_and_small_skill();
     let first = check(&world, &["--format", "json"]).ok();
-    let remembered = world.path("home/.skillpack/index/tokens");
-    let bytes = std::fs::read(&remembered).unwrap();
-    for at in (0..bytes.len()).step_by(3) {
+    let cache = world.path("home/.skillpack/index/tokens");
+    let bytes = std::fs::read(&cache).unwrap();
+    for offset in (0..bytes.len()).step_by(3) {
         let mut damaged = bytes.clone();
-        damaged[at] ^= 4;
-        std::fs::write(&remembered, &damaged).unwrap();
-        assert_eq!(check(&world, &["--format", "json"]), first, "byte {at}");
+        damaged[offset] ^= 4;
+        std::fs::write(&cache, &damaged).unwrap();
+        assert_eq!(check(&world, &["--format", "json"]), first, "byte {offset}");
     }
 }
 
-/// What is printed on a terminal of this width, a line an item, without colours.
+/// Returns the lines that a command prints on a terminal of this width, without colors.
 fn on_terminal(world: &World, width: u16, command: &str) -> Vec<String> {
     let sp = env!("CARGO_BIN_EXE_sp");
     let inner = format!("stty cols {width} rows 40 </dev/tty; {sp} {command}");
@@ -295,11 +269,11 @@ fn has_script() -> bool {
 }
 
 #[test]
-fn as_06_the_rows_of_a_cost_fit_the_terminal() {
+fn as_06_bars_of_cost_fit_the_terminal() {
     if !has_script() {
         return;
     }
-    let world = priced();
+    let world = large_and_small_skill();
     let mut bars = Vec::new();
     for width in [40, 80, 200] {
         let lines = on_terminal(&world, width, "cost");
@@ -318,11 +292,11 @@ fn as_06_the_rows_of_a_cost_fit_the_terminal() {
 }
 
 #[test]
-fn as_06_every_line_of_a_cost_fits_the_terminal() {
+fn as_06_lines_of_cost_fit_the_terminal() {
     if !has_script() {
         return;
     }
-    let world = priced();
+    let world = large_and_small_skill();
     world
         .write(&format!("skills/{}/SKILL.md", "a-rather-long-name-".repeat(3)), "no frontmatter\n");
     for width in [40, 80, 200] {
@@ -333,7 +307,7 @@ fn as_06_every_line_of_a_cost_fits_the_terminal() {
 }
 
 #[test]
-fn what_a_rule_asks_fits_the_terminal() {
+fn lines_of_explain_fit_the_terminal() {
     if !has_script() {
         return;
     }

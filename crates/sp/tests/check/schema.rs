@@ -1,11 +1,11 @@
-//! `sp schema`: what it refuses `sp check` refuses, and it knows exactly the keys that are read.
+//! `sp schema`: the schemas accept what the readers accept, and have the same keys.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use jsonschema::Validator;
 use sp_formats::yaml::{self, YamlNode, YamlValue as Yaml};
-use sp_formats::{config, pack};
+use sp_formats::{Finding, Report, config, pack};
 use sp_tree::{LIMIT_NAMES, Limits};
 
 use super::*;
@@ -18,22 +18,22 @@ fn validator(file: &str) -> Validator {
     jsonschema::validator_for(&schema(file)).unwrap()
 }
 
-/// What a number without quotes is taken for.
+/// How a number without quotes is interpreted.
 #[derive(Clone, Copy, PartialEq)]
 enum Numbers {
-    /// A number, as an editor does.
+    /// As a number, like editors do.
     AreNumbers,
-    /// Text, as our reader does.
+    /// As text, like `sp` does.
     AreText,
 }
 
-/// YAML as it is handed to a schema: truth values and nulls are what they look like.
+/// Converts YAML to the JSON that is validated; booleans and nulls keep their types.
 fn as_json(node: &YamlNode, numbers: Numbers) -> Value {
     match &node.value {
         Yaml::Scalar { .. } if node.is_null() => Value::Null,
         Yaml::Scalar { text, plain } => {
             match (node.as_bool(), text.parse::<i64>(), text.parse::<f64>()) {
-                (Some(truth), ..) => truth.into(),
+                (Some(value), ..) => value.into(),
                 _ if numbers == Numbers::AreText => text.clone().into(),
                 (_, Ok(number), _) if *plain => number.into(),
                 (_, _, Ok(number)) if *plain && node.implicit_type() == Some("a number") => {
@@ -54,16 +54,16 @@ fn as_json(node: &YamlNode, numbers: Numbers) -> Value {
     }
 }
 
-fn parsed(text: &str) -> Value {
+fn parse(text: &str) -> Value {
     as_json(&yaml::parse(text, &Limits::default()).unwrap(), Numbers::AreNumbers)
 }
 
-fn pack_is_read(text: &str) -> bool {
+fn is_valid_pack(text: &str) -> bool {
     pack::read("x", text, &Limits::default()).0.is_some()
 }
 
-/// Packs that people write.
-const GOOD_PACKS: &[&str] = &[
+/// Valid packs with every key.
+const VALID_PACKS: &[&str] = &[
     "name: team\ninclude: ['**']\n",
     "name: team\ninclude:\n  - general/**\n  - coding/*\nexclude:\n  - '**/experimental/**'\n",
     "name: team\nimports:\n  - repo: github.com/acme/skills\n    ref: v1.2.3\n    include: ['**']\n",
@@ -81,25 +81,25 @@ const GOOD_PACKS: &[&str] = &[
 ];
 
 #[test]
-fn sp_11_every_pack_that_is_read_fits_the_schema() {
+fn sp_11_valid_packs_match_the_schema() {
     let validator = validator("pack");
     let world = world!();
-    for text in GOOD_PACKS {
-        assert!(pack_is_read(text), "{text}");
+    for text in VALID_PACKS {
+        assert!(is_valid_pack(text), "{text}");
         world.pack("x", text);
-        let found = lines(&world, &["packs/x.yaml"]);
+        let found = findings(&world, &["packs/x.yaml"]);
         assert!(
             !found.iter().any(|line| line.contains("[SP-11]") || line.contains("[SP-13]")),
             "{found:?}"
         );
         let errors: Vec<String> =
-            validator.iter_errors(&parsed(text)).map(|e| e.to_string()).collect();
+            validator.iter_errors(&parse(text)).map(|e| e.to_string()).collect();
         assert_eq!(errors, [""; 0], "{text}");
     }
 }
 
 #[test]
-fn sp_11_numbers_and_nulls_that_are_read_fit_the_schema_too() {
+fn sp_11_numbers_and_nulls_match_the_schema() {
     let validator = validator("pack");
     let refused: Vec<&str> = [
         "name: team\nimports:\n  - repo: github.com/acme/skills\n    ref: 1.0\n    include: ['**']\n",
@@ -114,35 +114,35 @@ fn sp_11_numbers_and_nulls_that_are_read_fit_the_schema_too() {
         "name: team\ninclude: [a]\ninstall: {prefix: 1, sep: 2}\n",
     ]
     .into_iter()
-    .inspect(|text| assert!(pack_is_read(text), "{text}"))
-    .filter(|text| !validator.is_valid(&parsed(text)))
+    .inspect(|text| assert!(is_valid_pack(text), "{text}"))
+    .filter(|text| !validator.is_valid(&parse(text)))
     .collect();
     assert_eq!(refused, [""; 0]);
 }
 
-/// Every file with this ending below a directory, but what is built.
-fn find(dir: &Path, ending: &str, found: &mut Vec<PathBuf>) {
+/// Finds the files with this suffix below a directory, without build output.
+fn find(dir: &Path, suffix: &str, found: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(dir).unwrap().map(Result::unwrap) {
         let path = entry.path();
         if entry.file_type().unwrap().is_dir() {
             if entry.file_name() != "target" {
-                find(&path, ending, found);
+                find(&path, suffix, found);
             }
-        } else if path.to_string_lossy().ends_with(ending) {
+        } else if path.to_string_lossy().ends_with(suffix) {
             found.push(path);
         }
     }
 }
 
 #[test]
-fn sp_11_every_pack_of_our_own_that_is_read_fits_the_schema() {
+fn sp_11_valid_packs_of_examples_and_tests_match_the_schema() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap();
     let (validator, mut files) = (validator("pack"), Vec::new());
-    for (dir, ending) in
+    for (dir, suffix) in
         [("examples", ".yaml"), ("demo", ".yaml"), ("crates", ".yaml"), ("crates", ".yml")]
     {
         if root.join(dir).is_dir() {
-            find(&root.join(dir), ending, &mut files);
+            find(&root.join(dir), suffix, &mut files);
         }
     }
     files.retain(|file| file.parent().unwrap().ends_with("packs"));
@@ -152,7 +152,7 @@ fn sp_11_every_pack_of_our_own_that_is_read_fits_the_schema() {
     );
     let mut texts: Vec<String> =
         files.iter().map(|file| std::fs::read_to_string(file).unwrap_or_default()).collect();
-    // Those that tests write: the second argument of `pack("…", "…")`.
+    // Packs that tests write: the second argument of `pack("…", "…")`.
     let mut sources = Vec::new();
     find(&root.join("crates"), ".rs", &mut sources);
     for source in sources {
@@ -167,9 +167,9 @@ fn sp_11_every_pack_of_our_own_that_is_read_fits_the_schema() {
             texts.extend(stream.as_mut().and_then(Iterator::next).and_then(Result::ok));
         }
     }
-    let read: Vec<String> = texts.into_iter().filter(|text| pack_is_read(text)).collect();
-    assert!(read.len() > 40, "only {} packs were found", read.len());
-    for text in read {
+    let valid: Vec<String> = texts.into_iter().filter(|text| is_valid_pack(text)).collect();
+    assert!(valid.len() > 40, "only {} packs", valid.len());
+    for text in valid {
         let value = as_json(&yaml::parse(&text, &Limits::default()).unwrap(), Numbers::AreText);
         let errors: Vec<String> = validator.iter_errors(&value).map(|e| e.to_string()).collect();
         assert_eq!(errors, [""; 0], "{text}");
@@ -177,11 +177,11 @@ fn sp_11_every_pack_of_our_own_that_is_read_fits_the_schema() {
 }
 
 #[test]
-fn sp_11_packs_of_the_wrong_shape_fit_neither_the_schema_nor_the_reader() {
+fn sp_11_invalid_packs_do_not_match_the_schema() {
     let validator = validator("pack");
-    for (what, text) in [
+    for (case, text) in [
         ("an unknown key", "name: x\ninclude: [a]\nversion: 1\n"),
-        ("a misspelt key", "name: x\ninclde: [a]\n"),
+        ("a misspelled key", "name: x\ninclde: [a]\n"),
         ("no name", "include: [a]\n"),
         ("an empty name", "name: ''\ninclude: [a]\n"),
         ("a name that is a list", "name: [x]\ninclude: [a]\n"),
@@ -219,15 +219,15 @@ fn sp_11_packs_of_the_wrong_shape_fit_neither_the_schema_nor_the_reader() {
         ("a list", "- a\n"),
         ("nothing", ""),
     ] {
-        assert!(!pack_is_read(text), "{what} is read");
-        assert!(!validator.is_valid(&parsed(text)), "{what} fits the schema");
+        assert!(!is_valid_pack(text), "{case} is accepted");
+        assert!(!validator.is_valid(&parse(text)), "{case} matches the schema");
     }
 }
 
 #[test]
-fn sp_27_configs_that_are_read_fit_the_schema_and_those_of_the_wrong_shape_do_not() {
+fn sp_27_only_valid_configurations_match_the_schema() {
     let validator = validator("config");
-    for (text, good) in [
+    for (text, is_valid) in [
         ("{}\n", true),
         ("sinks:\nlimits:\n", true),
         ("sinks: {}\nlimits: {}\n", true),
@@ -245,8 +245,8 @@ fn sp_27_configs_that_are_read_fit_the_schema_and_those_of_the_wrong_shape_do_no
         ("limits: [depth]\n", false),
         ("- a\n", false),
     ] {
-        assert_eq!(config::read("x", text, &Limits::default()).0.is_some(), good, "{text}");
-        assert_eq!(validator.is_valid(&parsed(text)), good, "{text}");
+        assert_eq!(config::read("x", text, &Limits::default()).0.is_some(), is_valid, "{text}");
+        assert_eq!(validator.is_valid(&parse(text)), is_valid, "{text}");
     }
 }
 
@@ -254,43 +254,53 @@ fn properties(schema: &Value) -> BTreeSet<String> {
     schema["properties"].as_object().unwrap().keys().cloned().collect()
 }
 
-/// The keys that a reader knows: it lists them where it meets one that it does not know.
-fn known(report: &sp_formats::Report) -> BTreeSet<String> {
-    let finding =
-        report.findings.iter().find(|finding| finding.message == "unknown key `zzzzzzzz`").unwrap();
-    let keys = finding.help.as_ref().unwrap().strip_prefix("the keys are: ").unwrap();
-    keys.split(", ").map(Into::into).collect()
+/// A key that no reader knows.
+const UNKNOWN_KEY: &str = "zzzzzzzz";
+
+/// Whether the reader reported this key itself, not its value.
+fn is_unknown(text: &str, key: &str, report: &Report) -> bool {
+    let start = text.rfind(key).unwrap();
+    report.findings.iter().any(|finding| finding.span == Some(start..start + key.len()))
+}
+
+/// Returns the keys that a reader knows, from its help for an unknown key: `…: a, b, c`.
+fn known_keys(report: &Report) -> BTreeSet<String> {
+    let is_about = |finding: &&Finding| finding.message.contains(UNKNOWN_KEY);
+    let finding = report.findings.iter().find(is_about).unwrap();
+    let keys = finding.help.as_ref().unwrap().rsplit_once(": ").unwrap().1;
+    keys.split(", ").map(|key| key.trim_matches('`').into()).collect()
 }
 
 #[test]
-fn sp_11_the_schema_has_exactly_the_keys_that_are_read() {
+fn sp_11_schema_and_reader_have_the_same_keys() {
     let schema = schema("pack");
     let definition = |name: &str| schema["definitions"][name].clone();
     for (part, before, properties) in [
-        ("a pack", "", properties(&schema)),
-        ("an import", "imports:\n  - ", properties(&definition("PackImport"))),
-        ("install", "install:\n  ", properties(&definition("FolderNaming"))),
+        ("pack", "", properties(&schema)),
+        ("import", "name: x\nimports:\n  - ", properties(&definition("PackImport"))),
+        ("install", "name: x\ninstall:\n  ", properties(&definition("FolderNaming"))),
     ] {
         let read = |key: &str| {
-            let name = if part == "a pack" { "" } else { "name: x\n" };
-            pack::read("x", &format!("{name}{before}{key}: 1\n"), &Limits::default()).1
+            let text = format!("{before}{key}: 1\n");
+            let report = pack::read("x", &text, &Limits::default()).1;
+            (is_unknown(&text, key, &report), report)
         };
-        assert_eq!(known(&read("zzzzzzzz")), properties, "{part}");
+        let (unknown, report) = read(UNKNOWN_KEY);
+        assert!(unknown, "{part}");
+        assert_eq!(known_keys(&report), properties, "{part}");
         for key in &properties {
-            let unknown =
-                read(key).findings.iter().any(|finding| finding.message.starts_with("unknown key"));
-            assert!(!unknown, "{part}: `{key}`");
+            assert!(!read(key).0, "{part}: `{key}`");
         }
     }
     let schema = self::schema("config");
-    let (_, report) = config::read("x", "zzzzzzzz: 1\n", &Limits::default());
-    assert_eq!(known(&report), properties(&schema));
+    let (_, report) = config::read("x", &format!("{UNKNOWN_KEY}: 1\n"), &Limits::default());
+    assert_eq!(known_keys(&report), properties(&schema));
     let limits = LIMIT_NAMES.iter().map(|name| (*name).to_owned()).collect();
-    assert_eq!(properties(&schema["definitions"]["Limits"]), limits, "every limit, and no other");
+    assert_eq!(properties(&schema["definitions"]["Limits"]), limits);
 }
 
 #[test]
-fn the_schemas_are_schemas_that_say_what_their_keys_are_for() {
+fn schemas_are_valid_and_describe_every_key() {
     for file in sp_formats::schema::SCHEMA_FILES {
         let schema = schema(file);
         assert!(schema["$schema"].as_str().unwrap().contains("draft-07"), "{file}");

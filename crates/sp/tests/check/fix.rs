@@ -1,20 +1,20 @@
-//! `sp check --fix`: what it mends, how it writes, and what it leaves alone.
+//! `sp check --fix`: what it fixes, how it writes files, and what it leaves alone.
 
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::Path;
 
 use super::*;
 
-/// A skill with problems that can be mended, and the same skill mended.
+/// A skill with problems that can be fixed, and the same skill after the fix.
 pub(super) const BROKEN: &str = "---\nname: Tidy Up\ndescription: Use when: it's late # note\nallowed-tools: Read, Grep\n---\nBody.\n";
-pub(super) const MENDED: &str = "---\nname: tidy-up\ndescription: 'Use when: it''s late' # note\nallowed-tools: Read Grep\n---\nBody.\n";
+pub(super) const FIXED: &str = "---\nname: tidy-up\ndescription: 'Use when: it''s late' # note\nallowed-tools: Read Grep\n---\nBody.\n";
 
 fn read(path: &Path) -> String {
     String::from_utf8(std::fs::read(path).unwrap()).unwrap()
 }
 
-/// Mends a `SKILL.md` of the skill `tidy-up`, and tells what is in it then and how it ended.
-fn mended(text: &str) -> (String, Run) {
+/// Fixes a `SKILL.md` of the skill `tidy-up`, and returns its new text and the run.
+fn fix(text: &str) -> (String, Run) {
     let world = world!();
     world.write("skills/tidy-up/SKILL.md", text);
     let run = check(&world, &["--fix", "--format", "plain"]);
@@ -26,7 +26,7 @@ fn a_dry_run_shows_a_diff_and_changes_nothing() {
     let world = world!();
     world.write("skills/tidy-up/SKILL.md", BROKEN);
     world.pack("team", "name: team\r\ninclude: [./tidy-up]\r\ninstall: {flatten: yes}\r\n");
-    let before = everything(&world);
+    let before = files_except_home(&world);
     insta::assert_snapshot!(check(&world, &["--fix", "--dry-run"]), @"
     exit: 1
     --- stdout
@@ -62,7 +62,7 @@ fn a_dry_run_shows_a_diff_and_changes_nothing() {
         diff.starts_with("--- a/skills/tidy-up/SKILL.md\n+++ b/skills/tidy-up/SKILL.md\n@@ "),
         "{diff}"
     );
-    assert_eq!(everything(&world), before);
+    assert_eq!(files_except_home(&world), before);
     // The diff is one that `patch` takes.
     std::fs::write(
         world.path("diff"),
@@ -72,62 +72,51 @@ fn a_dry_run_shows_a_diff_and_changes_nothing() {
     let mut patch = std::process::Command::new("git");
     patch.args(["apply", "--whitespace=nowarn"]).arg(world.path("diff")).current_dir(world.repo());
     world.run(patch).ok();
-    let patched = everything(&world);
+    let patched = files_except_home(&world);
     check(&world, &["--fix"]).ok();
-    assert_eq!(everything(&world), patched);
-    assert_eq!(read(&world.repo().join("skills/tidy-up/SKILL.md")), MENDED);
+    assert_eq!(files_except_home(&world), patched);
+    assert_eq!(read(&world.repo().join("skills/tidy-up/SKILL.md")), FIXED);
 }
 
 #[test]
-fn what_was_mended_is_said_and_a_second_run_has_nothing_to_do() {
+fn a_second_fix_changes_nothing() {
     let world = world!();
     world.write("skills/tidy-up/SKILL.md", BROKEN);
-    insta::assert_snapshot!(check(&world, &["--fix"]), @"
-    exit: 0
-    --- stdout
-    mended 3 problems in 1 file
-    1 skill: no problems
-    tokens: 8 always, 2 when used, 0 in other files (o200k_base)
-    ");
+    check(&world, &["--fix"]).ok();
     let file = world.repo().join("skills/tidy-up/SKILL.md");
     let stamp = |path: &Path| {
         let metadata = path.metadata().unwrap();
         (metadata.ino(), metadata.mtime_nsec(), metadata.ctime_nsec())
     };
     let before = stamp(&file);
-    insta::assert_snapshot!(check(&world, &["--fix"]), @"
-    exit: 0
-    --- stdout
-    mended 0 problems in 0 files
-    1 skill: no problems
-    tokens: 8 always, 2 when used, 0 in other files (o200k_base)
-    ");
+    check(&world, &["--fix"]).ok();
     assert_eq!(
         (read(&file).as_str(), stamp(&file)),
-        (MENDED, before),
-        "it is not even written again"
+        (FIXED, before),
+        "the file is not written again"
     );
-    assert_eq!(report(&world, &[])["summary"]["fixable"], 0);
+    let report = report(&world, &["--fix"]);
+    assert_eq!(
+        (&report["summary"]["fixable"], &report["fixed"]),
+        (&0.into(), &Value::Array(vec![]))
+    );
 }
 
 #[test]
-fn what_cannot_be_mended_stays_and_decides_the_exit_code() {
+fn problems_that_cannot_be_fixed_determine_the_exit_code() {
     let world = world!();
     world.write("skills/tidy-up/SKILL.md", format!("{BROKEN}[gone](gone.md)\n"));
     let run = check(&world, &["--fix", "--format", "plain"]).fails(1);
-    assert_eq!(
-        run.stdout,
-        "skills/tidy-up/SKILL.md:7:8: error[AS-07] `gone.md` does not exist in the skill\n"
-    );
+    assert_eq!(positions(&run), ["skills/tidy-up/SKILL.md:7:8: error[AS-07]"]);
     assert_eq!(
         read(&world.repo().join("skills/tidy-up/SKILL.md")),
-        format!("{MENDED}[gone](gone.md)\n")
+        format!("{FIXED}[gone](gone.md)\n")
     );
 }
 
 #[test]
-fn each_fix_gives_the_text_that_was_meant() {
-    for (what, text, expected) in [
+fn each_fix_produces_the_intended_text() {
+    for (case, text, expected) in [
         (
             "a name",
             "---\nname: Tidy Up\ndescription: d\n---\n",
@@ -175,17 +164,16 @@ fn each_fix_gives_the_text_that_was_meant() {
             "---\nname: tidy-up\ndescription: 'One: two\n  three: it''s'\n---\n",
         ),
     ] {
-        let (after, run) = mended(text);
-        assert_eq!(after, expected, "{what}");
-        assert_eq!(run.to_string(), "exit: 0\n", "{what}");
-        assert_eq!(mended(&after).0, after, "{what}, again");
+        let (after, run) = fix(text);
+        assert_eq!(after, expected, "{case}");
+        assert_eq!(run.to_string(), "exit: 0\n", "{case}");
+        assert_eq!(fix(&after).0, after, "{case}, again");
     }
 }
 
-/// Where a fix has broken the text, these hold what was meant.
 #[test]
-fn no_fix_breaks_the_frontmatter_that_it_mends() {
-    for (what, text) in [
+fn no_fix_breaks_the_frontmatter() {
+    for (case, text) in [
         (
             "a list that is not indented",
             "---\nname: tidy-up\ndescription: d\nallowed-tools:\n- Read\n- Grep\n---\nBody\n",
@@ -199,28 +187,24 @@ fn no_fix_breaks_the_frontmatter_that_it_mends() {
         ("no name, indented", "---\n  description: d\n---\nBody\n"),
         ("nothing at all", "---\n~\n---\nBody\n"),
     ] {
-        let (after, run) = mended(text);
-        assert!(!run.stdout.contains("AS-01"), "{what}: {after:?}: {run}");
-        assert!(after.ends_with("\n---\nBody\n"), "{what}: {after:?}");
+        let (after, run) = fix(text);
+        assert!(!run.stdout.contains("AS-01"), "{case}: {after:?}: {run}");
+        assert!(after.ends_with("\n---\nBody\n"), "{case}: {after:?}");
         assert!(
             !text.contains("description: d") || after.contains("description: d"),
-            "{what}: {after:?}"
-        );
-        assert!(
-            !run.stdout.contains("no `description`") || !text.contains("description"),
-            "{what}: {after:?}: {run}"
+            "{case}: {after:?}"
         );
     }
 }
 
 #[test]
-fn a_line_that_is_put_in_ends_as_the_others_do() {
-    let (after, _) = mended("---\r\ndescription: d\r\n---\r\nBody\r\n");
+fn an_inserted_line_has_the_line_ending_of_the_file() {
+    let (after, _) = fix("---\r\ndescription: d\r\n---\r\nBody\r\n");
     assert_eq!(after, "---\r\nname: tidy-up\r\ndescription: d\r\n---\r\nBody\r\n");
 }
 
 #[test]
-fn a_folder_that_yaml_takes_for_something_else_becomes_a_name_in_quotes() {
+fn directory_names_that_are_not_yaml_strings_are_quoted() {
     for folder in ["null", "true", "123", "1e3", "0x1f"] {
         for text in ["---\ndescription: d\n---\n", "---\nname: Other\ndescription: d\n---\n"] {
             let world = world!();
@@ -233,7 +217,7 @@ fn a_folder_that_yaml_takes_for_something_else_becomes_a_name_in_quotes() {
 }
 
 #[test]
-fn patterns_and_flatten_of_a_pack_are_mended() {
+fn patterns_and_flatten_of_a_pack_are_fixed() {
     let world = world!();
     world.skill("tidy-up");
     for (text, expected) in [
@@ -258,7 +242,7 @@ fn patterns_and_flatten_of_a_pack_are_mended() {
 }
 
 #[test]
-fn a_pattern_that_yaml_would_take_for_something_else_is_not_laid_bare() {
+fn a_fixed_pattern_is_still_the_same_yaml_string() {
     let world = world!();
     world.skill("tidy-up");
     for pattern in
@@ -269,18 +253,18 @@ fn a_pattern_that_yaml_would_take_for_something_else_is_not_laid_bare() {
         check(&world, &["packs/x.yaml", "--fix"]);
         let after = read(&world.repo().join("packs/x.yaml"));
         let (pack, _) = sp_formats::pack::read_partial("x", &after, &sp_tree::Limits::default());
-        let found: Vec<String> = pack
+        let included: Vec<String> = pack
             .iter()
             .flat_map(|pack| &pack.include)
-            .map(|at| at.pattern.as_str().into())
+            .map(|include| include.pattern.as_str().into())
             .collect();
-        let meant = pattern.trim_start_matches('/').trim_start_matches("./");
-        assert!(after == text || found == ["tidy-up", meant], "{pattern}: {after:?}");
+        let expected = pattern.trim_start_matches('/').trim_start_matches("./");
+        assert!(after == text || included == ["tidy-up", expected], "{pattern}: {after:?}");
     }
 }
 
 #[test]
-fn modes_and_owners_stay() {
+fn permissions_are_kept() {
     for mode in [0o600, 0o640, 0o444, 0o755, 0o664] {
         let world = world!();
         world.write("skills/tidy-up/SKILL.md", BROKEN);
@@ -288,37 +272,36 @@ fn modes_and_owners_stay() {
         std::fs::set_permissions(&file, std::fs::Permissions::from_mode(mode)).unwrap();
         check(&world, &["--fix"]).ok();
         let metadata = file.metadata().unwrap();
-        assert_eq!((metadata.mode() & 0o7777, read(&file).as_str()), (mode, MENDED), "{mode:o}");
+        assert_eq!((metadata.mode() & 0o7777, read(&file).as_str()), (mode, FIXED), "{mode:o}");
     }
 }
 
 #[test]
-fn a_link_is_written_through_and_stays_a_link() {
+fn links_are_followed_and_stay_links() {
     let world = world!();
     world.write("../shared/tidy-up/text.md", BROKEN);
     symlink("text.md", world.path("home/shared/tidy-up/SKILL.md")).unwrap();
     symlink("../../shared/tidy-up", world.repo().join("skills/tidy-up")).unwrap();
-    let mut expected = everything(&world);
+    let mut expected = files_except_home(&world);
     check(&world, &["--fix"]).ok();
-    expected.insert(
-        "home/shared/tidy-up/text.md".into(),
-        sp_testkit::Entry::File(MENDED.into(), false),
-    );
-    assert_eq!(everything(&world), expected, "the file at the end of the links, and nothing else");
+    expected
+        .insert("home/shared/tidy-up/text.md".into(), sp_testkit::Entry::File(FIXED.into(), false));
+    assert_eq!(files_except_home(&world), expected, "only the target of the links is written");
 }
 
 #[test]
-fn one_file_that_is_two_skills_is_mended_once() {
+fn a_file_that_belongs_to_two_skills_is_fixed_once() {
     let world = world!();
     world.write("../shared/x/SKILL.md", "---\nname: a\ndescription: Use: x\n---\n");
     symlink("../../shared/x", world.repo().join("skills/a")).unwrap();
     symlink("../../shared/x", world.repo().join("skills/b")).unwrap();
-    let run = check(&world, &["--fix"]);
-    assert!(!run.stderr.contains("changed while"), "{run}");
+    let report = report(&world, &["--fix"]);
+    assert_eq!(report["fixed"].as_array().unwrap().len(), 1, "{report}");
+    assert_eq!(report["unreadable"], Value::Array(vec![]), "{report}");
 }
 
 #[test]
-fn nothing_else_in_the_tree_is_touched() {
+fn other_files_are_not_changed() {
     let world = world!();
     world.write("skills/tidy-up/SKILL.md", BROKEN);
     world.write("skills/tidy-up/.hidden", "x");
@@ -327,36 +310,37 @@ fn nothing_else_in_the_tree_is_touched() {
     world.write("SKILL.md.orig", BROKEN);
     world.skill("good");
     world.pack("team", "name: team\ninclude: ['**']\n");
-    let mut expected = everything(&world);
+    let mut expected = files_except_home(&world);
     check(&world, &["--fix"]).ok();
     expected.insert(
         "home/repo/skills/tidy-up/SKILL.md".into(),
-        sp_testkit::Entry::File(MENDED.into(), false),
+        sp_testkit::Entry::File(FIXED.into(), false),
     );
-    assert_eq!(everything(&world), expected);
-    // Only what is named is mended.
+    assert_eq!(files_except_home(&world), expected);
+    // Only the given paths are fixed.
     world.write("skills/tidy-up/SKILL.md", BROKEN);
-    let before = everything(&world);
+    let before = files_except_home(&world);
     check(&world, &["skills/good", "--fix"]).ok();
-    assert_eq!(everything(&world), before);
+    assert_eq!(files_except_home(&world), before);
 }
 
 #[test]
-fn a_file_in_a_place_that_cannot_be_written_stays_and_it_is_said() {
+fn a_fix_on_a_read_only_file_system_is_an_error() {
     let world = world!();
     world.write("skills/tidy-up/SKILL.md", BROKEN);
     let (skills, sp) =
         (world.repo().join("skills").display().to_string(), env!("CARGO_BIN_EXE_sp"));
     // A mount that only this process and its children see.
     let script = format!(
-        "mount --bind {skills} {skills} && mount -o remount,ro,bind {skills} && {sp} check --fix; echo exit $?"
+        "mount --bind {skills} {skills} && mount -o remount,ro,bind {skills} && \
+         exec {sp} check --fix --format json"
     );
     let mut command = std::process::Command::new("unshare");
     command.args(["--mount", "--map-root-user", "sh", "-c", &script]).current_dir(world.repo());
     command.env_clear().env("HOME", world.home()).env("PATH", std::env::var_os("PATH").unwrap());
-    let run = world.run(command);
-    assert!(run.stdout.ends_with("exit 5\n"), "{run}");
-    assert!(run.stderr.contains("Read-only file system") && run.stderr.contains("hint: "), "{run}");
+    let error = world.run(command).error();
+    assert_eq!(error.code, "E-permission-denied", "{error:?}");
+    assert!(!error.hints.is_empty(), "{error:?}");
     let files: Vec<String> = world.files("home/repo/skills/tidy-up").into_keys().collect();
     assert_eq!(
         (files, read(&world.repo().join("skills/tidy-up/SKILL.md")).as_str()),

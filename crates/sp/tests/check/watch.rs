@@ -1,24 +1,26 @@
-//! `--watch`: checks again when something changes, and not when nothing does.
+//! `--watch`: checks again when a file changes, and only then.
 
 use std::io::{BufRead, BufReader};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, ChildStdout, Command};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 
+use std::time::{Duration, Instant};
+
+use sp_testkit::HANG_TIMEOUT;
+
 use super::*;
 
-/// Long enough for a check on a busy machine.
-const PATIENCE: Duration = HANG_TIMEOUT;
-/// Long enough that a check would have begun.
-const STILL: Duration = Duration::from_millis(600);
+/// Without output for this long, no check is running.
+const QUIET_PERIOD: Duration = Duration::from_millis(600);
 
-/// A running `sp check --watch`, ended with the test.
-struct Watching {
+/// A running `sp check --watch`, killed when the test ends.
+struct WatchProcess {
     child: Child,
     lines: Receiver<String>,
 }
 
-impl Watching {
+impl WatchProcess {
     fn start(world: &World, args: &[&str]) -> Self {
         let mut command = world.command(&[&["check", "--watch"], args].concat());
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -26,10 +28,10 @@ impl Watching {
         Self { child, lines }
     }
 
-    /// Waits for a line that has this in it.
+    /// Waits for a line that contains this text.
     #[track_caller]
     fn wait_for(&self, text: &str) {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + HANG_TIMEOUT;
         loop {
             match self.lines.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
                 Ok(line) if line.contains(text) => return,
@@ -39,14 +41,14 @@ impl Watching {
         }
     }
 
-    /// Waits until nothing has been printed for a while, then tells that it stays so.
-    fn settle(&self) {
-        while self.lines.recv_timeout(STILL).is_ok() {}
+    /// Waits until nothing has been printed for a while.
+    fn wait_until_quiet(&self) {
+        while self.lines.recv_timeout(QUIET_PERIOD).is_ok() {}
     }
 
     #[track_caller]
-    fn is_still(&self) {
-        match self.lines.recv_timeout(STILL) {
+    fn assert_quiet(&self) {
+        match self.lines.recv_timeout(QUIET_PERIOD) {
             Err(RecvTimeoutError::Timeout) => {}
             other => panic!("{other:?}"),
         }
@@ -59,7 +61,7 @@ impl Watching {
     }
 }
 
-impl Drop for Watching {
+impl Drop for WatchProcess {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
@@ -78,36 +80,37 @@ fn follow(out: ChildStdout) -> Receiver<String> {
     lines
 }
 
-const VERSION: &str = "---\nname: a\ndescription: Does a.\nversion: x\n---\n";
+/// A skill with one warning, AS-05.
+const WARNING: &str = "---\nname: a\ndescription: Does a.\nversion: x\n---\n";
 
 #[test]
-fn a_change_is_seen_and_what_git_does_for_itself_is_not() {
+fn changes_of_files_start_a_check_and_changes_of_git_do_not() {
     let world = world!();
-    world.write("skills/a/SKILL.md", VERSION);
+    world.write("skills/a/SKILL.md", WARNING);
     world.write(".git/index", "0");
-    let mut watching = Watching::start(&world, &["--format", "plain"]);
-    watching.wait_for("warning[AS-05]");
-    watching.settle();
+    let mut process = WatchProcess::start(&world, &["--format", "plain"]);
+    process.wait_for("warning[AS-05]");
+    process.wait_until_quiet();
     world.write("skills/a/SKILL.md", "no frontmatter\n");
-    watching.wait_for("error[AS-01]");
-    watching.settle();
+    process.wait_for("error[AS-01]");
+    process.wait_until_quiet();
     for number in 0..5 {
         world.write(".git/index", number.to_string());
         world.write(&format!(".git/objects/{number}"), "x");
     }
-    watching.is_still();
-    // Reading changes nothing either.
+    process.assert_quiet();
+    // Reading does not start a check either.
     check(&world, &[]).fails(1);
-    watching.is_still();
-    // A file that an editor puts in the place of another, and one that is new.
-    std::fs::write(world.repo().join("skills/a/.new"), VERSION).unwrap();
+    process.assert_quiet();
+    // A file that is replaced, as editors do, and a new file.
+    std::fs::write(world.repo().join("skills/a/.new"), WARNING).unwrap();
     std::fs::rename(world.repo().join("skills/a/.new"), world.repo().join("skills/a/SKILL.md"))
         .unwrap();
-    watching.wait_for("warning[AS-05]");
-    watching.settle();
+    process.wait_for("warning[AS-05]");
+    process.wait_until_quiet();
     world.write("skills/b/SKILL.md", "no frontmatter\n");
-    watching.wait_for("skills/b/SKILL.md:1:1: error[AS-01]");
-    let ended = watching.interrupt();
+    process.wait_for("skills/b/SKILL.md:1:1: error[AS-01]");
+    let ended = process.interrupt();
     assert!(ended.signal() == Some(2) || ended.code() == Some(130), "{ended:?}");
     let left: Vec<String> =
         world.files("home/.skillpack").into_keys().filter(|name| name.contains("tmp")).collect();
@@ -115,44 +118,40 @@ fn a_change_is_seen_and_what_git_does_for_itself_is_not() {
 }
 
 #[test]
-fn one_file_is_watched_by_its_directory() {
+fn a_file_that_is_replaced_is_still_watched() {
     let world = world!();
-    world.write("skills/a/SKILL.md", VERSION);
-    let watching = Watching::start(&world, &["skills/a/SKILL.md", "--format", "plain"]);
-    watching.wait_for("warning[AS-05]");
-    watching.settle();
+    world.write("skills/a/SKILL.md", WARNING);
+    let process = WatchProcess::start(&world, &["skills/a/SKILL.md", "--format", "plain"]);
+    process.wait_for("warning[AS-05]");
+    process.wait_until_quiet();
     std::fs::remove_file(world.repo().join("skills/a/SKILL.md")).unwrap();
     world.write("skills/a/SKILL.md", "no frontmatter\n");
-    watching.wait_for("error[AS-01]");
+    process.wait_for("error[AS-01]");
 }
 
 #[test]
-fn what_is_not_there_is_not_watched() {
+fn a_missing_path_is_not_watched() {
     let world = world!();
-    let run = ends(&world, &["check", "--watch", "gone"]);
-    assert!(run.code == Some(3) && run.stderr.contains("cannot read `gone`"), "{run}");
+    assert_eq!(world.sp_error(&["check", "--watch", "gone"]).code, "E-unreadable-file");
 }
 
 #[test]
-fn the_human_form_says_that_it_watches_and_clears_no_screen_that_is_none() {
+fn the_screen_is_only_cleared_on_a_terminal() {
     let world = world!();
     world.skill("a");
-    let mut watching = Watching::start(&world, &[]);
-    watching.wait_for("1 skill: no problems");
-    watching.settle();
-    watching.interrupt();
-    let mut said = String::new();
-    std::io::Read::read_to_string(&mut watching.child.stderr.take().unwrap(), &mut said).unwrap();
-    assert!(
-        said.contains("watching for changes; Ctrl-C ends it") && !said.contains('\u{1b}'),
-        "{said:?}"
-    );
+    let mut process = WatchProcess::start(&world, &[]);
+    process.wait_for("1 skill");
+    process.wait_until_quiet();
+    process.interrupt();
+    let mut stderr = String::new();
+    std::io::Read::read_to_string(&mut process.child.stderr.take().unwrap(), &mut stderr).unwrap();
+    assert!(stderr.contains("Ctrl-C") && !stderr.contains('\u{1b}'), "{stderr:?}");
 }
 
 #[test]
-fn it_ends_when_nobody_reads_any_more() {
+fn it_exits_when_stdout_is_closed() {
     let world = world!();
-    world.write("skills/a/SKILL.md", VERSION);
+    world.write("skills/a/SKILL.md", WARNING);
     let mut command = world.command(&["check", "--watch", "--format", "plain"]);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     let mut first = String::new();
@@ -161,7 +160,7 @@ fn it_ends_when_nobody_reads_any_more() {
     let mut number = 0;
     while child.try_wait().unwrap().is_none() && Instant::now() < deadline {
         number += 1;
-        world.write("skills/a/SKILL.md", format!("{VERSION}{number}\n"));
+        world.write("skills/a/SKILL.md", format!("{WARNING}{number}\n"));
         std::thread::sleep(Duration::from_millis(300));
     }
     let ended = child.try_wait().unwrap();

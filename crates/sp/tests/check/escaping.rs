@@ -1,15 +1,15 @@
-//! Hostile text in names, paths and messages: it is told, and never raw.
+//! Control characters in names, paths and messages are escaped.
 
 use super::*;
 
-/// What must never reach a terminal as it is. Colours of our own are taken out before.
-fn is_hostile(c: char) -> bool {
+/// Characters that must never reach a terminal. Colors are removed before.
+fn is_unsafe(c: char) -> bool {
     c != '\n' && c != '\t' && c.is_control()
         || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{e0000}'..='\u{e007f}')
 }
 
-/// The text without colours, which are `ESC [ digits m`.
-fn without_colours(text: &str) -> String {
+/// Removes colors, which are `ESC [ digits m`.
+fn without_colors(text: &str) -> String {
     let mut pieces = text.split("\u{1b}[");
     let mut plain = pieces.next().unwrap_or_default().to_owned();
     for piece in pieces {
@@ -25,8 +25,8 @@ fn without_colours(text: &str) -> String {
     plain
 }
 
-/// Each kind of character that plays tricks; none of the sequences is a colour.
-const TRICKS: [(&str, &str); 9] = [
+/// Text with every kind of unsafe character, raw and as YAML writes it. None of them is a color.
+const UNSAFE_TEXTS: [(&str, &str); 9] = [
     ("\u{1b}[2J", "\\e[2J"),
     ("\u{1b}]0;x\u{7}", "\\e]0;x\\a"),
     ("\u{9b}2J", "\\x9b2J"),
@@ -38,9 +38,8 @@ const TRICKS: [(&str, &str); 9] = [
     ("\u{e0041}", "\\U000e0041"),
 ];
 
-/// A world in which everything that can be named is named by a trick: `raw` as it is, `yaml` as
-/// YAML writes it.
-fn tricked(raw: &str, yaml: &str) -> World {
+/// A world with this text in every name: `raw` as it is, `yaml` as YAML writes it.
+fn world_with_unsafe_names(raw: &str, yaml: &str) -> World {
     let world = world!();
     let folder: String = raw.chars().filter(|c| !c.is_control()).collect();
     world.write(
@@ -57,8 +56,10 @@ fn tricked(raw: &str, yaml: &str) -> World {
         "skills/tools/SKILL.md",
         format!("---\nname: tools\ndescription: d\nallowed-tools: [\"R{yaml}\"]\n---\n"),
     );
-    world
-        .write("skills/near/SKILL.md", format!("{}[l](references/fil{folder}.md)\n", good("near")));
+    world.write(
+        "skills/near/SKILL.md",
+        format!("{}[l](references/fil{folder}.md)\n", valid_skill("near")),
+    );
     world.write(&format!("skills/near/references/file{folder}.md"), "x");
     world.pack(
         "a",
@@ -79,11 +80,11 @@ fn tricked(raw: &str, yaml: &str) -> World {
     world
 }
 
-/// The tricks that get through somewhere.
+/// Returns the output lines that contain unsafe characters.
 fn leaks(formats: &[&str], is_bad: fn(char) -> bool) -> Vec<String> {
     let mut leaks = Vec::new();
-    for (raw, yaml) in TRICKS {
-        let world = tricked(raw, yaml);
+    for (raw, yaml) in UNSAFE_TEXTS {
+        let world = world_with_unsafe_names(raw, yaml);
         let gone = format!("gone{raw}");
         for format in formats {
             for args in [
@@ -92,12 +93,11 @@ fn leaks(formats: &[&str], is_bad: fn(char) -> bool) -> Vec<String> {
                 &["check", &gone],
                 &["check", "--limit", "file-bytes=1"],
             ] {
-                let mut command = world.command(&[args, &["--format", format]].concat());
-                // So that nothing is taken out on its way to what is no terminal.
-                command.env("CLICOLOR_FORCE", "1");
-                let run = world.run(command);
+                let args = [args, &["--format", format]].concat();
+                // Otherwise escape sequences are removed, because stdout is not a terminal.
+                let run = run_with_env(&world, &args, &[("CLICOLOR_FORCE", "1")]);
                 assert!(matches!(run.code, Some(1 | 3)), "{args:?}: {run:?}");
-                for line in without_colours(&format!("{}{}", run.stdout, run.stderr)).lines() {
+                for line in without_colors(&format!("{}{}", run.stdout, run.stderr)).lines() {
                     if line.contains(is_bad) {
                         leaks.push(format!("{format} {yaml}: {line:?}"));
                     }
@@ -111,27 +111,27 @@ fn leaks(formats: &[&str], is_bad: fn(char) -> bool) -> Vec<String> {
 }
 
 #[test]
-fn se_08_hostile_text_is_escaped_in_the_human_and_the_plain_form() {
-    assert_eq!(leaks(&["human", "plain"], is_hostile), [""; 0]);
+fn se_08_unsafe_text_is_escaped_in_human_and_plain_output() {
+    assert_eq!(leaks(&["human", "plain"], is_unsafe), [""; 0]);
 }
 
 #[test]
-fn se_08_hostile_text_is_escaped_for_github() {
-    assert_eq!(leaks(&["github"], is_hostile), [""; 0]);
+fn se_08_unsafe_text_is_escaped_for_github() {
+    assert_eq!(leaks(&["github"], is_unsafe), [""; 0]);
 }
 
 #[test]
-fn se_08_no_ascii_control_character_stands_raw_in_json_and_sarif() {
+fn se_08_ascii_control_characters_are_escaped_in_json_and_sarif() {
     assert_eq!(leaks(&["json", "sarif"], |c| c < ' '), [""; 0]);
 }
 
 #[test]
-fn se_08_hostile_text_is_escaped_in_json_and_sarif() {
-    assert_eq!(leaks(&["json", "sarif"], is_hostile), [""; 0]);
+fn se_08_unsafe_text_is_escaped_in_json_and_sarif() {
+    assert_eq!(leaks(&["json", "sarif"], is_unsafe), [""; 0]);
 }
 
 #[test]
-fn se_07_a_password_in_a_skill_is_covered_wherever_its_line_is_shown() {
+fn se_07_a_password_in_a_quoted_source_line_is_masked() {
     let world = world!();
     world.write(
         "skills/a/SKILL.md",
@@ -144,20 +144,19 @@ fn se_07_a_password_in_a_skill_is_covered_wherever_its_line_is_shown() {
 }
 
 #[test]
-fn se_08_explain_and_cost_escape_what_they_are_given() {
-    for (raw, _) in TRICKS {
+fn se_08_explain_and_cost_escape_unsafe_text() {
+    for (raw, _) in UNSAFE_TEXTS {
         let world = world!();
         let folder: String = raw.chars().filter(|c| !c.is_control()).collect();
-        world.write(&format!("skills/a{folder}/SKILL.md"), good("a"));
+        world.write(&format!("skills/a{folder}/SKILL.md"), valid_skill("a"));
         for args in
             [&["explain", &format!("AS{raw}")][..], &["cost"], &["cost", &format!("gone{raw}")]]
         {
             for format in ["human", "plain"] {
-                let mut command = world.command(&[args, &["--format", format]].concat());
-                command.env("CLICOLOR_FORCE", "1");
-                let run = world.run(command);
-                let said = without_colours(&format!("{}{}", run.stdout, run.stderr));
-                assert!(!said.contains(is_hostile), "{args:?} {format}: {said:?}");
+                let args = [args, &["--format", format]].concat();
+                let run = run_with_env(&world, &args, &[("CLICOLOR_FORCE", "1")]);
+                let output = without_colors(&format!("{}{}", run.stdout, run.stderr));
+                assert!(!output.contains(is_unsafe), "{args:?}: {output:?}");
             }
         }
     }
