@@ -1,8 +1,8 @@
-//! What `sp` does not do.
+//! Local commands run without network access and without other programs.
 #![allow(
     clippy::disallowed_methods,
     clippy::unwrap_used,
-    reason = "a test arranges its world with the plain calls"
+    reason = "tests set up their files and processes directly"
 )]
 
 use std::os::unix::fs::PermissionsExt;
@@ -11,12 +11,12 @@ use std::process::Command;
 use sp_testkit::world;
 
 #[test]
-fn se_13_local_work_needs_no_network_and_starts_no_program() {
+fn se_13_local_commands_use_no_network_and_start_no_program() {
     let world = world!();
     world.skill("a");
     world.write("skills/a/scripts/run.sh", "touch ~/ran\n");
     world.pack("team", "name: team\ninclude: ['**']\n");
-    // Every program that `sp` could find notes that it was started.
+    // Every program that `sp` could start leaves a trace.
     let bin = world.path("bin");
     std::fs::create_dir(&bin).unwrap();
     for name in ["git", "sh", "bash", "ssh", "curl"] {
@@ -43,7 +43,7 @@ fn se_13_local_work_needs_no_network_and_starts_no_program() {
         &["completions", "bash"],
         &["--version"],
     ] {
-        // A network in which nobody is, not even this machine itself.
+        // A network namespace without any interface, not even loopback.
         let mut command = Command::new("unshare");
         command
             .args(["--map-root-user", "--net", env!("CARGO_BIN_EXE_sp")])
@@ -55,11 +55,8 @@ fn se_13_local_work_needs_no_network_and_starts_no_program() {
             .env("PATH", format!("{}:/usr/bin:/bin", bin.display()));
         world.run(command).ok();
     }
-    assert!(
-        !world.path("started").exists(),
-        "started: {:?}",
-        std::fs::read_to_string(world.path("started"))
-    );
+    let started = std::fs::read_to_string(world.path("started")).unwrap_or_default();
+    assert_eq!(started, "", "programs that were started");
     assert!(!world.path("home/ran").exists());
-    assert_eq!(world.files("home/repo"), before, "the author's files are only read");
+    assert_eq!(world.files("home/repo"), before, "the repository is only read");
 }
