@@ -1,18 +1,18 @@
-//! What holds of a database that is a server: it may be restarted, be far away, and must know us.
+//! A PostgreSQL server: restarts, passwords, certificates and concurrent registries.
 
 use sp_testkit::{Postgres, world};
 
-use super::{Database, package, put, start, token};
+use super::{Database, create_token, package, put, start};
 
 #[test]
-fn se_01_a_database_that_is_restarted_is_found_again() {
+fn se_01_registry_reconnects_to_a_restarted_database() {
     let server = Postgres::start();
     let mut world = world!();
     world.set_env("SP_DATABASE_URL", &server.database().address());
     let registry = start(&world);
-    let me = token(&registry, registry.admin.as_ref().unwrap(), "me", "publish");
+    let me = create_token(&registry, registry.admin.as_ref().unwrap(), "me", "publish");
     for number in 0..3 {
-        // More than one connection is open, and all of them die.
+        // The restart closes several connections.
         std::thread::scope(|scope| {
             for _ in 0..8 {
                 scope.spawn(|| assert_eq!(registry.ask("GET /readyz", None, b"").status, 200));
@@ -30,16 +30,17 @@ fn se_01_a_database_that_is_restarted_is_found_again() {
 }
 
 #[test]
-fn se_07_the_password_of_a_database_is_shown_nowhere() {
+fn se_07_database_password_is_never_printed() {
     let server = Postgres::shared();
     let Database::Postgres(database) = Database::postgres() else { unreachable!() };
     let mut world = world!();
     let address = database.address();
-    let nowhere = format!("{}:1/nothing", address.rsplit_once(':').unwrap().0);
-    let stranger = address.replace("sp:", "somebody:");
-    let odd = format!("{address}?what={}", server.password());
+    let closed_port = format!("{}:1/nothing", address.rsplit_once(':').unwrap().0);
+    let unknown_user = address.replace("sp:", "somebody:");
+    let unknown_option = format!("{address}?what={}", server.password());
+    let unknown_scheme = address.replace("postgres:", "mysql:");
     for (address, code) in
-        [(&nowhere, 5), (&stranger, 5), (&odd, 2), (&address.replace("postgres:", "mysql:"), 2)]
+        [(&closed_port, 5), (&unknown_user, 5), (&unknown_option, 2), (&unknown_scheme, 2)]
     {
         world.set_env("SP_DATABASE_URL", address);
         let run =
@@ -52,13 +53,16 @@ fn se_07_the_password_of_a_database_is_shown_nowhere() {
 }
 
 #[test]
-fn se_07_a_database_with_a_certificate_that_nobody_vouches_for_is_not_spoken_to() {
+fn se_07_untrusted_database_certificate_is_refused() {
     let server = Postgres::shared();
     let Database::Postgres(database) = Database::postgres() else { unreachable!() };
     let mut world = world!();
     world.set_env("SP_DATABASE_URL", &format!("{}?sslmode=require", database.address()));
-    let run = world.sp(&["serve", "--data", "x", "--listen", "127.0.0.1:0"]).fails(5);
-    assert!(run.stderr.contains("certificate") && !run.stderr.contains(server.password()), "{run}");
+    let error = world.sp_error(&["serve", "--data", "x", "--listen", "127.0.0.1:0"]);
+    assert_eq!(error.exit_code, 5);
+    // The cause comes from the TLS library.
+    assert!(error.because.iter().any(|cause| cause.contains("certificate")), "{error:?}");
+    assert!(!format!("{error:?}").contains(server.password()), "{error:?}");
     let trusted = world.path("trusted.pem");
     std::fs::write(&trusted, server.certificate()).unwrap();
     world.set_env("SSL_CERT_FILE", &trusted.to_string_lossy());
@@ -70,16 +74,16 @@ fn se_07_a_database_with_a_certificate_that_nobody_vouches_for_is_not_spoken_to(
 }
 
 #[test]
-fn several_registries_start_at_once_on_one_new_database_and_one_of_them_has_the_admins_token() {
+fn concurrent_first_starts_create_one_admin_token() {
     let database = Database::postgres();
     let Database::Postgres(shared) = &database else { unreachable!() };
     let worlds: Vec<_> = (0..4).map(|_| world!()).collect();
     let started: Vec<_> = std::thread::scope(|scope| {
-        let one = |mut world: sp_testkit::World| {
+        let start_in = |mut world: sp_testkit::World| {
             world.set_env("SP_DATABASE_URL", &shared.address());
             scope.spawn(move || (start(&world), world))
         };
-        let threads: Vec<_> = worlds.into_iter().map(one).collect();
+        let threads: Vec<_> = worlds.into_iter().map(start_in).collect();
         threads.into_iter().map(|thread| thread.join().unwrap()).collect()
     });
     assert_eq!(started.iter().filter(|(registry, _)| registry.admin.is_some()).count(), 1);
