@@ -14,30 +14,30 @@ fn sp_35_one_repository_can_be_imported_at_two_refs() {
     let world = world!();
     let repo = shared_repo(&world);
     repo.write("tools/deploy/notes", "one").write("tools/review/notes", "one");
-    let one = repo.commit("one");
+    let first = repo.commit("one");
     repo.git(&["tag", "v1"]);
     repo.write("tools/deploy/notes", "two").write("tools/review/notes", "two");
-    let two = repo.commit("two");
+    let second = repo.commit("two");
     world.pack("team", &pack_at_two_refs(&repo.url(), "v1", "main"));
     install(&world).ok();
     assert_eq!(
         (read(&world, "team__tools__review/notes"), read(&world, "team__tools__deploy/notes")),
         ("one".into(), "two".into())
     );
-    assert_eq!(commits(&world), [one, two]);
+    assert_eq!(commits(&world), [first, second]);
 }
 
 #[test]
 fn sp_35_tag_and_branch_with_its_name_as_prefix_can_be_imported() {
     let world = world!();
     let repo = shared_repo(&world);
-    let one = repo.commit("one");
+    let first = repo.commit("one");
     repo.git(&["tag", "v1"]);
-    let two = repo.commit("two");
+    let second = repo.commit("two");
     repo.git(&["branch", "v1/fix"]);
     world.pack("team", &pack_at_two_refs(&repo.url(), "v1", "v1/fix"));
     install(&world).ok();
-    assert_eq!(commits(&world), [one, two]);
+    assert_eq!(commits(&world), [first, second]);
     install_into(&world, "sink2", &["--offline"]).ok();
 }
 
@@ -168,11 +168,11 @@ fn sp_35_cached_commit_needs_no_server() {
 fn sp_35_server_without_filters_is_supported() {
     let world = world!();
     let repo = shared_repo(&world);
-    let one = repo.commit("one");
-    let two = repo.commit("two");
+    let first = repo.commit("one");
+    let second = repo.commit("two");
     repo.git(&["config", "uploadpack.allowFilter", "false"]);
     let daemon = Daemon::start(&world.path("git"));
-    for (git_ref, commit) in [("main", &two), (&one[..8], &one)] {
+    for (git_ref, commit) in [("main", &second), (&first[..8], &first)] {
         world.pack("team", &pack_at(&daemon.url("shared"), git_ref));
         install(&world).ok();
         assert_eq!(commits(&world), [commit.as_str()]);
@@ -193,12 +193,12 @@ fn old_server(world: &World, repo: &Repo, filter: &str) -> (Daemon, Relay) {
 fn sp_35_old_server_provides_branches_and_tags() {
     let world = world!();
     let repo = shared_repo(&world);
-    let one = repo.commit("one");
+    let first = repo.commit("one");
     repo.git(&["tag", "light"]);
     repo.git(&["tag", "-a", "annotated", "-m", "x"]);
-    let two = repo.commit("two");
+    let second = repo.commit("two");
     let (_daemon, relay) = old_server(&world, &repo, "false");
-    for (git_ref, commit) in [("main", &two), ("light", &one), ("annotated", &one)] {
+    for (git_ref, commit) in [("main", &second), ("light", &first), ("annotated", &first)] {
         world.pack("team", &pack_at(&relay.url("shared"), git_ref));
         world.sp(&["clean", "--cache"]).ok();
         install(&world).ok();
@@ -210,27 +210,27 @@ fn sp_35_old_server_provides_branches_and_tags() {
 fn sp_35_old_server_provides_an_annotated_tag_without_a_branch() {
     let world = world!();
     let repo = shared_repo(&world);
-    let one = repo.commit("one");
+    let first = repo.commit("one");
     repo.git(&["tag", "-a", "annotated", "-m", "x"]);
     repo.commit("two");
     let (_daemon, relay) = old_server(&world, &repo, "false");
     world.pack("team", &pack_at(&relay.url("shared"), "annotated"));
     install(&world).ok();
-    assert_eq!(commits(&world), [one]);
+    assert_eq!(commits(&world), [first]);
 }
 
 #[test]
 fn sp_35_old_server_provides_a_commit_that_is_not_a_tip() {
     let world = world!();
     let repo = shared_repo(&world);
-    let one = repo.commit("one");
+    let first = repo.commit("one");
     repo.commit("two");
     let (_daemon, relay) = old_server(&world, &repo, "false");
-    for git_ref in [one.as_str(), &one[..8]] {
+    for git_ref in [first.as_str(), &first[..8]] {
         world.pack("team", &pack_at(&relay.url("shared"), git_ref));
         world.sp(&["clean", "--cache"]).ok();
         install(&world).ok();
-        assert_eq!(commits(&world), [one.as_str()], "{git_ref}");
+        assert_eq!(commits(&world), [first.as_str()], "{git_ref}");
     }
 }
 

@@ -26,27 +26,27 @@ fn sp_09_only_executable_bits_are_kept() {
 fn sp_10_ref_is_a_tag_branch_or_commit_and_defaults_to_head() {
     let world = world!();
     let repo = shared_repo(&world);
-    let one = repo.commit("one");
+    let first = repo.commit("one");
     repo.git(&["tag", "light"]);
     repo.git(&["tag", "-a", "annotated", "-m", "a tag with a body"]);
     repo.write("tools/review/SKILL.md", "---\nname: review\ndescription: Two.\n---\n");
-    let two = repo.commit("two");
+    let second = repo.commit("two");
     repo.git(&["branch", "topic/x"]);
     repo.write("tools/review/SKILL.md", "---\nname: review\ndescription: Three.\n---\n");
-    let three = repo.commit("three");
+    let third = repo.commit("three");
     let http = HttpServer::start(&world.path("git"));
     for url in [repo.url(), http.url("shared")] {
         for (git_ref, commit) in [
-            ("light", &one),
-            ("annotated", &one),
-            ("topic/x", &two),
-            ("main", &three),
-            ("refs/heads/topic/x", &two),
-            ("refs/tags/annotated", &one),
-            (&three, &three),
-            (&one, &one),
-            (&three[..7], &three),
-            (&one[..7], &one),
+            ("light", &first),
+            ("annotated", &first),
+            ("topic/x", &second),
+            ("main", &third),
+            ("refs/heads/topic/x", &second),
+            ("refs/tags/annotated", &first),
+            (&third, &third),
+            (&first, &first),
+            (&third[..7], &third),
+            (&first[..7], &first),
         ] {
             world.pack("team", &pack_at(&url, git_ref));
             install(&world).ok();
@@ -58,7 +58,7 @@ fn sp_10_ref_is_a_tag_branch_or_commit_and_defaults_to_head() {
     world.pack("team", &pack(&repo.url(), ""));
     repo.git(&["symbolic-ref", "HEAD", "refs/heads/topic/x"]);
     install(&world).ok();
-    assert_eq!(commits(&world), [two], "HEAD without a ref");
+    assert_eq!(commits(&world), [second], "HEAD without a ref");
 }
 
 #[test]
@@ -121,12 +121,12 @@ fn sp_10_sha_256_repository_is_supported() {
     let world = world!();
     let repo = Repo::with(world.path("git/shared"), &["--object-format=sha256"]);
     repo.skill("tools/review");
-    let one = repo.commit("one");
-    let two = repo.commit("two");
-    assert_eq!(one.len(), 64);
+    let first = repo.commit("one");
+    let second = repo.commit("two");
+    assert_eq!(first.len(), 64);
     let http = HttpServer::start(&world.path("git"));
     for url in [repo.url(), http.url("shared")] {
-        for (git_ref, commit) in [("main", &two), (&one[..10], &one), (&one, &one)] {
+        for (git_ref, commit) in [("main", &second), (&first[..10], &first), (&first, &first)] {
             world.pack("team", &pack_at(&url, git_ref));
             install(&world).ok();
             assert_eq!(commits(&world), [commit.as_str()], "{url} {git_ref}");
