@@ -33,7 +33,7 @@ impl Relay {
                 let (server, stop, stalled) =
                     (server.clone(), Arc::clone(&stop), Arc::clone(&stalled));
                 std::thread::spawn(move || {
-                    relay_connection(client, &server, mode, &stop, &stalled)
+                    relay_connection(client, &server, mode, &stop, &stalled);
                 });
             }
         });
