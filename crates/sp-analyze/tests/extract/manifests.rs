@@ -1,12 +1,11 @@
-//! What machines read to build, test and run a project, and what must hold: each said exactly, with
-//! its lines.
+//! Facts and policies in manifests and in the settings of tools.
 
 use insta::assert_snapshot;
 
 use super::*;
 
 #[test]
-fn pk_21_a_cargo_workspace_and_its_lints() {
+fn pk_21_cargo_workspace_with_lints() {
     let text = r#"[workspace]
 members = ["crates/*", "xtask"]
 resolver = "3"
@@ -36,7 +35,7 @@ unwrap_used = "deny"
 }
 
 #[test]
-fn pk_21_a_crate_with_features() {
+fn pk_21_crate_with_features() {
     let text = r#"[package]
 name = "acme-store"
 version = "0.1.0"
@@ -69,7 +68,7 @@ cc = "1"
 }
 
 #[test]
-fn pk_21_a_package_of_node() {
+fn pk_21_node_package() {
     let text = r#"{
   "name": "@acme/cart",
   "version": "1.0.0",
@@ -100,20 +99,20 @@ fn pk_21_a_package_of_node() {
 }
 
 #[test]
-fn pk_21_the_settings_of_typescript_with_comments() {
+fn pk_21_typescript_settings() {
     let text =
         "{\n  \"compilerOptions\": {\n    \"target\": \"ES2022\",\n    \"strict\": true\n  }\n}\n";
     assert_snapshot!(notes("tsconfig.json", text), @"fact/configuration 2-5: TypeScript (`tsconfig.json`): target ES2022, strict true.");
 }
 
 #[test]
-fn pk_21_the_settings_of_typescript_may_have_comments() {
+fn pk_21_typescript_settings_with_comments() {
     let text = "{\n  // The language.\n  \"compilerOptions\": {\n    \"strict\": true, /* always */\n  },\n}\n";
     assert!(notes("tsconfig.json", text).contains("strict true"));
 }
 
 #[test]
-fn pk_21_a_package_of_python_in_both_forms() {
+fn pk_21_python_packages() {
     let text = r#"[build-system]
 requires = ["hatchling"]
 build-backend = "hatchling.build"
@@ -163,7 +162,7 @@ ledger = "ledger.cli:main"
 }
 
 #[test]
-fn pk_21_a_module_of_go() {
+fn pk_21_go_module() {
     let text = "module example.com/acme\n\ngo 1.23\n\nrequire (\n\tgithub.com/spf13/cobra v1.8.0\n\tgolang.org/x/sys v0.20.0 // indirect\n)\n\nreplace a.b/c => ../c\n";
     assert_snapshot!(notes("go.mod", text), @"
     fact/layout 1-3: `example.com/acme` is a Go module (Go 1.23).
@@ -172,7 +171,7 @@ fn pk_21_a_module_of_go() {
 }
 
 #[test]
-fn pk_21_projects_of_maven_and_gradle() {
+fn pk_21_maven_and_gradle_projects() {
     let text = "<?xml version=\"1.0\"?>
 <project xmlns=\"http://maven.apache.org/POM/4.0.0\">
   <groupId>com.acme</groupId>
@@ -207,7 +206,7 @@ fn pk_21_projects_of_maven_and_gradle() {
 }
 
 #[test]
-fn pk_21_images_and_services() {
+fn pk_21_container_images_and_services() {
     let text = "FROM rust:1.85 AS build\nRUN cargo build\nFROM debian:12\nEXPOSE 8080\nENTRYPOINT [\"/app\"]\nCMD [\"serve\"]\n";
     assert_snapshot!(notes("Dockerfile", text), @r#"fact/stack 1-6: The image of `Dockerfile` is built from rust:1.85 AS build, then debian:12. It listens on 8080. It starts ["/app"]. Its command is ["serve"]."#);
     let compose =
@@ -216,7 +215,7 @@ fn pk_21_images_and_services() {
 }
 
 #[test]
-fn pk_21_tasks_of_make_and_just() {
+fn pk_21_make_and_just_targets() {
     let make = "CC := gcc\n.PHONY: all\nall: build ## Builds everything\n\n# Runs the tests.\ntest:\n\t@cargo test\n\nlint:\n\t-cargo clippy\n%.o: %.c\n\tcc\n";
     assert_snapshot!(notes("Makefile", make), @"fact/command 1-12: Commands of `Makefile`:⏎- `make all`: Builds everything⏎- `make test`: Runs the tests.⏎- `make lint`: `cargo clippy`");
     let just = "set shell := [\"bash\"]\n\n# Runs the tests.\ntest filter='':\n    cargo test {{filter}}\n\n_hidden:\n    true\n\n@lint: test\n    cargo clippy\n";
@@ -224,7 +223,7 @@ fn pk_21_tasks_of_make_and_just() {
 }
 
 #[test]
-fn pk_21_what_runs_on_every_change() {
+fn pk_21_ci_commands() {
     let github = "name: CI\non: push\njobs:\n  test:\n    runs-on: ubuntu-latest\n    steps:\n      - uses: actions/checkout@v4\n      - run: cargo test --locked\n      - name: Lint\n        run: |\n          # A comment.\n          cargo fmt --check\n          cargo clippy\n";
     assert_snapshot!(notes(".github/workflows/ci.yml", github), @"fact/command 1-13: CI (`.github/workflows/ci.yml`) runs:⏎- `cargo test --locked`⏎- `cargo fmt --check; cargo clippy`");
     let gitlab = "stages: [test]\ntest:\n  script:\n    - make test\n    - make lint\nbuild:\n  script: make build\n";
@@ -232,14 +231,14 @@ fn pk_21_what_runs_on_every_change() {
 }
 
 #[test]
-fn pk_21_versions_of_tools() {
+fn pk_21_tool_versions() {
     assert_snapshot!(notes("rust-toolchain.toml", "[toolchain]\nchannel = \"1.85\"\n"), @r#"fact/stack 1-2: Versions of tools (`rust-toolchain.toml`): [toolchain], channel = "1.85""#);
     assert_snapshot!(notes(".nvmrc", "22\n"), @"fact/stack 1-1: Versions of tools (`.nvmrc`): 22");
     assert_snapshot!(notes(".tool-versions", "# by asdf\nnodejs 22.1.0\npython 3.12\n"), @"fact/stack 1-3: Versions of tools (`.tool-versions`): nodejs 22.1.0, python 3.12");
 }
 
 #[test]
-fn pk_21_policies_are_owners_lints_formats_and_licences() {
+fn pk_21_owners_lints_formats_and_licenses_are_policies() {
     assert_snapshot!(notes(".github/CODEOWNERS", "# Owners\n* @acme/all\n\n/src/core/ @ada @bob # core\n/docs\n"), @"
     policy/ownership 2-2: Changes to `*` need the review of @acme/all.
     policy/ownership 4-4: Changes to `/src/core/` need the review of @ada, @bob.
@@ -254,15 +253,15 @@ fn pk_21_policies_are_owners_lints_formats_and_licences() {
     assert_snapshot!(notes(".pre-commit-config.yaml", hooks), @"policy/lint 1-8: Before every commit pre-commit runs: ruff, mypy, own.");
     assert_snapshot!(notes("LICENSE", "MIT License\n\nCopyright (c) 2024 Acme\n"), @"fact/licence 1-3: The licence in `LICENSE` is MIT License.");
     assert_eq!(
-        one("vendored/LICENSE", "MIT License\n").notes,
+        extract("vendored/LICENSE", "MIT License\n").notes,
         [],
-        "what lies deeper is somebody else's"
+        "a license of vendored code"
     );
     assert_snapshot!(notes("rustfmt.toml", "max_width = 120\n"), @"policy/lint 1-1: Settings in `rustfmt.toml`:⏎max_width = 120");
 }
 
 #[test]
-fn pk_21_broken_manifests_say_nothing() {
+fn pk_21_invalid_manifests_have_no_notes() {
     for path in [
         "Cargo.toml",
         "package.json",
@@ -273,7 +272,7 @@ fn pk_21_broken_manifests_say_nothing() {
         "clippy.toml",
     ] {
         for text in ["", "{", "[[[", "a: b: c: [", "<a", "\u{0}", "name = ", "null", "[]", "1"] {
-            assert_eq!(one(path, text).notes, [], "{path}: {text:?}");
+            assert_eq!(extract(path, text).notes, [], "{path}: {text:?}");
         }
     }
 }
