@@ -1,80 +1,44 @@
-//! Files that belong to the user keep their permission bits, and their existence, whatever is
-//! written to them.
-#![allow(
-    clippy::disallowed_methods,
-    clippy::unwrap_used,
-    reason = "a test arranges its world with the plain calls"
-)]
+//! Files of the user keep their permission bits, and files that were empty are not removed.
 
-use std::os::unix::fs::{PermissionsExt, symlink};
-
-use sp_testkit::{Entry, World, world};
-
-fn put(world: &World, path: &str, text: &str, mode: u32) {
-    let path = world.path(path);
-    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-    std::fs::write(&path, text).unwrap();
-    std::fs::set_permissions(&path, PermissionsExt::from_mode(mode)).unwrap();
-}
+use super::*;
 
 fn mode(world: &World, path: &str) -> u32 {
     world.path(path).metadata().unwrap().permissions().mode() & 0o7777
 }
 
-fn text(world: &World, path: &str) -> String {
-    std::fs::read_to_string(world.path(path)).unwrap()
-}
-
-/// A world with the context pack `work/shop`.
-fn with_context_pack() -> World {
+fn world_with_context_pack() -> World {
     let world = world!();
-    std::fs::create_dir_all(world.path("work/repo")).unwrap();
-    world
-        .sp_in(
-            "work",
-            &["context", "new", "shop", "--name", "Shop", "--description", "It sells things."],
-        )
-        .ok();
+    create_context_pack(&world);
     world
 }
-
-fn context(world: &World, args: &[&str]) {
-    world.sp_in("work", &[&["context", "--root", "repo"], args].concat()).ok();
-}
-
-const FOR_ALL: &[&str] = &["install", "shop", "--agent", "claude", "--agent", "cursor"];
 
 #[test]
 fn cp_14_context_install_and_uninstall_keep_modes() {
-    let world = with_context_pack();
-    put(&world, "work/repo/AGENTS.md", "Mine.\n", 0o600);
-    put(&world, "work/repo/CLAUDE.md", "Mine too.\n", 0o664);
+    let world = world_with_context_pack();
+    write(&world, "work/repo/AGENTS.md", "Mine.\n", 0o600);
+    write(&world, "work/repo/CLAUDE.md", "Mine too.\n", 0o664);
     let modes = |world: &World| {
         ["AGENTS.md", "CLAUDE.md"].map(|file| mode(world, &format!("work/repo/{file}")))
     };
-    context(&world, FOR_ALL);
+    world.sp_in("work", CONTEXT_INSTALL).ok();
     assert!(text(&world, "work/repo/AGENTS.md").contains("skillpack:begin"));
     assert_eq!(modes(&world), [0o600, 0o664]);
-    context(&world, &["uninstall"]);
+    world.sp_in("work", CONTEXT_UNINSTALL).ok();
     assert_eq!(text(&world, "work/repo/AGENTS.md"), "Mine.\n");
     assert_eq!(modes(&world), [0o600, 0o664]);
 }
 
 #[test]
-fn cp_14_files_that_were_empty_survive_uninstall_and_created_ones_do_not() {
-    let world = with_context_pack();
-    put(&world, "work/repo/AGENTS.md", "", 0o640);
-    context(&world, FOR_ALL);
-    // Replacing the block keeps what it remembers.
-    put(
-        &world,
-        "work/shop/AGENTS.md",
-        &text(&world, "work/shop/AGENTS.md").replace("sells", "buys"),
-        0o644,
-    );
+fn cp_14_uninstall_keeps_empty_files_and_removes_created_ones() {
+    let world = world_with_context_pack();
+    write(&world, "work/repo/AGENTS.md", "", 0o640);
+    world.sp_in("work", CONTEXT_INSTALL).ok();
+    // Replacing the block keeps the record that the file existed.
+    let rules = text(&world, "work/shop/AGENTS.md").replace("sells", "buys");
+    write(&world, "work/shop/AGENTS.md", &rules, 0o644);
     world.sp_in("work", &["context", "seal", "shop"]).ok();
-    context(&world, FOR_ALL);
-    context(&world, &["uninstall"]);
+    world.sp_in("work", CONTEXT_INSTALL).ok();
+    world.sp_in("work", CONTEXT_UNINSTALL).ok();
     assert_eq!(
         world.files("work/repo"),
         [("AGENTS.md".into(), Entry::File(String::new(), false))].into()
@@ -85,7 +49,7 @@ fn cp_14_files_that_were_empty_survive_uninstall_and_created_ones_do_not() {
 #[test]
 fn sb_02_bag_init_keeps_the_mode_of_gitignore() {
     let world = world!();
-    put(&world, "ws/.gitignore", "target\n", 0o600);
+    write(&world, "ws/.gitignore", "target\n", 0o600);
     world.sp_in("ws", &["bag", "init"]).ok();
     assert!(text(&world, "ws/.gitignore").contains("USER_CONTEXT.md"));
     assert_eq!(mode(&world, "ws/.gitignore"), 0o600);
@@ -96,7 +60,7 @@ fn check_fix_keeps_modes() {
     let world = world!();
     let broken = "---\nname: Tidy Up\ndescription: Use when it is late.\n---\nBody.\n";
     for (name, mode) in [("tidy-up", 0o600), ("clean-up", 0o755)] {
-        put(&world, &format!("home/repo/skills/{name}/SKILL.md"), broken, mode);
+        write(&world, &format!("home/repo/skills/{name}/SKILL.md"), broken, mode);
     }
     world.sp(&["check", "--fix"]).ok();
     assert_ne!(text(&world, "home/repo/skills/tidy-up/SKILL.md"), broken);
@@ -105,9 +69,9 @@ fn check_fix_keeps_modes() {
 }
 
 #[test]
-fn mc_08_settings_keep_modes_and_new_ones_are_private_unless_in_a_project() {
+fn mc_08_settings_keep_modes_and_new_user_settings_are_private() {
     let world = world!();
-    put(&world, "home/.claude.json", "{}\n", 0o640);
+    write(&world, "home/.claude.json", "{}\n", 0o640);
     world.sp(&["mcp", "install", "--agent", "claude", "--agent", "cursor"]).ok();
     world.sp(&["mcp", "install", "--agent", "vscode", "--scope", "project"]).ok();
     let modes = |world: &World| {
@@ -120,20 +84,22 @@ fn mc_08_settings_keep_modes_and_new_ones_are_private_unless_in_a_project() {
 }
 
 #[test]
-fn mc_08_two_agents_whose_settings_are_one_file_both_get_their_entry() {
+fn mc_08_agents_that_share_a_settings_file_share_the_entry() {
     let world = world!();
-    put(&world, "home/dotfiles/mcp.json", "{}\n", 0o600);
+    write(&world, "home/dotfiles/mcp.json", "{}\n", 0o600);
     for path in ["home/.cursor/mcp.json", "home/.codeium/windsurf/mcp_config.json"] {
         std::fs::create_dir_all(world.path(path).parent().unwrap()).unwrap();
         symlink(world.path("home/dotfiles/mcp.json"), world.path(path)).unwrap();
     }
-    let run = world
-        .sp(&["mcp", "install", "--agent", "cursor", "--agent", "windsurf", "--name", "mine"])
-        .ok();
-    assert!(run.stdout.contains("unchanged"), "the second finds the entry of the first: {run}");
+    let agents = ["--agent", "cursor", "--agent", "windsurf"];
+    let options = ["--name", "mine", "--format", "json"];
+    let run = world.sp(&[&["mcp", "install"], &agents[..], &options].concat()).ok();
+    let report: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!(report["agents"][0]["action"], "add", "{report}");
+    assert_eq!(report["agents"][1]["action"], "keep", "{report}");
     assert_eq!(text(&world, "home/dotfiles/mcp.json").matches("\"mine\"").count(), 1);
     assert!(world.path("home/.cursor/mcp.json").is_symlink());
-    assert_eq!(world.files("home/dotfiles").len(), 1, "nothing is left beside it");
+    assert_eq!(world.files("home/dotfiles").len(), 1, "no temporary file is left");
 }
 
 #[test]
@@ -143,7 +109,7 @@ fn pk_15_project_files_and_exported_packages_keep_modes() {
         format!(r#"{{"name": "a", "nodes": [{{"id": "x", "type": "fact", "content": "{text}"}}]}}"#)
     };
     let create = |version: &str| {
-        put(&world, "project/a.json", &graph(version), 0o644);
+        write(&world, "project/a.json", &graph(version), 0o644);
         world.sp_in("project", &["pkg", "create", "--input", "a.json", "--version", version]).ok();
         world.sp_in("project", &["pkg", "install", "a"]).ok();
     };
@@ -164,11 +130,11 @@ fn pk_15_project_files_and_exported_packages_keep_modes() {
 }
 
 #[test]
-fn pk_13_private_keys_that_earlier_versions_left_behind_go_with_the_next_key_command() {
+fn pk_13_key_rotate_removes_leftover_private_keys() {
     let world = world!();
     world.sp(&["key", "new"]).ok();
     let keys = "home/.skillpack/keys";
-    put(&world, &format!("{keys}/.20260101T000000-1-1.sp-new"), "half a key", 0o600);
+    write(&world, &format!("{keys}/.20260101T000000-1-1.sp-new"), "half a key", 0o600);
     world.sp(&["key", "rotate"]).ok();
     let names: Vec<String> = world.files(keys).into_keys().collect();
     assert!(names.len() == 2 && names.iter().all(|name| name.ends_with(".pem")), "{names:?}");
@@ -176,7 +142,7 @@ fn pk_13_private_keys_that_earlier_versions_left_behind_go_with_the_next_key_com
 }
 
 #[test]
-fn pk_13_a_rotation_that_an_earlier_version_began_goes_on_with_the_same_key() {
+fn pk_13_interrupted_key_rotation_continues_with_the_same_key() {
     let world = world!();
     world.sp(&["key", "new"]).ok();
     world.sp(&["key", "new", "default.next"]).ok();
