@@ -17,8 +17,8 @@ fn se_07_session_is_not_a_token_and_ends_with_it() {
     // Only the admin creates tokens, even with a valid form token.
     let body = format!("form_token={form}&user=eve&scope=publish");
     assert_eq!(fixture.form("/tokens", &cookie, &body).status, 404);
-    for wrong in ["", "ctxp_no", "%3Cscript%3E", &"x".repeat(4000)] {
-        assert_eq!(fixture.form("/login", "", &format!("token={wrong}")).status, 401, "{wrong}");
+    for token in ["", "ctxp_no", "%3Cscript%3E", &"x".repeat(4000)] {
+        assert_eq!(fixture.form("/login", "", &format!("token={token}")).status, 401, "{token}");
     }
     assert_eq!(fixture.form("/login", "", &format!("token={}", "x".repeat(40_000))).status, 413);
     // Revoking a token ends its sessions.

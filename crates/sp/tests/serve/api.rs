@@ -150,12 +150,12 @@ fn pk_25_tokens_authorize_and_are_stored_as_hashes() {
     let bytes = package("@acme/notes", "1.0.0", "Tenants never share rows.");
     let reader = create_token(&registry, &admin, "reader", "read");
     assert!(reader.starts_with("ctxr_"), "{reader}");
-    for wrong in [None, Some(reader.as_str()), Some("ctxp_00"), Some("something")] {
-        let answer = registry.ask("PUT /api/v1/packages/acme/notes/1.0.0", wrong, &bytes);
+    for token in [None, Some(reader.as_str()), Some("ctxp_00"), Some("something")] {
+        let answer = registry.ask("PUT /api/v1/packages/acme/notes/1.0.0", token, &bytes);
         assert_eq!(
             (answer.status, answer.header("www-authenticate")),
             (401, Some("bearer")),
-            "{wrong:?}"
+            "{token:?}"
         );
     }
     let (me, you) = (

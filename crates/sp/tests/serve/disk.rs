@@ -64,8 +64,8 @@ fn assert_restorable(world: &World, backup: &str, me: &str) {
     // Tokens and search work, and versions that are not in the backup can be published again.
     let (version, bytes) = version(count);
     assert_eq!(put(&restored, me, &format!("acme/notes/{version}"), &bytes).status, 201);
-    let found = restored.ask("GET /api/v1/search?q=notes", None, b"").json();
-    assert_eq!(found["packages"][0]["latest"], version.as_str());
+    let search = restored.ask("GET /api/v1/search?q=notes", None, b"").json();
+    assert_eq!(search["packages"][0]["latest"], version.as_str());
 }
 
 #[test]
