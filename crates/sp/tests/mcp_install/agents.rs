@@ -12,9 +12,9 @@ struct AgentCase {
     /// The key of the table of servers.
     table: &'static str,
     /// The members of an entry that starts a server.
-    stdio: Vec<&'static str>,
+    stdio: &'static [&'static str],
     /// The members of an entry with a URL; empty if the agent does not support that.
-    http: Vec<&'static str>,
+    http: &'static [&'static str],
 }
 
 const STDIO: &str = "\"type\": \"stdio\"";
@@ -23,134 +23,139 @@ const URL_MEMBER: &str = "\"url\": \"http://127.0.0.1:8080/mcp\"";
 const HTTP_URL_MEMBER: &str = "\"httpUrl\": \"http://127.0.0.1:8080/mcp\"";
 const TOOLS: &str = "\"tools\": [\"*\"]";
 
-/// The path of a file of a desktop application, relative to the home directory.
-fn application_file(path: &'static str) -> &'static str {
-    let dir = if cfg!(target_os = "macos") { "Library/Application Support" } else { ".config" };
-    format!("{dir}/{path}").leak()
-}
+const VSCODE_FILE: &str = if cfg!(target_os = "macos") {
+    "Library/Application Support/Code/User/mcp.json"
+} else {
+    ".config/Code/User/mcp.json"
+};
+const CLAUDE_DESKTOP_FILE: &str = if cfg!(target_os = "macos") {
+    "Library/Application Support/Claude/claude_desktop_config.json"
+} else {
+    ".config/Claude/claude_desktop_config.json"
+};
 
-fn agent_cases() -> Vec<AgentCase> {
-    let [command, args] = STDIO_MEMBERS;
-    let untyped = || vec![command, args];
-    let typed = || vec![STDIO, command, args];
-    vec![
-        AgentCase {
-            agent: "claude",
-            user_file: ".claude.json",
-            project_file: ".mcp.json",
-            table: "mcpServers",
-            stdio: typed(),
-            http: vec![HTTP, URL_MEMBER],
-        },
-        AgentCase {
-            agent: "claude-code",
-            user_file: ".claude.json",
-            project_file: ".mcp.json",
-            table: "mcpServers",
-            stdio: typed(),
-            http: vec![HTTP, URL_MEMBER],
-        },
-        AgentCase {
-            agent: "claude-desktop",
-            user_file: application_file("Claude/claude_desktop_config.json"),
-            project_file: "",
-            table: "mcpServers",
-            stdio: untyped(),
-            http: vec![],
-        },
-        AgentCase {
-            agent: "cursor",
-            user_file: ".cursor/mcp.json",
-            project_file: ".cursor/mcp.json",
-            table: "mcpServers",
-            stdio: untyped(),
-            http: vec![URL_MEMBER],
-        },
-        AgentCase {
-            agent: "vscode",
-            user_file: application_file("Code/User/mcp.json"),
-            project_file: ".vscode/mcp.json",
-            table: "servers",
-            stdio: typed(),
-            http: vec![HTTP, URL_MEMBER],
-        },
-        AgentCase {
-            agent: "windsurf",
-            user_file: ".codeium/windsurf/mcp_config.json",
-            project_file: "",
-            table: "mcpServers",
-            stdio: untyped(),
-            http: vec!["\"serverUrl\": \"http://127.0.0.1:8080/mcp\""],
-        },
-        AgentCase {
-            agent: "gemini-cli",
-            user_file: ".gemini/settings.json",
-            project_file: ".gemini/settings.json",
-            table: "mcpServers",
-            stdio: untyped(),
-            http: vec![HTTP_URL_MEMBER],
-        },
-        AgentCase {
-            agent: "qwen-code",
-            user_file: ".qwen/settings.json",
-            project_file: ".qwen/settings.json",
-            table: "mcpServers",
-            stdio: untyped(),
-            http: vec![HTTP_URL_MEMBER],
-        },
-        AgentCase {
-            agent: "copilot",
-            user_file: ".copilot/mcp-config.json",
-            project_file: ".github/mcp.json",
-            table: "mcpServers",
-            stdio: vec!["\"type\": \"local\"", command, args, TOOLS],
-            http: vec![HTTP, URL_MEMBER, TOOLS],
-        },
-        AgentCase {
-            agent: "zed",
-            user_file: ".config/zed/settings.json",
-            project_file: ".zed/settings.json",
-            table: "context_servers",
-            stdio: untyped(),
-            http: vec![URL_MEMBER],
-        },
-        AgentCase {
-            agent: "kiro",
-            user_file: ".kiro/settings/mcp.json",
-            project_file: ".kiro/settings/mcp.json",
-            table: "mcpServers",
-            stdio: untyped(),
-            http: vec![URL_MEMBER],
-        },
-        AgentCase {
-            agent: "amp",
-            user_file: ".config/amp/settings.json",
-            project_file: ".amp/settings.json",
-            table: "amp.mcpServers",
-            stdio: untyped(),
-            http: vec![URL_MEMBER],
-        },
-        AgentCase {
-            agent: "roo",
-            user_file: "",
-            project_file: ".roo/mcp.json",
-            table: "mcpServers",
-            stdio: untyped(),
-            http: vec!["\"type\": \"streamable-http\"", URL_MEMBER],
-        },
-    ]
-}
+const COMMAND: &str = STDIO_MEMBERS[0];
+const ARGS: &str = STDIO_MEMBERS[1];
+const UNTYPED: &[&str] = &[COMMAND, ARGS];
+const TYPED: &[&str] = &[STDIO, COMMAND, ARGS];
+
+const AGENT_CASES: &[AgentCase] = &[
+    AgentCase {
+        agent: "claude",
+        user_file: ".claude.json",
+        project_file: ".mcp.json",
+        table: "mcpServers",
+        stdio: TYPED,
+        http: &[HTTP, URL_MEMBER],
+    },
+    AgentCase {
+        agent: "claude-code",
+        user_file: ".claude.json",
+        project_file: ".mcp.json",
+        table: "mcpServers",
+        stdio: TYPED,
+        http: &[HTTP, URL_MEMBER],
+    },
+    AgentCase {
+        agent: "claude-desktop",
+        user_file: CLAUDE_DESKTOP_FILE,
+        project_file: "",
+        table: "mcpServers",
+        stdio: UNTYPED,
+        http: &[],
+    },
+    AgentCase {
+        agent: "cursor",
+        user_file: ".cursor/mcp.json",
+        project_file: ".cursor/mcp.json",
+        table: "mcpServers",
+        stdio: UNTYPED,
+        http: &[URL_MEMBER],
+    },
+    AgentCase {
+        agent: "vscode",
+        user_file: VSCODE_FILE,
+        project_file: ".vscode/mcp.json",
+        table: "servers",
+        stdio: TYPED,
+        http: &[HTTP, URL_MEMBER],
+    },
+    AgentCase {
+        agent: "windsurf",
+        user_file: ".codeium/windsurf/mcp_config.json",
+        project_file: "",
+        table: "mcpServers",
+        stdio: UNTYPED,
+        http: &["\"serverUrl\": \"http://127.0.0.1:8080/mcp\""],
+    },
+    AgentCase {
+        agent: "gemini-cli",
+        user_file: ".gemini/settings.json",
+        project_file: ".gemini/settings.json",
+        table: "mcpServers",
+        stdio: UNTYPED,
+        http: &[HTTP_URL_MEMBER],
+    },
+    AgentCase {
+        agent: "qwen-code",
+        user_file: ".qwen/settings.json",
+        project_file: ".qwen/settings.json",
+        table: "mcpServers",
+        stdio: UNTYPED,
+        http: &[HTTP_URL_MEMBER],
+    },
+    AgentCase {
+        agent: "copilot",
+        user_file: ".copilot/mcp-config.json",
+        project_file: ".github/mcp.json",
+        table: "mcpServers",
+        stdio: &["\"type\": \"local\"", COMMAND, ARGS, TOOLS],
+        http: &[HTTP, URL_MEMBER, TOOLS],
+    },
+    AgentCase {
+        agent: "zed",
+        user_file: ".config/zed/settings.json",
+        project_file: ".zed/settings.json",
+        table: "context_servers",
+        stdio: UNTYPED,
+        http: &[URL_MEMBER],
+    },
+    AgentCase {
+        agent: "kiro",
+        user_file: ".kiro/settings/mcp.json",
+        project_file: ".kiro/settings/mcp.json",
+        table: "mcpServers",
+        stdio: UNTYPED,
+        http: &[URL_MEMBER],
+    },
+    AgentCase {
+        agent: "amp",
+        user_file: ".config/amp/settings.json",
+        project_file: ".amp/settings.json",
+        table: "amp.mcpServers",
+        stdio: UNTYPED,
+        http: &[URL_MEMBER],
+    },
+    AgentCase {
+        agent: "roo",
+        user_file: "",
+        project_file: ".roo/mcp.json",
+        table: "mcpServers",
+        stdio: UNTYPED,
+        http: &["\"type\": \"streamable-http\"", URL_MEMBER],
+    },
+];
 
 #[test]
 fn mc_08_install_creates_the_file_of_each_agent() {
-    for AgentCase { agent, user_file, table, stdio, http, .. } in agent_cases() {
+    for AgentCase { agent, user_file, table, stdio, http, .. } in AGENT_CASES {
         let world = world_with_sp();
         if user_file.is_empty() {
             assert_eq!(install_error(&world, &["--agent", agent]).code, "E-agent-has-no-settings");
             continue;
         }
         install(&world, &["--agent", agent, "--scope", "user"]).ok();
-        assert_eq!(read(&world, user_file), only_server(table, &stdio), "{agent}");
+        assert_eq!(read(&world, user_file), only_server(table, stdio), "{agent}");
         let mode = home_path(&world, user_file).metadata().unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600, "settings of a user can contain tokens: {agent}");
         let args = ["--agent", agent, "--http", URL, "--replace"];
@@ -160,7 +165,7 @@ fn mc_08_install_creates_the_file_of_each_agent() {
             assert!(error.hints_at("--http"), "{error:?}");
         } else {
             install(&world, &args).ok();
-            assert_eq!(read(&world, user_file), only_server(table, &http), "{agent}");
+            assert_eq!(read(&world, user_file), only_server(table, http), "{agent}");
         }
     }
 }
@@ -183,7 +188,7 @@ fn mc_08_codex_gets_a_toml_table() {
 #[test]
 fn mc_08_project_file_is_at_the_project_root_from_any_directory() {
     const DIR: &str = "home/repo/skills";
-    for AgentCase { agent, project_file, table, stdio, .. } in agent_cases() {
+    for AgentCase { agent, project_file, table, stdio, .. } in AGENT_CASES {
         let world = world_with_sp();
         std::fs::create_dir_all(world.repo().join(".git")).unwrap();
         let args = ["mcp", "install", "--agent", agent, "--scope", "project"];
@@ -195,7 +200,7 @@ fn mc_08_project_file_is_at_the_project_root_from_any_directory() {
         }
         world.sp_in(DIR, &args).ok();
         let file = format!("repo/{project_file}");
-        assert_eq!(read(&world, &file), only_server(table, &stdio), "{agent}");
+        assert_eq!(read(&world, &file), only_server(table, stdio), "{agent}");
         let mode = home_path(&world, &file).metadata().unwrap().permissions().mode();
         assert_eq!(mode & 0o444, 0o444, "project settings are shared: {agent}");
     }
@@ -217,7 +222,7 @@ fn mc_08_agent_directory_variables_are_honored() {
 fn mc_08_docs_list_the_files_of_each_agent() {
     let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/agents/README.md");
     let page = std::fs::read_to_string(page).unwrap();
-    for AgentCase { agent, user_file, project_file, .. } in agent_cases() {
+    for AgentCase { agent, user_file, project_file, .. } in AGENT_CASES {
         let row = page
             .lines()
             .find(|line| line.contains(&format!("`{agent}`")) && line.starts_with("| "));
@@ -229,7 +234,7 @@ fn mc_08_docs_list_the_files_of_each_agent() {
         };
         assert!(row.contains(&project_cell), "{row}");
         // The user files of these two differ between systems.
-        if !["vscode", "claude-desktop"].contains(&agent) {
+        if !["vscode", "claude-desktop"].contains(agent) {
             let user_cell = if user_file.is_empty() {
                 "| none |".into()
             } else {

@@ -145,7 +145,7 @@ fn se_01_full_disk_is_reported_and_the_registry_keeps_working() {
     );
     // Yanking writes only to the database.
     let yank_or_unyank = |number: usize| {
-        let request = if number % 2 == 0 {
+        let request = if number.is_multiple_of(2) {
             "DELETE /api/v1/packages/acme/notes/1.0.0"
         } else {
             "POST /api/v1/packages/acme/notes/1.0.0/unyank"
