@@ -38,6 +38,11 @@ use schema::assert_matches_schema;
 const SMALL_GRAPH: &str =
     r#"{"name": "a", "nodes": [{"id": "x", "type": "fact", "content": "y"}]}"#;
 
+/// The package `notes`, whose content depends on the version.
+fn notes(version: &str) -> TestPackage {
+    TestPackage::new("notes", version).with_text(version)
+}
+
 /// A world with an empty project in `project`.
 fn project() -> World {
     let world = world!();

@@ -19,10 +19,6 @@ fn project_with_signed_notes() -> World {
     world
 }
 
-fn notes(version: &str) -> TestPackage {
-    TestPackage::new("notes", version).with_text(version)
-}
-
 /// The JSON of `sp key list`.
 #[track_caller]
 fn key_list(world: &World) -> Value {
