@@ -11,7 +11,7 @@ use sp_tree::Limits;
 const SECRET: &[u8] = b"a shared secret";
 const PAYLOAD: &str = "{\"manifest\":{},\"content\":{\"\u{e9}\":\"\u{1f600}\"}}";
 
-/// Returns an envelope with recipient and metadata, or one with neither and with subsecond precision.
+/// Returns an envelope with recipient and metadata, or one without both and with a fractional time.
 fn envelope(recipient: Option<&str>) -> Envelope {
     let metadata = [("b", "2"), ("a", "1")].map(|(key, value)| (key.to_owned(), value.to_owned()));
     Envelope {

@@ -26,7 +26,7 @@ use sp_analyze::extract::{
 /// Options with which every project of these tests fits.
 const OPTIONS: AssembleOptions = AssembleOptions { level: 2, max_bytes: 8 * 1024 * 1024 };
 
-/// Splits a project that is written as one text: each file starts with a line of `== ` and its path.
+/// Splits a project in one text. Each file starts with a line of `== ` and its path.
 fn files(project: &str) -> Vec<(&str, &str)> {
     let parts = project.split("\n== ").skip(1);
     parts.map(|part| part.split_once('\n').expect("a path on a line of its own")).collect()
@@ -77,8 +77,8 @@ fn nodes_as_json(extracted: &ExtractedGraph) -> Vec<Value> {
         .collect()
 }
 
-/// Returns a short name for a node: path of a file, file and name of a symbol, or line and kind of a
-/// note.
+/// Returns a short name for a node: the path of a file, the file and name of a symbol, or the file,
+/// line and kind of a note.
 fn label(node: &Value) -> String {
     let text = |key: &str| node[key].as_str().unwrap_or_default();
     match text("type") {

@@ -1,39 +1,39 @@
-//! `SKILL.md` as people really write it: every language, every editor, every habit, and sizes that
-//! nobody means.
+//! `SKILL.md` files as they occur in practice: languages, line endings, YAML styles; and extreme
+//! sizes.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test ends at the first surprise")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests stop at the first failure")]
 
 use sp_analyze::tokens;
 use sp_formats::report::{Report, apply_edits};
 use sp_formats::skill::{self, SkillMetadata};
 use sp_tree::Limits;
 
-/// Everything that a check does with a text.
-fn checked(text: &str) -> (SkillMetadata, Report) {
+/// Runs all checks of a `SKILL.md`.
+fn check(text: &str) -> (SkillMetadata, Report) {
     let (skill, mut report) = skill::read("SKILL.md", "tidy", text.as_bytes(), &Limits::default());
     let skill = skill.unwrap_or_else(|| panic!("{:?}", report.findings));
     assert!(text.is_char_boundary(skill.body_start));
     let body = tokens::count(&text[skill.body_start..]);
     skill::check_body_size(&(skill.body_start..text.len()), body, &mut report);
-    let found = skill::references(text, skill.body_start);
+    let references = skill::references(text, skill.body_start);
     skill::check_references(
-        &found,
+        &references,
         skill::ReferencingFile::SkillMd,
         &["references/list.md"],
         &|path| path == "notes.md",
         &mut report,
     );
-    let placed = report.located_findings();
-    // One more stands for all that are too many.
-    assert!((report.findings.len()..=report.findings.len() + 1).contains(&placed.len()));
+    let located = report.located_findings();
+    // One more finding stands for those above the maximum.
+    assert!((report.findings.len()..=report.findings.len() + 1).contains(&located.len()));
     let edits = report.findings.iter().flat_map(|finding| finding.fix.iter().cloned()).collect();
     apply_edits(text, edits);
     (skill, report)
 }
 
-/// The name, the description, and the rules that were broken, each once.
+/// Returns the name, the description, and each violated rule once.
 fn read(text: &str) -> (Option<String>, Option<String>, Vec<&'static str>) {
-    let (skill, report) = checked(text);
+    let (skill, report) = check(text);
     let mut rules: Vec<&str> = report.findings.iter().map(|finding| finding.check.id).collect();
     rules.sort_unstable();
     rules.dedup();
@@ -42,9 +42,9 @@ fn read(text: &str) -> (Option<String>, Option<String>, Vec<&'static str>) {
 
 #[track_caller]
 fn assert_read(text: &str, description: &str, rules: &[&str]) {
-    let (name, found, broken) = read(text);
-    assert_eq!((name.as_deref(), found.as_deref()), (Some("tidy"), Some(description)), "{text:?}");
-    assert_eq!(broken, rules, "{text:?}");
+    let (name, actual, violated) = read(text);
+    assert_eq!((name.as_deref(), actual.as_deref()), (Some("tidy"), Some(description)), "{text:?}");
+    assert_eq!(violated, rules, "{text:?}");
 }
 
 /// A short description in each language, some with colons and quotes.
@@ -92,7 +92,7 @@ const LANGUAGES: [(&str, &str); 40] = [
 ];
 
 #[test]
-fn as_04_descriptions_in_forty_languages_are_read_to_the_letter() {
+fn as_04_descriptions_in_forty_languages_are_read_exactly() {
     for (language, sentence) in LANGUAGES {
         let rules: &[&str] = if sentence.contains(": ") { &["AS-04"] } else { &[] };
         assert_read(
@@ -124,10 +124,10 @@ fn as_04_descriptions_in_forty_languages_are_read_to_the_letter() {
 }
 
 #[test]
-fn as_04_every_fix_of_a_description_keeps_its_words() {
+fn as_04_fixes_do_not_change_the_description() {
     for (language, sentence) in LANGUAGES {
         let text = format!("---\nname: tidy\ndescription: {sentence}\n---\nBody.\n");
-        let (_, report) = checked(&text);
+        let (_, report) = check(&text);
         let edits =
             report.findings.iter().flat_map(|finding| finding.fix.iter().cloned()).collect();
         let (_, description, rules) = read(&apply_edits(&text, edits));
@@ -141,9 +141,9 @@ fn as_04_every_fix_of_a_description_keeps_its_words() {
 
 #[test]
 #[expect(clippy::too_many_lines, reason = "one table")]
-fn as_01_as_04_what_people_write_between_the_dashes() {
-    let b = "A: b";
-    for (what, text, description, rules) in [
+fn as_01_as_04_frontmatter_styles() {
+    let value = "A: b";
+    for (case, text, description, rules) in [
         (
             "a byte-order mark",
             "\u{feff}---\nname: tidy\ndescription: d\n---\nBody",
@@ -151,13 +151,18 @@ fn as_01_as_04_what_people_write_between_the_dashes() {
             &["AS-01"][..],
         ),
         ("carriage returns", "---\r\nname: tidy\r\ndescription: d\r\n---\r\nBody\r\n", "d", &[]),
-        ("mixed line ends", "---\r\nname: tidy\ndescription: d\r\n---\nBody\r\nmore\n", "d", &[]),
-        ("blanks behind the dashes", "--- \nname: tidy\ndescription: d\n---\t \nBody\n", "d", &[]),
-        ("blanks behind values", "---\nname: tidy   \ndescription: d \t\n---\n", "d", &[]),
-        ("blank lines inside", "---\n\nname: tidy\n\n\ndescription: d\n\n---\n", "d", &[]),
-        ("blank lines first", "\n\n---\nname: tidy\ndescription: d\n---\n", "d", &["AS-01"]),
         (
-            "a comment first",
+            "mixed line endings",
+            "---\r\nname: tidy\ndescription: d\r\n---\nBody\r\nmore\n",
+            "d",
+            &[],
+        ),
+        ("blanks after the dashes", "--- \nname: tidy\ndescription: d\n---\t \nBody\n", "d", &[]),
+        ("blanks after values", "---\nname: tidy   \ndescription: d \t\n---\n", "d", &[]),
+        ("blank lines inside", "---\n\nname: tidy\n\n\ndescription: d\n\n---\n", "d", &[]),
+        ("leading blank lines", "\n\n---\nname: tidy\ndescription: d\n---\n", "d", &["AS-01"]),
+        (
+            "a leading comment",
             "---\n# what this is\nname: tidy\n# and this\ndescription: d # why\n---\n",
             "d",
             &[],
@@ -178,36 +183,36 @@ fn as_01_as_04_what_people_write_between_the_dashes() {
         ("a document end", "---\nname: tidy\ndescription: d\n...\n---\nBody", "d", &[]),
         ("a tag", "---\nname: !!str tidy\ndescription: !!str d\n---\n", "d", &[]),
         ("an anchor", "---\nname: &n tidy\ndescription: *n\n---\n", "tidy", &[]),
-        ("a flow map", "---\n{name: tidy, description: d}\n---\n", "d", &["AS-03"]),
+        ("a flow mapping", "---\n{name: tidy, description: d}\n---\n", "d", &["AS-03"]),
         (
-            "a flow map of metadata",
+            "a flow mapping in metadata",
             "---\nname: tidy\ndescription: d\nmetadata: {a: b}\n---\n",
             "d",
             &["AS-03"],
         ),
-        ("JSON", "---\n{\"name\": \"tidy\", \"description\": \"A: b\"}\n---\n", b, &["AS-03"]),
-        ("keys in quotes", "---\n\"name\": tidy\n'description': 'A: b'\n---\n", b, &[]),
-        ("an unquoted colon", "---\nname: tidy\ndescription: A: b\n---\n", b, &["AS-04"]),
+        ("JSON", "---\n{\"name\": \"tidy\", \"description\": \"A: b\"}\n---\n", value, &["AS-03"]),
+        ("quoted keys", "---\n\"name\": tidy\n'description': 'A: b'\n---\n", value, &[]),
+        ("an unquoted colon", "---\nname: tidy\ndescription: A: b\n---\n", value, &["AS-04"]),
         ("a colon at the end", "---\nname: tidy\ndescription: A b:\n---\n", "A b:", &["AS-04"]),
-        ("a value of two lines", "---\nname: tidy\ndescription: A:\n  b\n---\n", b, &["AS-04"]),
+        ("a value of two lines", "---\nname: tidy\ndescription: A:\n  b\n---\n", value, &["AS-04"]),
         (
-            "a quote first",
+            "a leading quote",
             "---\nname: tidy\ndescription: \"A\" or b\n---\n",
             "\"A\" or b",
             &["AS-04"],
         ),
         (
-            "an apostrophe first",
+            "a leading apostrophe",
             "---\nname: tidy\ndescription: 'A' or b\n---\n",
             "'A' or b",
             &["AS-04"],
         ),
-        ("a bracket first", "---\nname: tidy\ndescription: [A] b\n---\n", "[A] b", &["AS-04"]),
-        ("a brace first", "---\nname: tidy\ndescription: {A} b\n---\n", "{A} b", &["AS-04"]),
-        ("a star first", "---\nname: tidy\ndescription: *A* b\n---\n", "*A* b", &["AS-04"]),
-        ("an at first", "---\nname: tidy\ndescription: @a b\n---\n", "@a b", &["AS-04"]),
-        ("a backtick first", "---\nname: tidy\ndescription: `a` b\n---\n", "`a` b", &["AS-04"]),
-        ("a percent first", "---\nname: tidy\ndescription: %a b\n---\n", "%a b", &["AS-04"]),
+        ("a leading bracket", "---\nname: tidy\ndescription: [A] b\n---\n", "[A] b", &["AS-04"]),
+        ("a leading brace", "---\nname: tidy\ndescription: {A} b\n---\n", "{A} b", &["AS-04"]),
+        ("a leading asterisk", "---\nname: tidy\ndescription: *A* b\n---\n", "*A* b", &["AS-04"]),
+        ("a leading at sign", "---\nname: tidy\ndescription: @a b\n---\n", "@a b", &["AS-04"]),
+        ("a leading backtick", "---\nname: tidy\ndescription: `a` b\n---\n", "`a` b", &["AS-04"]),
+        ("a leading percent sign", "---\nname: tidy\ndescription: %a b\n---\n", "%a b", &["AS-04"]),
         (
             "emoji",
             "---\nname: tidy\ndescription: 🧹 Tidies 👩\u{200d}🚀 up ✨\n---\n",
@@ -221,23 +226,23 @@ fn as_01_as_04_what_people_write_between_the_dashes() {
             &[],
         ),
         ("a number", "---\nname: tidy\ndescription: 42\n---\n", "42", &["AS-02"]),
-        ("a literal", "---\nname: tidy\ndescription: |\n  A: b\n---\n", "A: b\n", &[]),
-        ("a folded one", "---\nname: tidy\ndescription: >\n  A:\n  b\n---\n", "A: b\n", &[]),
+        ("a literal scalar", "---\nname: tidy\ndescription: |\n  A: b\n---\n", "A: b\n", &[]),
+        ("a folded scalar", "---\nname: tidy\ndescription: >\n  A:\n  b\n---\n", "A: b\n", &[]),
         ("another order", "---\ndescription: d\nlicense: MIT\nname: tidy\n---\n", "d", &[]),
-        ("a tab behind the colon", "---\nname:\ttidy\ndescription:\td\n---\n", "d", &[]),
+        ("a tab after the colon", "---\nname:\ttidy\ndescription:\td\n---\n", "d", &[]),
     ] {
-        let (name, found, broken) = read(text);
+        let (name, actual, violated) = read(text);
         assert_eq!(
-            (name.as_deref(), found.as_deref()),
+            (name.as_deref(), actual.as_deref()),
             (Some("tidy"), Some(description)),
-            "{what}: {text:?}"
+            "{case}: {text:?}"
         );
-        assert_eq!(broken, rules, "{what}: {text:?}");
+        assert_eq!(violated, rules, "{case}: {text:?}");
     }
 }
 
 #[test]
-fn as_04_a_field_that_was_left_empty_with_a_blank_behind_it_is_no_crash() {
+fn as_04_empty_fields_with_trailing_blanks_are_read() {
     for blank in [" ", "  ", "\t", " \r"] {
         let text = format!("---\nname: tidy\ndescription: A: b\nlicense:{blank}\n---\n");
         assert_read(&text, "A: b", &["AS-02", "AS-04"]);
@@ -245,7 +250,7 @@ fn as_04_a_field_that_was_left_empty_with_a_blank_behind_it_is_no_crash() {
 }
 
 #[test]
-fn as_01_what_cannot_be_frontmatter_is_said_once_and_never_worse() {
+fn as_01_invalid_frontmatter_is_reported_at_most_twice() {
     for text in [
         "",
         "\n",
@@ -270,14 +275,14 @@ fn as_01_what_cannot_be_frontmatter_is_said_once_and_never_worse() {
         "\u{2028}---\nname: tidy\n---\n",
         "```yaml\n---\nname: tidy\n---\n```\n",
     ] {
-        let (_, report) = checked(text);
-        let said = report.findings.iter().filter(|finding| finding.check.id == "AS-01").count();
-        assert!(!report.findings.is_empty() && said <= 2, "{text:?}: {:?}", report.findings);
+        let (_, report) = check(text);
+        let count = report.findings.iter().filter(|finding| finding.check.id == "AS-01").count();
+        assert!(!report.findings.is_empty() && count <= 2, "{text:?}: {:?}", report.findings);
     }
 }
 
 #[test]
-fn as_02_right_to_left_text_and_marks_are_text() {
+fn as_02_right_to_left_and_invisible_characters_are_kept() {
     for mark in [
         '\u{202b}', '\u{202e}', '\u{2067}', '\u{200f}', '\u{200d}', '\u{feff}', '\u{ad}', '\u{301}',
     ] {
@@ -291,12 +296,12 @@ fn as_02_right_to_left_text_and_marks_are_text() {
 }
 
 #[test]
-fn as_02_a_description_may_be_as_long_as_it_likes() {
+fn as_02_description_limit_counts_characters() {
     for (letter, length) in [("x", 1024), ("é", 1024), ("日", 1024), ("🧹", 1024)] {
         let text = |length: usize| {
             format!("---\nname: tidy\ndescription: {}\n---\n", letter.repeat(length))
         };
-        assert_eq!(read(&text(length)).2, [""; 0], "{letter}: characters are counted, not bytes");
+        assert_eq!(read(&text(length)).2, [""; 0], "{letter}");
         assert_eq!(read(&text(length + 1)).2, ["AS-02"], "{letter}");
     }
     let words = "word ".repeat(10_000);
@@ -314,7 +319,7 @@ fn with_body(body: &str) -> String {
 }
 
 #[test]
-fn se_04_large_bodies_are_no_trouble() {
+fn se_04_large_bodies_are_checked_in_linear_time() {
     for (_, body) in [
         ("a megabyte of lines", "All work and no play.\n".repeat(48_000)),
         ("a megabyte on one line", "All work and no play. ".repeat(48_000)),
@@ -328,12 +333,12 @@ fn se_04_large_bodies_are_no_trouble() {
             format!("| a | b |\n|---|---|\n{}", "| one | two |\n".repeat(70_000)),
         ),
     ] {
-        checked(&with_body(&body));
+        check(&with_body(&body));
     }
 }
 
 #[test]
-fn se_04_markdown_made_to_take_for_ever_does_not() {
+fn se_04_hostile_markdown_is_checked_in_linear_time() {
     for piece in [
         "[",
         "]",
@@ -386,8 +391,8 @@ fn se_04_markdown_made_to_take_for_ever_does_not() {
         "[a](scripts/",
     ] {
         let times = 100_000 / piece.len();
-        checked(&with_body(&piece.repeat(times)));
-        checked(&with_body(&format!("{}\n", piece.repeat(40)).repeat(times / 40)));
+        check(&with_body(&piece.repeat(times)));
+        check(&with_body(&format!("{}\n", piece.repeat(40)).repeat(times / 40)));
     }
     for (open, inside, close) in [
         ("[", "a", "](b)"),
@@ -397,12 +402,12 @@ fn se_04_markdown_made_to_take_for_ever_does_not() {
         ("(", "a", ")"),
     ] {
         let depth = 100_000 / (open.len() + close.len());
-        checked(&with_body(&format!("{}{inside}{}", open.repeat(depth), close.repeat(depth))));
+        check(&with_body(&format!("{}{inside}{}", open.repeat(depth), close.repeat(depth))));
     }
 }
 
 #[test]
-fn se_04_frontmatter_made_to_take_for_ever_does_not() {
+fn se_04_hostile_frontmatter_is_checked_in_linear_time() {
     for (_, block) in [
         ("colons", "a: ".repeat(15_000)),
         ("keys", (0..9_000).map(|n| format!("k{n}: x: y\n")).collect()),
@@ -416,44 +421,44 @@ fn se_04_frontmatter_made_to_take_for_ever_does_not() {
         ("anchors", (0..3_000).map(|n| format!("a{n}: &a{n} x: y\n")).collect()),
         ("blanks", format!("description: a:{}b", " ".repeat(40_000))),
     ] {
-        checked(&format!("---\nname: tidy\n{block}\n---\nBody\n"));
-        checked(&format!("---\nname: tidy\n{block}\n"));
+        check(&format!("---\nname: tidy\n{block}\n---\nBody\n"));
+        check(&format!("---\nname: tidy\n{block}\n"));
     }
 }
 
-/// As many pieces as a scan with two nested loops would need hours for.
+/// So many that a quadratic scan would take hours.
 const MANY: usize = 100_000;
 
 #[test]
-fn as_07_thousands_of_links_and_findings_take_their_time_and_no_more() {
-    checked(&with_body(&"See [x](notes.md).\n".repeat(MANY)));
-    checked(&with_body(&(0..MANY).map(|n| format!("See [x](gone{n}.md).\n")).collect::<String>()));
-    checked(&with_body(&(0..MANY).map(|n| format!("`scripts/x{n}.sh`\n")).collect::<String>()));
-    checked(&with_body(&(0..MANY).map(|n| format!("[d{n}]: gone{n}.md\n")).collect::<String>()));
+fn as_07_many_links_and_findings_are_checked_in_linear_time() {
+    check(&with_body(&"See [x](notes.md).\n".repeat(MANY)));
+    check(&with_body(&(0..MANY).map(|n| format!("See [x](gone{n}.md).\n")).collect::<String>()));
+    check(&with_body(&(0..MANY).map(|n| format!("`scripts/x{n}.sh`\n")).collect::<String>()));
+    check(&with_body(&(0..MANY).map(|n| format!("[d{n}]: gone{n}.md\n")).collect::<String>()));
     let fields: String = (0..MANY / 4).map(|n| format!("f{n}: x\n")).collect();
-    checked(&format!("---\nname: tidy\ndescription: d\n{fields}---\n"));
+    check(&format!("---\nname: tidy\ndescription: d\n{fields}---\n"));
     let fields: String = (0..MANY / 4).map(|n| format!("  f{n}: {n}\n")).collect();
-    checked(&format!("---\nname: tidy\ndescription: d\nmetadata:\n{fields}---\n"));
+    check(&format!("---\nname: tidy\ndescription: d\nmetadata:\n{fields}---\n"));
 }
 
 #[test]
-fn as_07_thousands_of_findings_on_one_line_take_their_time_and_no_more() {
-    checked(&with_body(&"[x](gone.md) ".repeat(MANY)));
+fn as_07_many_findings_on_one_line_are_checked_in_linear_time() {
+    check(&with_body(&"[x](gone.md) ".repeat(MANY)));
 }
 
 #[test]
-fn se_04_every_cut_of_a_text_is_read() {
+fn se_04_truncated_skills_are_read() {
     let text = "\u{feff}---\r\nname: Tïdy\r\ndescription: Use when: it's \"so\"\r\nallowed-tools: [a, b]\r\nmetadata: {v: 1}\r\n---\r\n\
                 # T\r\n\r\n[x](référence.md) ![y](<a b>) `scripts/r.sh`\r\n\r\n[d]: ../x\r\n";
-    for (at, _) in text.char_indices() {
-        checked(&text[..at]);
-        checked(&text[at..]);
+    for (offset, _) in text.char_indices() {
+        check(&text[..offset]);
+        check(&text[offset..]);
     }
-    // Cut inside a character it is no text, and that is said.
-    for at in 0..text.len() {
+    // Text that ends inside a character is not UTF-8.
+    for offset in 0..text.len() {
         let (skill, report) =
-            skill::read("SKILL.md", "tidy", &text.as_bytes()[..at], &Limits::default());
-        assert_eq!(skill.is_some(), text.is_char_boundary(at));
+            skill::read("SKILL.md", "tidy", &text.as_bytes()[..offset], &Limits::default());
+        assert_eq!(skill.is_some(), text.is_char_boundary(offset));
         report.located_findings();
     }
 }
