@@ -112,7 +112,7 @@ fn se_01_key_rotate_interrupted_at_every_call_is_all_or_nothing() {
 }
 
 #[test]
-fn se_01_key_rotate_with_a_statement_interrupted_at_every_call_is_all_or_nothing() {
+fn se_01_key_rotate_with_statement_interrupted_is_all_or_nothing() {
     key_scenario(world_with_key(), &["key", "rotate", "--statement", "statement.json"])
         .sweep()
         .strike_everywhere();
