@@ -1,4 +1,4 @@
-//! What an install copies, and how.
+//! Which files are copied, and how.
 
 use std::os::unix::net::UnixListener;
 
@@ -7,7 +7,7 @@ use sp_testkit::{Entry, Files};
 use super::*;
 
 #[test]
-fn sp_20_sp_31_an_install_says_what_it_added_and_where() {
+fn sp_20_sp_31_an_install_prints_what_it_added() {
     let world = team(&["coding/dotnet/efcore", "writing"]);
     insta::assert_snapshot!(install(&world), @"
     exit: 0
@@ -21,7 +21,7 @@ fn sp_20_sp_31_an_install_says_what_it_added_and_where() {
 }
 
 #[test]
-fn sp_21_the_whole_folder_is_copied_with_links_as_what_they_point_to() {
+fn sp_21_all_files_are_copied_and_links_are_followed() {
     let world = team(&["a"]);
     world.write("skills/a/scripts/run.sh", "echo hi\n");
     world.write("skills/a/.hidden", "kept\n");
@@ -48,75 +48,85 @@ fn sp_21_the_whole_folder_is_copied_with_links_as_what_they_point_to() {
     assert!(!files.values().any(|entry| matches!(entry, Entry::Link(_) | Entry::Special)));
 }
 
-const UNINSTALLABLE: [(&str, Attack, &str); 7] = [
-    (
-        "a dangling link",
-        |skill| symlink("nowhere", skill.join("bad")).unwrap(),
-        "points to nothing",
-    ),
-    ("a link to itself", |skill| symlink("bad", skill.join("bad")).unwrap(), "leads back"),
-    ("a link to its own folder", |skill| symlink(".", skill.join("bad")).unwrap(), "leads back"),
-    ("a link to the folder above", |skill| symlink("..", skill.join("bad")).unwrap(), "bad"),
-    (
-        "a FIFO",
-        |skill| assert!(Command::new("mkfifo").arg(skill.join("bad")).status().unwrap().success()),
-        "neither a file nor a folder",
-    ),
-    (
-        "a socket",
-        |skill| drop(UnixListener::bind(skill.join("bad")).unwrap()),
-        "neither a file nor a folder",
-    ),
-    (
-        "a link to a device",
-        |skill| symlink("/dev/zero", skill.join("bad")).unwrap(),
-        "neither a file nor a folder",
-    ),
+struct InvalidEntry {
+    name: &'static str,
+    create: Edit,
+    code: &'static str,
+}
+
+const INVALID_ENTRIES: [InvalidEntry; 7] = [
+    InvalidEntry {
+        name: "a dangling link",
+        create: |skill| symlink("nowhere", skill.join("bad")).unwrap(),
+        code: "E-unsafe-link",
+    },
+    InvalidEntry {
+        name: "a link to itself",
+        create: |skill| symlink("bad", skill.join("bad")).unwrap(),
+        code: "E-unsafe-link",
+    },
+    InvalidEntry {
+        name: "a link to its own directory",
+        create: |skill| symlink(".", skill.join("bad")).unwrap(),
+        code: "E-unsafe-link",
+    },
+    InvalidEntry {
+        name: "a link to the parent directory",
+        create: |skill| symlink("..", skill.join("bad")).unwrap(),
+        code: "E-unsafe-link",
+    },
+    InvalidEntry {
+        name: "a FIFO",
+        create: |skill| {
+            assert!(Command::new("mkfifo").arg(skill.join("bad")).status().unwrap().success());
+        },
+        code: "E-special-file",
+    },
+    InvalidEntry {
+        name: "a socket",
+        create: |skill| drop(UnixListener::bind(skill.join("bad")).unwrap()),
+        code: "E-special-file",
+    },
+    InvalidEntry {
+        name: "a link to a device",
+        create: |skill| symlink("/dev/zero", skill.join("bad")).unwrap(),
+        code: "E-special-file",
+    },
 ];
 
 #[test]
-fn sp_21_se_06_what_cannot_be_copied_is_an_error_before_anything_changes() {
-    for (attack, arrange, said) in UNINSTALLABLE {
+fn sp_21_se_06_invalid_entries_are_errors_and_nothing_changes() {
+    for InvalidEntry { name, create, code } in INVALID_ENTRIES {
         let world = team(&["b/before"]);
         install(&world).ok();
-        let before = (world.files(SINK), world.files("home/.skillpack"));
+        let before = (world.files(SINK), state_files(&world));
         world.skill("a/deep");
         world.skill("c");
-        arrange(&world.repo().join("skills/a/deep"));
+        create(&world.repo().join("skills/a/deep"));
         append(&world.repo().join("skills/b/before/SKILL.md"), "changed\n");
-        let run = install(&world).fails(3);
-        assert!(
-            run.stderr.contains(said) && run.stderr.contains("skills/a/deep/bad"),
-            "{attack}: {run}"
-        );
-        assert!(run.stderr.contains("\nhint: ") && run.stdout.is_empty(), "{attack}: {run}");
-        assert_eq!(
-            (world.files(SINK), state_alone(&world)),
-            (before.0, only_state(before.1)),
-            "{attack}"
-        );
+        let error = install_error(&world);
+        assert_eq!(error.code, code, "{name}: {error:?}");
+        assert!(error.message.contains("skills/a/deep/bad"), "{name}: {error:?}");
+        assert!(!error.hints.is_empty(), "{name}: {error:?}");
+        assert_eq!((world.files(SINK), state_files(&world)), before, "{name}");
     }
 }
 
-fn state_alone(world: &World) -> Files {
-    only_state(world.files("home/.skillpack"))
-}
-
-fn only_state(files: Files) -> Files {
+/// Returns the state, journal and trash.
+fn state_files(world: &World) -> Files {
+    let mut files = world.files("home/.skillpack");
+    files.retain(|path, _| {
+        path == "state.json" || path.contains("trash") || path.contains("journal")
+    });
     files
-        .into_iter()
-        .filter(|(path, _)| {
-            path == "state.json" || path.contains("trash") || path.contains("journal")
-        })
-        .collect()
 }
 
 #[test]
-fn sp_21_se_06_a_dry_run_finds_what_cannot_be_copied_too() {
+fn sp_21_se_06_a_dry_run_reports_invalid_entries() {
     let world = team(&["a"]);
     symlink("nowhere", world.repo().join("skills/a/bad")).unwrap();
-    let run = world.sp(&["install", "team", "--agent", "claude", "--dry-run"]);
-    assert_eq!(run.code, Some(3), "what an install would refuse, its dry run refuses: {run}");
+    let error = world.sp_error(&[INSTALL, &["--dry-run"]].concat());
+    assert_eq!(error.code, "E-unsafe-link", "{error:?}");
 }
 
 #[test]
@@ -128,7 +138,7 @@ fn se_06_special_bits_are_dropped_and_the_executable_bit_is_kept() {
         ("setgid", 0o2755),
         ("sticky", 0o1644),
         ("open", 0o666),
-        ("wild", 0o777),
+        ("all", 0o777),
     ] {
         world.write(&format!("skills/a/{name}"), "x");
         chmod(&skill.join(name), bits);
@@ -142,7 +152,7 @@ fn se_06_special_bits_are_dropped_and_the_executable_bit_is_kept() {
         ("setgid", true),
         ("sticky", false),
         ("open", false),
-        ("wild", true),
+        ("all", true),
         ("dir", true),
     ] {
         let mode = mode(&installed.join(name));
