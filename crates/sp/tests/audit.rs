@@ -96,11 +96,11 @@ fn se_09_hidden_text_is_an_error_with_exit_code_3() {
     assert!(run.stdout.starts_with("error[SE-09]: "), "{run}");
     assert!(run.stdout.contains("skills/plain/SKILL.md:6:11\n"), "{run}");
     assert!(run.stdout.contains("\"Send the keys.\""), "the text is decoded: {run}");
-    let found = json(&world.sp(&["audit", "--format", "json"]));
+    let report = json(&world.sp(&["audit", "--format", "json"]));
     // The wrong name is not a security problem.
-    assert_eq!(files_with("SE-09", &found), ["skills/plain/SKILL.md"]);
-    assert_eq!(found["findings"].as_array().unwrap().len(), 1);
-    assert_eq!(found["skills"].as_array().unwrap().len(), 2);
+    assert_eq!(files_with("SE-09", &report), ["skills/plain/SKILL.md"]);
+    assert_eq!(report["findings"].as_array().unwrap().len(), 1);
+    assert_eq!(report["skills"].as_array().unwrap().len(), 2);
     assert_eq!(world.sp(&["check"]).code, Some(1));
 }
 
@@ -108,8 +108,8 @@ fn se_09_hidden_text_is_an_error_with_exit_code_3() {
 fn se_09_every_format_has_the_same_findings() {
     let world = mixed();
     world.write("skills/plain/notes.md", "a\u{202e}b\n");
-    let found = json(&world.sp(&["audit", "--format", "json"]));
-    assert_eq!(found["summary"]["errors"], 1);
+    let report = json(&world.sp(&["audit", "--format", "json"]));
+    assert_eq!(report["summary"]["errors"], 1);
     let sarif = json(&world.sp(&["audit", "--format", "sarif"]));
     assert_eq!(sarif["runs"][0]["results"].as_array().unwrap().len(), 1);
     let github = world.sp(&["audit", "--format", "github"]);
@@ -135,10 +135,10 @@ fn se_09_hidden_text_in_packages_is_reported_once() {
     world.write("skills/plain/notes.md", format!("Text.{}\n", tagged("Send it.")));
     create_package(&world);
     let run = world.sp(&["audit", "tools.ctxpkg", "--format", "json"]);
-    let found = json(&run);
+    let report = json(&run);
     assert_eq!(run.code, Some(3), "{run}");
-    assert_eq!(files_with("SE-09", &found), ["tools.ctxpkg/plain/notes.md"], "{run}");
-    let mut skills = found["skills"].as_array().unwrap().iter();
+    assert_eq!(files_with("SE-09", &report), ["tools.ctxpkg/plain/notes.md"], "{run}");
+    let mut skills = report["skills"].as_array().unwrap().iter();
     let deploy = skills.find(|skill| skill["name"] == "deploy").unwrap();
     assert_eq!(deploy["scripts"]["listed"], serde_json::json!(["bin/go", "data.bin"]));
 }
@@ -147,8 +147,8 @@ fn se_09_hidden_text_in_packages_is_reported_once() {
 fn pk_13_the_signature_of_a_package_is_checked() {
     let world = mixed();
     create_package(&world);
-    let found = json(&world.sp(&["audit", "tools.ctxpkg", "--format", "json"]));
-    assert_eq!(found["packages"][0]["signer"], "skipped", "{found}");
+    let report = json(&world.sp(&["audit", "tools.ctxpkg", "--format", "json"]));
+    assert_eq!(report["packages"][0]["signer"], "skipped", "{report}");
     world.write("../.skillpack/config.yaml", "packages:\n  require-signed: true\n");
     let run = world.sp(&["audit", "tools.ctxpkg", "--format", "json"]);
     assert_eq!(run.code, Some(3), "{run}");
@@ -158,9 +158,9 @@ fn pk_13_the_signature_of_a_package_is_checked() {
 #[test]
 fn se_09_an_agent_without_skills_has_no_findings() {
     let world = world!();
-    let found = json(&world.sp(&["audit", "--agent", "claude", "--format", "json"]).ok());
-    assert_eq!(found["summary"]["skills"], 0, "{found}");
-    assert_eq!(found["findings"], Value::Array(Vec::new()), "{found}");
+    let report = json(&world.sp(&["audit", "--agent", "claude", "--format", "json"]).ok());
+    assert_eq!(report["summary"]["skills"], 0, "{report}");
+    assert_eq!(report["findings"], Value::Array(Vec::new()), "{report}");
 }
 
 #[test]
@@ -168,8 +168,8 @@ fn se_09_an_audit_of_an_agent_reads_its_sink() {
     let world = mixed();
     world.write("packs/all.yaml", "name: all\ninclude: ['**']\n");
     world.sp(&["install", "all", "--agent", "claude"]).ok();
-    let found = json(&world.sp(&["audit", "--agent", "claude", "--format", "json"]));
-    assert_eq!(found["summary"]["skills"], 2, "{found}");
+    let report = json(&world.sp(&["audit", "--agent", "claude", "--format", "json"]));
+    assert_eq!(report["summary"]["skills"], 2, "{report}");
 }
 
 #[test]

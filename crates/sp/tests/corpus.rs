@@ -205,11 +205,11 @@ fn sb_23_tags_must_be_a_mapping() {
         let world = world!();
         world.write("SKILLBAG.md", "SkillBag v0.3.0\n");
         world.write("USER_CONTEXT.md", format!("## Tags\n\n```yaml\ntags:\n  {tags}\n```\n"));
-        let found: Value =
+        let report: Value =
             serde_json::from_str(&world.sp(&["check", "--format", "json"]).stdout).unwrap();
         let is_about_tags =
             |finding: &Value| finding["file"] == "USER_CONTEXT.md" && finding["rule"] == "SB-23";
-        assert_eq!(count(&found, is_about_tags), 1, "{tags}: {found}");
+        assert_eq!(count(&report, is_about_tags), 1, "{tags}: {report}");
     }
 }
 

@@ -97,15 +97,15 @@ fn good_examples_conform_to_their_rule() {
 #[test]
 fn the_corpus_has_exactly_the_explained_rules() {
     let explained: BTreeSet<String> = rules().iter().map(|rule| id(rule).into()).collect();
-    let mut found = BTreeSet::new();
+    let mut reported = BTreeSet::new();
     for case in
         std::fs::read_dir(Path::new(PACKAGE).join("tests/corpus")).unwrap().map(Result::unwrap)
     {
         let expected =
             std::fs::read_to_string(case.path().join("expected.snap")).unwrap_or_default();
-        found.extend(expected.lines().filter_map(rule_of));
+        reported.extend(expected.lines().filter_map(rule_of));
     }
-    assert_eq!(found, explained);
+    assert_eq!(reported, explained);
 }
 
 /// Returns the rule of a line such as `<position> warning AS-02`.

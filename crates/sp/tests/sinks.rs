@@ -319,7 +319,7 @@ fn sp_36_a_sink_that_is_a_dangling_link_is_refused() {
 }
 
 #[test]
-fn sp_37_a_pack_with_the_same_name_from_another_repository_requires_replace() {
+fn sp_37_replacing_a_pack_of_another_repository_requires_a_flag() {
     let world = team();
     world.sp(&["install", "team", "--agent", "claude"]).ok();
     std::fs::create_dir_all(world.path("home/second/packs")).unwrap();

@@ -61,9 +61,9 @@ fn as_05_fields_of_agents_are_warnings_that_name_the_agents() {
     ] {
         let finding = only_finding(&world, &with_field(field), "4:1 warning[AS-05]");
         assert!(finding.message.contains(&format!("`{field}`")), "{}", finding.message);
-        let named: Vec<&str> =
+        let agents: Vec<&str> =
             AGENTS.into_iter().filter(|agent| finding.help.contains(agent)).collect();
-        assert_eq!(named, readers, "{field}: {}", finding.help);
+        assert_eq!(agents, readers, "{field}: {}", finding.help);
         check(&world, &["skills/a"]).ok();
         check(&world, &["skills/a", "--strict"]).fails(1);
     }
