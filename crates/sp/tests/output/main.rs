@@ -96,7 +96,7 @@ fn assert_matches_schema(value: &Value, schema: &Value, root: &Value, path: &str
         Value::Array(items) => {
             assert_eq!(schema["type"], "array", "{path}");
             items.iter().for_each(|item| {
-                assert_matches_schema(item, &schema["items"], root, &format!("{path}[]"))
+                assert_matches_schema(item, &schema["items"], root, &format!("{path}[]"));
             });
         }
         Value::String(_) => assert!(schema["type"].to_string().contains("string"), "{path}"),
