@@ -1,5 +1,5 @@
 //! Selection of the nodes that are loaded into an agent's context, within a token budget.
-#![expect(clippy::panic, clippy::unwrap_used, reason = "tests stop at the first failure")]
+#![expect(clippy::unwrap_used, reason = "tests stop at the first failure")]
 
 use proptest::prelude::*;
 use sp_analyze::graph::{

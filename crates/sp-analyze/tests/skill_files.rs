@@ -24,7 +24,7 @@ fn check(text: &str) -> (SkillMetadata, Report) {
         &mut report,
     );
     let located = report.located_findings();
-    // One more finding stands for those above the maximum.
+    // One more finding represents those above the maximum.
     assert!((report.findings.len()..=report.findings.len() + 1).contains(&located.len()));
     let edits = report.findings.iter().flat_map(|finding| finding.fix.iter().cloned()).collect();
     apply_edits(text, edits);

@@ -223,9 +223,9 @@ fn any_manifest() -> impl Strategy<Value = ContextPackManifest> {
         prop::option::of(timestamp()),
         unknown_members(),
     ));
-    let more = (unknown_members(), unknown_members(), unknown_members());
+    let members = (unknown_members(), unknown_members(), unknown_members());
     let sources = prop::collection::vec(source(), 0..4);
-    (id, version, timestamp(), texts, prop::option::of(words()), window, more, sources).prop_map(
+    (id, version, timestamp(), texts, prop::option::of(words()), window, members, sources).prop_map(
         |(
             pack_id,
             spec_version,
@@ -233,18 +233,18 @@ fn any_manifest() -> impl Strategy<Value = ContextPackManifest> {
             (name, version, project, description, stack),
             user_prompt,
             window,
-            (more, generator_members, project_members),
+            (manifest_members, generator_members, project_members),
             sources,
         )| {
             let ids: BTreeMap<String, ContextPackSourceEntry> =
                 sources.into_iter().map(|source| (source.id.clone(), source)).collect();
-            let window = window.map(|(from, to, more)| match (from, to) {
+            let window = window.map(|(from, to, unknown_members)| match (from, to) {
                 (Some(a), Some(b)) => ContextPackWindow {
                     from: Some(a.clone().min(b.clone())),
                     to: Some(a.max(b)),
-                    unknown_members: more,
+                    unknown_members,
                 },
-                (from, to) => ContextPackWindow { from, to, unknown_members: more },
+                (from, to) => ContextPackWindow { from, to, unknown_members },
             });
             let url = Some("https://example.com".into());
             ContextPackManifest {
@@ -267,7 +267,7 @@ fn any_manifest() -> impl Strategy<Value = ContextPackManifest> {
                 window,
                 files: Vec::new(),
                 sources: ids.into_values().collect(),
-                unknown_members: more,
+                unknown_members: manifest_members,
             }
         },
     )
@@ -402,8 +402,8 @@ proptest! {
             .map(|(path, body)| (path.clone(), body.replace("\r\n", "\n").trim_start_matches(['\u{feff}', '\n']).to_owned()))
             .collect();
         prop_assert_eq!(bodies(&pack), expected);
-        let again = ContextPackDraft { manifest: pack.manifest.clone(), documents: bodies(&pack) };
-        prop_assert_eq!(again.files(), files);
+        let rewritten = ContextPackDraft { manifest: pack.manifest.clone(), documents: bodies(&pack) };
+        prop_assert_eq!(rewritten.files(), files);
     }
 
     #[test]

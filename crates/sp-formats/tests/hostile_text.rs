@@ -337,8 +337,8 @@ proptest! {
         let _ = InstallState::parse(text.as_bytes());
         let record = serde_json::json!({"version": 1, "installs": [{"sink": text, "sink_path": text, "pack": text, "installed_paths": [text]}]});
         let state = InstallState::parse(record.to_string().as_bytes()).unwrap();
-        let again = InstallState::parse(&state.to_json().unwrap()).unwrap();
-        prop_assert_eq!(state, again);
+        let reparsed = InstallState::parse(&state.to_json().unwrap()).unwrap();
+        prop_assert_eq!(state, reparsed);
     }
 
     #[test]

@@ -88,6 +88,6 @@ fn pk_14_envelopes_of_other_tools_verify_only_with_their_secret() {
             .package
             .is_some()
     );
-    let again = Envelope::parse(&envelope.to_json(), &Limits::default()).unwrap();
-    assert_eq!(again, envelope);
+    let reparsed = Envelope::parse(&envelope.to_json(), &Limits::default()).unwrap();
+    assert_eq!(reparsed, envelope);
 }

@@ -1,7 +1,6 @@
 //! Untrusted zip archives: valid ones, and every kind of malformed header.
 #![expect(
     clippy::disallowed_methods,
-    clippy::panic,
     clippy::unwrap_used,
     reason = "tests set up files with std and stop at the first failure"
 )]

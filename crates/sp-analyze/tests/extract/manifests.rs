@@ -25,7 +25,7 @@ fn assert_notes(path: &str, text: &str, expected: &[(&str, &[&str])]) {
     }
 }
 
-/// Returns the texts before the path, which tell the kinds of dependencies apart.
+/// Returns the texts before the path, which differ between kinds of dependencies.
 fn dependency_labels(path: &str, text: &str) -> BTreeSet<String> {
     let notes = extract(path, text).notes.into_iter().filter(|note| note.category == "stack");
     notes.filter_map(|note| Some(note.content.split_once('`')?.0.to_owned())).collect()

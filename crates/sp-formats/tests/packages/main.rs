@@ -1,6 +1,6 @@
 //! Written packages are valid and canonical and keep unknown members. Layers of schema 1 convert to
 //! a graph.
-#![expect(clippy::unwrap_used, reason = "tests stop at the first failure")]
+#![expect(clippy::panic, clippy::unwrap_used, reason = "tests stop at the first failure")]
 
 mod layers;
 mod round_trips;

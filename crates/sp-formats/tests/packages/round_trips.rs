@@ -44,9 +44,9 @@ prop_compose! {
         kind in prop::sample::select(vec!["fact", "decision", "gotcha", "über"]),
         content in any_text(),
         activation in prop::option::of(0u32..=100),
-        more in unknown_members(),
+        members in unknown_members(),
     ) -> Value {
-        let mut node = with_members(json!({"type": kind, "content": content}), &more);
+        let mut node = with_members(json!({"type": kind, "content": content}), &members);
         if let Some(activation) = activation {
             node["activation"] = json!(f64::from(activation) / 100.0);
         }
@@ -154,9 +154,9 @@ proptest! {
         let package = read_valid(&text);
         prop_assert_eq!(package.signer.map(|signer| signer.coverage), signed.then_some(SignatureCoverage::Whole));
         prop_assert_eq!(&**package.text(), text.as_str());
-        let again = write_and_read(&draft(package.content().raw()));
-        prop_assert_eq!(&again.manifest.integrity, &package.manifest.integrity);
-        prop_assert_eq!(again.content().raw(), package.content().raw());
+        let rewritten = write_and_read(&draft(package.content().raw()));
+        prop_assert_eq!(&rewritten.manifest.integrity, &package.manifest.integrity);
+        prop_assert_eq!(rewritten.content().raw(), package.content().raw());
     }
 
     #[test]
@@ -194,9 +194,9 @@ proptest! {
             };
         }
         let spaced = text.replacen(package.content().raw(), &spaced, 1);
-        let again = read_valid(&spaced);
-        prop_assert_eq!(again.manifest.integrity, package.manifest.integrity);
-        prop_assert_eq!(again.signer.unwrap().coverage, SignatureCoverage::Whole);
+        let reread = read_valid(&spaced);
+        prop_assert_eq!(reread.manifest.integrity, package.manifest.integrity);
+        prop_assert_eq!(reread.signer.unwrap().coverage, SignatureCoverage::Whole);
     }
 
     #[test]
