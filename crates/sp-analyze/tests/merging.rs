@@ -1,5 +1,5 @@
-//! The laws of merging: any order, any grouping, twice or once, and nothing is lost.
-#![expect(clippy::unwrap_used, reason = "a test arranges its world with the plain calls")]
+//! Merging is commutative, associative and idempotent, and loses nothing.
+#![expect(clippy::unwrap_used, reason = "tests stop at the first failure")]
 
 use std::collections::BTreeSet;
 
@@ -9,22 +9,23 @@ use sp_formats::json::{JsonDocument, JsonValue};
 use sp_formats::package::Graph;
 use sp_tree::{Digest, Limits};
 
-/// A package of a test: its content, and whether its ids mean something elsewhere.
+/// The content of a package, and whether its IDs are meaningful in other packages.
 #[derive(Debug, Clone)]
 struct Source {
     content: String,
     ids: NodeIdScheme,
 }
 
-fn read(text: &str) -> JsonDocument {
+fn parse(text: &str) -> JsonDocument {
     JsonDocument::parse(text, &Limits::default()).unwrap()
 }
 
 fn merged(sources: &[Source]) -> MergedGraph {
-    let texts: Vec<JsonDocument> = sources.iter().map(|source| read(&source.content)).collect();
-    let voices: Vec<MergeInput<'_>> = sources
+    let documents: Vec<JsonDocument> =
+        sources.iter().map(|source| parse(&source.content)).collect();
+    let inputs: Vec<MergeInput<'_>> = sources
         .iter()
-        .zip(&texts)
+        .zip(&documents)
         .map(|(source, json)| MergeInput {
             source: Digest::of(source.content.as_bytes()).hex()[..16].to_owned(),
             label: "a package".into(),
@@ -32,11 +33,11 @@ fn merged(sources: &[Source]) -> MergedGraph {
             content: json.root(),
         })
         .collect();
-    merge(&voices)
+    merge(&inputs)
 }
 
-/// A merged graph as the content of a package, to be merged again.
-fn again(merged: &MergedGraph) -> Source {
+/// Converts a merged graph to a source, to merge it again.
+fn as_source(merged: &MergedGraph) -> Source {
     Source {
         content: format!("{{\"context_graph\":{}}}", merged.graph.json),
         ids: NodeIdScheme::Global,
@@ -48,7 +49,7 @@ fn source(nodes: &str, edges: &str) -> Source {
     Source { content, ids: NodeIdScheme::Global }
 }
 
-/// Every node of a merged graph, by what it says.
+/// Returns the node with this content.
 fn node<'j>(json: &'j JsonDocument, content: &str) -> JsonValue<'j> {
     Graph::from_content(json.root())
         .nodes
@@ -63,7 +64,7 @@ fn number(value: JsonValue<'_>, key: &str) -> f64 {
 }
 
 #[test]
-fn pk_19_a_shared_node_keeps_the_higher_activation_and_confidence_and_missing_members_are_filled() {
+fn pk_19_shared_nodes_keep_maximum_scores_and_all_members() {
     let a = source(
         r#"{"id":"F","type":"fact","content":"x","activation":0.3,"confidence":0.9,"source":"a"}"#,
         "",
@@ -72,28 +73,28 @@ fn pk_19_a_shared_node_keeps_the_higher_activation_and_confidence_and_missing_me
         r#"{"id":"F","type":"fact","content":"x","activation":0.7,"category":"db","custom":[1.0,1e0]}"#,
         "",
     );
-    let all = merged(&[a, b]);
-    let json = read(&again(&all).content);
+    let merged_graph = merged(&[a, b]);
+    let json = parse(&as_source(&merged_graph).content);
     let shared = node(&json, "x");
     assert_eq!((number(shared, "activation"), number(shared, "confidence")), (0.7, 0.9));
     assert!(
         shared.get("category").unwrap().eq_str("db") && shared.get("source").unwrap().eq_str("a")
     );
     assert!(shared.get("custom").is_some());
-    assert_eq!((all.graph.node_count, all.shared), (1, vec!["F".to_owned()]));
+    assert_eq!((merged_graph.graph.node_count, merged_graph.shared), (1, vec!["F".to_owned()]));
 }
 
 #[test]
-fn pk_19_one_id_with_two_contents_is_kept_twice_and_contradicts_itself() {
+fn pk_19_nodes_with_the_same_id_and_different_contents_contradict() {
     let a = source(r#"{"id":"F","type":"fact","content":"Uses MySQL","activation":0.4}"#, "");
     let b = source(
         r#"{"id":"F","type":"fact","content":"Uses PostgreSQL","activation":0.9},{"id":"G","type":"gotcha","content":"g"}"#,
         r#"{"from":"F","to":"G","type":"supports"}"#,
     );
-    let all = merged(&[a, b]);
-    let json = read(&again(&all).content);
+    let merged_graph = merged(&[a, b]);
+    let json = parse(&as_source(&merged_graph).content);
     let (mysql, postgres) = (node(&json, "Uses MySQL"), node(&json, "Uses PostgreSQL"));
-    assert!(postgres.get("id").unwrap().eq_str("F"), "the more active keeps the id");
+    assert!(postgres.get("id").unwrap().eq_str("F"), "the more active node keeps the ID");
     assert!(mysql.get("variant_of").unwrap().eq_str("F"));
     let graph = Graph::from_content(json.root());
     let edges: Vec<_> = graph
@@ -102,16 +103,16 @@ fn pk_19_one_id_with_two_contents_is_kept_twice_and_contradicts_itself() {
         .map(|edge| (&*edge.from, &*edge.kind, edge.to.starts_with("F~")))
         .collect();
     assert_eq!(edges, [("F", "contradicts", true), ("F", "supports", false)]);
-    let told = &all.contradictions[0];
+    let contradiction = &merged_graph.contradictions[0];
     assert_eq!(
-        (told.from_content.as_str(), told.to_content.as_str()),
+        (contradiction.from_content.as_str(), contradiction.to_content.as_str()),
         ("Uses PostgreSQL", "Uses MySQL")
     );
-    assert!(told.same_id);
+    assert!(contradiction.same_id);
 }
 
 #[test]
-fn pk_19_shared_edges_average_their_weights_over_all_and_sum_what_was_used_together() {
+fn pk_19_shared_edges_average_weights_and_sum_coactivations() {
     let edge = |weight: f64, count: u32| {
         let nodes =
             r#"{"id":"A","type":"fact","content":"a"},{"id":"B","type":"fact","content":"b"}"#;
@@ -123,10 +124,10 @@ fn pk_19_shared_edges_average_their_weights_over_all_and_sum_what_was_used_toget
         )
     };
     let [a, b, c] = [edge(0.2, 1), edge(0.4, 2), edge(0.9, 4)];
-    let pair = again(&merged(&[a.clone(), b.clone()]));
+    let pair = as_source(&merged(&[a.clone(), b.clone()]));
     for sources in [vec![a.clone(), b, c.clone()], vec![pair.clone(), c.clone()], vec![c, pair, a]]
     {
-        let json = read(&again(&merged(&sources)).content);
+        let json = parse(&as_source(&merged(&sources)).content);
         let edge = Graph::from_content(json.root()).edges[0].value;
         assert!((number(edge, "weight") - 0.5).abs() < 1e-12);
         assert_eq!(number(edge, "coactivations"), 7.0);
@@ -134,7 +135,7 @@ fn pk_19_shared_edges_average_their_weights_over_all_and_sum_what_was_used_toget
 }
 
 #[test]
-fn pk_19_what_is_superseded_stays_and_is_no_longer_active() {
+fn pk_19_superseded_nodes_are_kept_with_activation_0() {
     let by_field = source(
         r#"{"id":"old","type":"fact","content":"15"},{"id":"new","type":"fact","content":"16","supersedes":"old"}"#,
         "",
@@ -144,34 +145,41 @@ fn pk_19_what_is_superseded_stays_and_is_no_longer_active() {
         r#"{"from":"newer","to":"old","type":"supersedes"}"#,
     );
     for sources in [vec![by_field.clone()], vec![by_edge.clone()], vec![by_field, by_edge]] {
-        let all = merged(&sources);
-        let json = read(&again(&all).content);
+        let merged_graph = merged(&sources);
+        let json = parse(&as_source(&merged_graph).content);
         assert_eq!(number(node(&json, "15"), "activation"), 0.0);
-        assert_eq!(all.superseded.len(), sources.len());
-        assert!(all.superseded.iter().all(|(old, _)| old == "old"));
+        assert_eq!(merged_graph.superseded.len(), sources.len());
+        assert!(merged_graph.superseded.iter().all(|(old, _)| old == "old"));
     }
 }
 
 #[test]
-fn pk_19_counted_ids_mean_nothing_elsewhere_unless_type_and_content_agree() {
-    let counted = |nodes: &str| Source { ids: NodeIdScheme::Sequential, ..source(nodes, "") };
-    let a = counted(
+fn pk_19_sequential_ids_match_only_with_equal_type_and_content() {
+    let sequential = |nodes: &str| Source { ids: NodeIdScheme::Sequential, ..source(nodes, "") };
+    let a = sequential(
         r#"{"id":"N1","type":"fact","content":"x"},{"id":"N2","type":"fact","content":"y"}"#,
     );
-    let b = counted(
+    let b = sequential(
         r#"{"id":"N1","type":"fact","content":"y"},{"id":"N2","type":"fact","content":"z"}"#,
     );
-    let all = merged(&[a, b]);
-    assert_eq!((all.graph.node_count, all.shared.len(), all.contradictions.len()), (3, 1, 0));
+    let merged_graph = merged(&[a, b]);
+    assert_eq!(
+        (
+            merged_graph.graph.node_count,
+            merged_graph.shared.len(),
+            merged_graph.contradictions.len()
+        ),
+        (3, 1, 0)
+    );
     assert_eq!(
         NodeIdScheme::of(&Graph::from_content(
-            read(r#"{"context_graph":{"nodes":[{"id":"N1","type":"t","content":"c"}]}}"#).root()
+            parse(r#"{"context_graph":{"nodes":[{"id":"N1","type":"t","content":"c"}]}}"#).root()
         )),
         NodeIdScheme::Sequential
     );
     assert_eq!(
         NodeIdScheme::of(&Graph::from_content(
-            read(r#"{"context_graph":{"nodes":[{"id":"N1a","type":"t","content":"c"}]}}"#).root()
+            parse(r#"{"context_graph":{"nodes":[{"id":"N1a","type":"t","content":"c"}]}}"#).root()
         )),
         NodeIdScheme::Global
     );
@@ -179,10 +187,10 @@ fn pk_19_counted_ids_mean_nothing_elsewhere_unless_type_and_content_agree() {
 
 prop_compose! {
     fn nodes()(
-        all in prop::collection::vec((0..5usize, 0..2usize, 0..3usize, prop::option::of(0..=10u32), prop::option::of(0..=10u32), prop::option::of(0..5usize), prop::option::of(0..3usize)), 0..6),
+        values in prop::collection::vec((0..5usize, 0..2usize, 0..3usize, prop::option::of(0..=10u32), prop::option::of(0..=10u32), prop::option::of(0..5usize), prop::option::of(0..3usize)), 0..6),
     ) -> Vec<(usize, String)> {
         let mut nodes: Vec<(usize, String)> = Vec::new();
-        for (id, kind, content, activation, confidence, supersedes, category) in all {
+        for (id, kind, content, activation, confidence, supersedes, category) in values {
             if nodes.iter().any(|(known, _)| *known == id) {
                 continue;
             }
@@ -208,12 +216,12 @@ prop_compose! {
 prop_compose! {
     fn sources()(
         nodes in nodes(),
-        ties in prop::collection::vec((0..6usize, 0..6usize, 0..3usize, prop::option::of(0..=10u32), prop::option::of(0..4u32)), 0..6),
-        counted in prop::bool::weighted(0.2),
+        edges_in in prop::collection::vec((0..6usize, 0..6usize, 0..3usize, prop::option::of(0..=10u32), prop::option::of(0..4u32)), 0..6),
+        sequential in prop::bool::weighted(0.2),
     ) -> Source {
         let kinds = ["supports", "contradicts", "supersedes"];
         let ids: Vec<usize> = nodes.iter().map(|(id, _)| *id).collect();
-        let edges: Vec<String> = ties
+        let edges: Vec<String> = edges_in
             .into_iter()
             .filter(|_| !ids.is_empty())
             .map(|(from, to, kind, weight, count)| {
@@ -229,7 +237,7 @@ prop_compose! {
             })
             .collect();
         let nodes: Vec<String> = nodes.into_iter().map(|(_, text)| text).collect();
-        let ids = if counted { NodeIdScheme::Sequential } else { NodeIdScheme::Global };
+        let ids = if sequential { NodeIdScheme::Sequential } else { NodeIdScheme::Global };
         Source { ids, ..source(&nodes.join(","), &edges.join(",")) }
     }
 }
@@ -237,8 +245,8 @@ prop_compose! {
 type Nodes = BTreeSet<(String, String)>;
 type Edges = BTreeSet<(String, String, String)>;
 
-/// Type and content of every node, and both ends' contents and the type of every edge.
-fn said(json: &JsonDocument) -> (Nodes, Edges) {
+/// Returns type and content of all nodes, and the type and both contents of all edges.
+fn nodes_and_edges(json: &JsonDocument) -> (Nodes, Edges) {
     let graph = Graph::from_content(json.root());
     let content = |id: &str| {
         graph.nodes.iter().find(|node| node.id == id).map(|node| node.content.clone().into_owned())
@@ -262,40 +270,40 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(600))]
 
     #[test]
-    fn pk_19_any_order_and_any_grouping_give_the_same_graph(all in prop::collection::vec(sources(), 1..5), seed in any::<u64>()) {
-        let whole = merged(&all).graph;
-        let mut turned = all.clone();
-        turned.rotate_left(usize::try_from(seed % 7).unwrap() % all.len());
-        prop_assert_eq!(&merged(&turned).graph, &whole);
-        turned.reverse();
-        prop_assert_eq!(&merged(&turned).graph, &whole);
-        let cut = usize::try_from(seed % all.len() as u64).unwrap();
-        let (left, right) = all.split_at(cut);
+    fn pk_19_merging_is_commutative_and_associative(inputs in prop::collection::vec(sources(), 1..5), seed in any::<u64>()) {
+        let expected = merged(&inputs).graph;
+        let mut reordered = inputs.clone();
+        reordered.rotate_left(usize::try_from(seed % 7).unwrap() % inputs.len());
+        prop_assert_eq!(&merged(&reordered).graph, &expected);
+        reordered.reverse();
+        prop_assert_eq!(&merged(&reordered).graph, &expected);
+        let middle = usize::try_from(seed % inputs.len() as u64).unwrap();
+        let (left, right) = inputs.split_at(middle);
         if !left.is_empty() {
-            let grouped = [again(&merged(left)), again(&merged(right))];
-            prop_assert_eq!(&merged(&grouped).graph, &whole);
-            let mut nested = vec![again(&merged(left))];
+            let grouped = [as_source(&merged(left)), as_source(&merged(right))];
+            prop_assert_eq!(&merged(&grouped).graph, &expected);
+            let mut nested = vec![as_source(&merged(left))];
             nested.extend(right.iter().cloned());
-            prop_assert_eq!(&merged(&nested).graph, &whole);
+            prop_assert_eq!(&merged(&nested).graph, &expected);
         }
     }
 
     #[test]
-    fn pk_19_what_was_merged_before_changes_nothing(all in prop::collection::vec(sources(), 1..4)) {
-        let whole = merged(&all);
-        let mut twice = all.clone();
-        twice.extend(all.iter().cloned());
-        prop_assert_eq!(&merged(&twice).graph, &whole.graph);
-        prop_assert_eq!(&merged(&[again(&whole)]).graph, &whole.graph);
-        prop_assert_eq!(&merged(&[all[0].clone(), again(&whole)]).graph, &whole.graph);
+    fn pk_19_merging_is_idempotent(inputs in prop::collection::vec(sources(), 1..4)) {
+        let expected = merged(&inputs);
+        let mut duplicated = inputs.clone();
+        duplicated.extend(inputs.iter().cloned());
+        prop_assert_eq!(&merged(&duplicated).graph, &expected.graph);
+        prop_assert_eq!(&merged(&[as_source(&expected)]).graph, &expected.graph);
+        prop_assert_eq!(&merged(&[inputs[0].clone(), as_source(&expected)]).graph, &expected.graph);
     }
 
     #[test]
-    fn pk_19_nothing_is_lost(all in prop::collection::vec(sources(), 1..4)) {
-        let whole = read(&again(&merged(&all)).content);
-        let (nodes, edges) = said(&whole);
-        for source in &all {
-            let (own_nodes, own_edges) = said(&read(&source.content));
+    fn pk_19_merging_loses_no_nodes_or_edges(inputs in prop::collection::vec(sources(), 1..4)) {
+        let merged_json = parse(&as_source(&merged(&inputs)).content);
+        let (nodes, edges) = nodes_and_edges(&merged_json);
+        for source in &inputs {
+            let (own_nodes, own_edges) = nodes_and_edges(&parse(&source.content));
             prop_assert!(own_nodes.is_subset(&nodes));
             prop_assert!(own_edges.is_subset(&edges));
         }

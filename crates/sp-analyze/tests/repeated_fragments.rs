@@ -1,5 +1,5 @@
-//! Every scanner of text is linear: a short fragment, repeated, costs no more than other text of
-//! its length. See `sp_testkit::fragments`.
+//! All scanners run in linear time, also for repeated short fragments; see
+//! `sp_testkit::fragments`.
 
 use std::hint::black_box;
 
@@ -12,13 +12,13 @@ use sp_formats::workspace;
 use sp_testkit::linear_scans;
 
 fn scan_document(path: &str, text: &str) {
-    let read = parse_file(KnowledgeFile {
+    let file = parse_file(KnowledgeFile {
         path,
         bytes: text.as_bytes(),
         sidecar: None,
         defaults: &FolderDefaults::default(),
     });
-    read.documents.iter().for_each(|document| drop(black_box(index_words(document))));
+    file.documents.iter().for_each(|document| drop(black_box(index_words(document))));
     black_box(to_plain_text(text));
 }
 
@@ -29,7 +29,7 @@ linear_scans! {
     se_04_secrets_are_found_in_linear_time: |text| {
         black_box(secrets::has_secret(text));
     };
-    se_04_values_behind_a_telling_name_are_found_in_linear_time: |text| {
+    se_04_values_of_secret_names_are_found_in_linear_time: |text| {
         black_box(secrets::has_secret(&format!("password: {text}")));
         black_box(workspace::detect_secret("value", text));
     };

@@ -1,9 +1,9 @@
-//! Work that nobody wants any more ends soon, and leaves nothing half-done.
+//! Cancelled operations end soon and leave nothing half-done.
 #![expect(
     clippy::disallowed_methods,
     clippy::unwrap_used,
     clippy::panic,
-    reason = "a test arranges its world with the plain calls"
+    reason = "tests set up files with std and stop at the first failure"
 )]
 
 use std::collections::BTreeMap;
@@ -23,32 +23,30 @@ use sp_engine::{
 };
 use sp_testkit::{Files, Model, ModelServer, World, files};
 
-/// Wants nothing more from some event on, or from some question on.
+/// A client that cancels at an event or after a number of polls.
 struct Client {
-    cancels_at: Option<fn(&Event<'_>) -> bool>,
-    questions_left: AtomicUsize,
+    cancel_event: Option<fn(&Event<'_>) -> bool>,
+    polls_left: AtomicUsize,
     cancelled: AtomicBool,
-    told: Mutex<Vec<String>>,
+    events: Mutex<Vec<String>>,
 }
 
 impl Client {
-    fn patient() -> Self {
-        Self::asked(usize::MAX)
+    fn never_cancelling() -> Self {
+        Self::cancelling_after_polls(usize::MAX)
     }
 
-    /// Wants nothing more once this happens.
-    fn until(cancels_at: fn(&Event<'_>) -> bool) -> Self {
-        Self { cancels_at: Some(cancels_at), ..Self::patient() }
+    fn cancelling_on(cancel_event: fn(&Event<'_>) -> bool) -> Self {
+        Self { cancel_event: Some(cancel_event), ..Self::never_cancelling() }
     }
 
-    /// Says so often that the work is wanted, and then that it is not.
-    fn asked(questions: usize) -> Self {
-        let questions_left = AtomicUsize::new(questions);
+    fn cancelling_after_polls(polls: usize) -> Self {
+        let polls_left = AtomicUsize::new(polls);
         Self {
-            cancels_at: None,
-            questions_left,
+            cancel_event: None,
+            polls_left,
             cancelled: AtomicBool::default(),
-            told: Mutex::default(),
+            events: Mutex::default(),
         }
     }
 
@@ -56,11 +54,11 @@ impl Client {
         self.cancelled.store(true, Ordering::SeqCst);
     }
 
-    /// Work ended because of this client.
+    /// Asserts that an operation was cancelled by this client.
     #[track_caller]
-    fn ended<T>(&self, done: Result<T>) {
-        let Err(error) = done else {
-            panic!("it was done: {:?}", self.told.lock().unwrap().last())
+    fn assert_cancelled<T>(&self, result: Result<T>) {
+        let Err(error) = result else {
+            panic!("not cancelled: {:?}", self.events.lock().unwrap().last())
         };
         assert_eq!(error.code(), "E-cancelled", "{error}: {:?}", error.causes());
         assert!(self.cancelled.load(Ordering::SeqCst));
@@ -69,15 +67,16 @@ impl Client {
 
 impl EventListener for Client {
     fn on_event(&self, event: Event<'_>) {
-        if self.cancels_at.is_some_and(|cancels| cancels(&event)) {
+        if self.cancel_event.is_some_and(|is_cancel_event| is_cancel_event(&event)) {
             self.cancel();
         }
-        self.told.lock().unwrap().push(format!("{event:?}"));
+        self.events.lock().unwrap().push(format!("{event:?}"));
     }
 
     fn is_cancelled(&self) -> bool {
-        let less = |left: usize| if left == usize::MAX { Some(left) } else { left.checked_sub(1) };
-        if self.questions_left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, less).is_err() {
+        let decrement =
+            |left: usize| if left == usize::MAX { Some(left) } else { left.checked_sub(1) };
+        if self.polls_left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, decrement).is_err() {
             self.cancel();
         }
         self.cancelled.load(Ordering::SeqCst)
@@ -110,7 +109,7 @@ fn world() -> World {
     World::new("sp")
 }
 
-fn team(skills: usize) -> World {
+fn world_with_team_pack(skills: usize) -> World {
     let world = world();
     (0..skills).for_each(|number| world.skill(&format!("skill-{number}")));
     world.pack("team", "name: team\ninclude: ['**']\n");
@@ -130,17 +129,17 @@ fn install_team(world: &World, client: &Client) -> Result<()> {
     install(&context(world, client), &request).map(drop)
 }
 
-/// What an install changes: the sink and the state, and no journal or stage besides.
+/// Returns the files in the sink and the state, and checks that there is no journal.
 fn installed(world: &World) -> (Files, Option<Vec<u8>>) {
     assert!(!world.path("home/.skillpack/journal.json").exists());
     let sink = world.path("home/.claude");
-    let there = if sink.exists() { files(&sink) } else { Files::default() };
-    (there, std::fs::read(world.path("home/.skillpack/state.json")).ok())
+    let sink_files = if sink.exists() { files(&sink) } else { Files::default() };
+    (sink_files, std::fs::read(world.path("home/.skillpack/state.json")).ok())
 }
 
 #[test]
-fn mc_03_an_install_that_is_cancelled_at_any_moment_changes_nothing() {
-    let world = team(6);
+fn mc_03_cancelling_an_install_at_any_poll_changes_nothing() {
+    let world = world_with_team_pack(6);
     let remote = world.git("shared");
     remote.skill("tools/one").skill("tools/two").commit("one");
     let pack = format!(
@@ -148,21 +147,21 @@ fn mc_03_an_install_that_is_cancelled_at_any_moment_changes_nothing() {
         remote.url()
     );
     world.pack("team", &pack);
-    // First where nothing is, then over what was installed.
+    // First an initial install, then an update.
     for round in 0..2 {
         let before = installed(&world);
-        let mut questions = 0;
+        let mut polls = 0;
         loop {
-            let client = Client::asked(questions);
-            let done = install_team(&world, &client);
-            if done.is_ok() {
+            let client = Client::cancelling_after_polls(polls);
+            let result = install_team(&world, &client);
+            if result.is_ok() {
                 break;
             }
-            client.ended(done);
-            assert_eq!(installed(&world), before, "after {questions} questions");
-            questions += 1;
+            client.assert_cancelled(result);
+            assert_eq!(installed(&world), before, "after {polls} polls");
+            polls += 1;
         }
-        assert!(questions > 20, "{questions}");
+        assert!(polls > 20, "{polls}");
         assert_ne!(installed(&world), before);
         world.write("skills/skill-3/more.md", format!("More of round {round}.\n"));
         world.skill(&format!("new-{round}"));
@@ -170,27 +169,27 @@ fn mc_03_an_install_that_is_cancelled_at_any_moment_changes_nothing() {
 }
 
 #[test]
-fn mc_03_a_large_install_is_cancelled_while_it_stages() {
-    let world = team(400);
-    let client = Client::until(|event| matches!(event, Event::Staging { .. }));
-    client.ended(install_team(&world, &client));
+fn mc_03_install_can_be_cancelled_while_staging() {
+    let world = world_with_team_pack(400);
+    let client = Client::cancelling_on(|event| matches!(event, Event::Staging { .. }));
+    client.assert_cancelled(install_team(&world, &client));
     assert_eq!(installed(&world), (Files::default(), None));
-    install_team(&world, &Client::patient()).unwrap();
+    install_team(&world, &Client::never_cancelling()).unwrap();
 }
 
 #[test]
-fn mc_03_who_waits_for_another_sp_can_be_cancelled() {
-    let world = team(1);
+fn mc_03_waiting_for_the_lock_can_be_cancelled() {
+    let world = world_with_team_pack(1);
     let home = sp_tree::Dir::create_all(&world.path("home/.skillpack")).unwrap();
-    let held = sp_tree::DirLock::try_acquire(&home).unwrap().unwrap();
-    let client = Client::until(|event| matches!(event, Event::Waiting));
-    client.ended(install_team(&world, &client));
-    drop(held);
-    install_team(&world, &Client::patient()).unwrap();
+    let lock = sp_tree::DirLock::try_acquire(&home).unwrap().unwrap();
+    let client = Client::cancelling_on(|event| matches!(event, Event::Waiting));
+    client.assert_cancelled(install_team(&world, &client));
+    drop(lock);
+    install_team(&world, &Client::never_cancelling()).unwrap();
 }
 
 #[test]
-fn mc_03_a_fetch_from_a_server_that_says_nothing_can_be_cancelled() {
+fn mc_03_fetch_from_a_silent_server_can_be_cancelled() {
     let server = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = server.local_addr().unwrap().port();
     for scheme in ["git", "http"] {
@@ -199,39 +198,44 @@ fn mc_03_a_fetch_from_a_server_that_says_nothing_can_be_cancelled() {
             "name: team\nimports:\n  - repo: {scheme}://127.0.0.1:{port}/shared\n    include: ['**']\n"
         );
         world.pack("team", &pack);
-        let client = Client::patient();
-        let (done, is_done) = std::sync::mpsc::channel::<()>();
+        let client = Client::never_cancelling();
+        let (finish, finished) = std::sync::mpsc::channel::<()>();
         std::thread::scope(|scope| {
             let (server, client) = (&server, &client);
             scope.spawn(move || {
                 let _connected = server.accept().unwrap();
                 client.cancel();
-                // The client ends while the server still holds the connection.
-                let _ = is_done.recv();
+                // The client stops while the connection is still open.
+                let _ = finished.recv();
             });
-            client.ended(install_team(&world, client));
-            drop(done);
+            client.assert_cancelled(install_team(&world, client));
+            drop(finish);
         });
         assert!(!world.path("home/.claude").exists());
     }
 }
 
 #[test]
-fn mc_03_a_check_can_be_cancelled() {
-    let world = team(200);
-    let client = Client::until(|event| matches!(event, Event::Checking { .. }));
+fn mc_03_check_can_be_cancelled() {
+    let world = world_with_team_pack(200);
+    let client = Client::cancelling_on(|event| matches!(event, Event::Checking { .. }));
     let request = CheckRequest {
         paths: Vec::new(),
         root: None,
         strictness: CheckStrictness::Lenient,
         imports: ImportPolicy::Skip,
     };
-    client.ended(check(&context(&world, &client), &request));
-    assert!(check(&context(&world, &Client::patient()), &request).unwrap().unreadable.is_empty());
+    client.assert_cancelled(check(&context(&world, &client), &request));
+    assert!(
+        check(&context(&world, &Client::never_cancelling()), &request)
+            .unwrap()
+            .unreadable
+            .is_empty()
+    );
 }
 
 #[test]
-fn mc_03_a_package_of_a_project_can_be_cancelled() {
+fn mc_03_creating_a_package_can_be_cancelled() {
     let world = world();
     for number in 0..300 {
         world.write(
@@ -239,18 +243,17 @@ fn mc_03_a_package_of_a_project_can_be_cancelled() {
             format!("# Page {number}\n\nIt says what {number} is for.\n"),
         );
     }
-    let client = Client::until(|event| matches!(event, Event::Reading { .. }));
+    let client = Client::cancelling_on(|event| matches!(event, Event::Reading { .. }));
     let request = CreateRequest {
         name: Some("notes".into()),
         version: Some("1.0.0".into()),
         ..CreateRequest::of(CreateSource::Project(world.repo()))
     };
-    client.ended(pkg::create(&context(&world, &client), &request));
+    client.assert_cancelled(pkg::create(&context(&world, &client), &request));
     assert!(!world.path("home/.skillpack").exists());
-    pkg::create(&context(&world, &Client::patient()), &request).unwrap();
+    pkg::create(&context(&world, &Client::never_cancelling()), &request).unwrap();
 }
 
-/// A knowledge base of so many notes.
 fn knowledge(notes: usize) -> World {
     let world = world();
     for number in 0..notes {
@@ -287,60 +290,61 @@ fn build_request(world: &World) -> ContextPackBuildRequest {
     }
 }
 
-/// Nothing of a pack is there, not even the beginning of one.
+/// Returns whether the repository has no context pack, not even a partial one.
 fn is_untouched(world: &World) -> bool {
-    let rest = |dir: &Path| {
+    let names = |dir: &Path| {
         std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().file_name()).collect::<Vec<_>>()
     };
-    rest(&world.repo())
+    names(&world.repo())
         .iter()
         .all(|name| ["kb", "packs", "skills"].contains(&name.to_str().unwrap()))
 }
 
 #[test]
-fn cp_17_a_build_over_a_large_knowledge_base_can_be_cancelled() {
+fn cp_17_build_of_a_large_knowledge_base_can_be_cancelled() {
     let world = knowledge(3000);
     let request = build_request(&world);
-    let cancels: [fn(&Event<'_>) -> bool; 3] = [
+    let cancel_events: [fn(&Event<'_>) -> bool; 3] = [
         |event| matches!(event, Event::Reading { .. }),
         |event| matches!(event, Event::Reading { done, total } if done == total),
         |event| matches!(event, Event::Composing { .. }),
     ];
-    for cancels_at in cancels {
-        let client = Client::until(cancels_at);
-        client.ended(build(&context(&world, &client), &request));
+    for cancel_event in cancel_events {
+        let client = Client::cancelling_on(cancel_event);
+        client.assert_cancelled(build(&context(&world, &client), &request));
         assert!(is_untouched(&world));
     }
-    build(&context(&world, &Client::patient()), &request).unwrap();
+    build(&context(&world, &Client::never_cancelling()), &request).unwrap();
 }
 
 #[test]
-fn cp_17_a_build_that_is_cancelled_at_any_moment_writes_nothing() {
+fn cp_17_cancelling_a_build_at_any_poll_writes_nothing() {
     let world = knowledge(8);
     let request = build_request(&world);
-    let mut questions = 0;
+    let mut polls = 0;
     loop {
-        let client = Client::asked(questions);
-        let done = build(&context(&world, &client), &request);
-        if done.is_ok() {
+        let client = Client::cancelling_after_polls(polls);
+        let result = build(&context(&world, &client), &request);
+        if result.is_ok() {
             break;
         }
-        client.ended(done);
-        assert!(is_untouched(&world), "after {questions} questions");
-        questions += 1;
+        client.assert_cancelled(result);
+        assert!(is_untouched(&world), "after {polls} polls");
+        polls += 1;
     }
-    assert!(questions > 20, "{questions}");
+    assert!(polls > 20, "{polls}");
     assert!(world.repo().join("context-pack/pack.json").exists());
 }
 
 #[test]
-fn cp_17_a_build_tells_how_far_it_is() {
+fn cp_17_build_reports_its_progress() {
     let world = knowledge(40);
-    let client = Client::patient();
+    let client = Client::never_cancelling();
     build(&context(&world, &client), &build_request(&world)).unwrap();
-    let told = client.told.lock().unwrap();
-    assert!(told.contains(&"Reading { done: 40, total: 40 }".to_owned()), "{told:?}");
-    let steps: Vec<&String> = told.iter().filter(|event| event.starts_with("Composing")).collect();
+    let events = client.events.lock().unwrap();
+    assert!(events.contains(&"Reading { done: 40, total: 40 }".to_owned()), "{events:?}");
+    let steps: Vec<&String> =
+        events.iter().filter(|event| event.starts_with("Composing")).collect();
     let total = steps.len();
     for (number, step) in steps.into_iter().enumerate() {
         assert_eq!(*step, format!("Composing {{ done: {}, total: {total} }}", number + 1));
@@ -349,7 +353,7 @@ fn cp_17_a_build_tells_how_far_it_is() {
 }
 
 #[test]
-fn cp_17_a_build_does_not_wait_for_a_model_that_nobody_wants_any_more() {
+fn cp_17_build_can_be_cancelled_while_waiting_for_a_model() {
     let world = knowledge(8);
     let server = ModelServer::start(Model::Slow);
     let endpoint = ModelEndpoint {
@@ -359,8 +363,8 @@ fn cp_17_a_build_does_not_wait_for_a_model_that_nobody_wants_any_more() {
         timeout: Duration::from_secs(60),
     };
     let request = ContextPackBuildRequest { model: Some(endpoint), ..build_request(&world) };
-    let client = Client::until(|event| matches!(event, Event::Fetching { .. }));
-    client.ended(build(&context(&world, &client), &request));
+    let client = Client::cancelling_on(|event| matches!(event, Event::Fetching { .. }));
+    client.assert_cancelled(build(&context(&world, &client), &request));
     assert!(is_untouched(&world));
-    build(&context(&world, &Client::patient()), &build_request(&world)).unwrap();
+    build(&context(&world, &Client::never_cancelling()), &build_request(&world)).unwrap();
 }

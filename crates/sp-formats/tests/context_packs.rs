@@ -1,6 +1,5 @@
-//! Context packs of any bytes are judged without a panic, and what is written is read again as it
-//! was.
-#![allow(clippy::unwrap_used, reason = "a test ends at the first surprise")]
+//! Arbitrary context packs are read without a panic, and written ones round-trip.
+#![allow(clippy::unwrap_used, reason = "tests stop at the first failure")]
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,33 +10,34 @@ use sp_formats::context_pack::{
     ContextPackReadResult, ContextPackSourceEntry, ContextPackWindow, KNOWN_FILES, MANIFEST_FILE,
     PROMPTS_FILE, SOURCES_FILE, UnknownMembers, footnotes, read,
 };
-use sp_formats::report::Severity;
+use sp_formats::report::{Finding, Severity};
 use sp_tree::{Limits, RelPath};
 
 const PACK_ID: &str = "pk_01KPZXWZQR5NRHCGNQ4TR480B2";
 
-fn judge(files: &BTreeMap<String, Vec<u8>>) -> ContextPackReadResult {
+/// Reads a context pack, and checks that all findings have valid spans.
+fn read_checked(files: &BTreeMap<String, Vec<u8>>) -> ContextPackReadResult {
     let entries: ContextPackEntries = files
         .iter()
         .map(|(path, bytes)| (path.clone(), ContextPackEntry::File(bytes.clone())))
         .collect();
-    let found = read(&entries, &Limits::default());
-    for report in &found.reports {
-        for placed in report.located_findings() {
-            let place = placed.location.map(|place| place.span);
-            assert!(place.is_none_or(|span| report.text.get(span).is_some()), "{report:?}");
+    let result = read(&entries, &Limits::default());
+    for report in &result.reports {
+        for finding in report.located_findings() {
+            let span = finding.location.map(|location| location.span);
+            assert!(span.is_none_or(|span| report.text.get(span).is_some()), "{report:?}");
         }
     }
-    let has_errors = found
-        .reports
-        .iter()
-        .flat_map(|report| &report.findings)
-        .any(|one| one.severity == Severity::Error);
-    assert_eq!(found.is_valid(), !has_errors);
-    found
+    assert_eq!(result.is_valid(), errors(&result).is_empty());
+    result
 }
 
-/// Pieces that the files of a pack are made of, in any order.
+fn errors(result: &ContextPackReadResult) -> Vec<&Finding> {
+    let findings = result.reports.iter().flat_map(|report| &report.findings);
+    findings.filter(|finding| finding.severity == Severity::Error).collect()
+}
+
+/// Parts of the files of a context pack, in any order.
 fn pieces() -> impl Strategy<Value = String> {
     let pieces = prop::sample::select(vec![
         "---",
@@ -91,7 +91,7 @@ fn pieces() -> impl Strategy<Value = String> {
     prop::collection::vec(pieces, 0..40).prop_map(|pieces| pieces.concat())
 }
 
-/// Pieces that a manifest is made of.
+/// Parts of a manifest, in any order.
 fn manifest_pieces() -> impl Strategy<Value = String> {
     let pieces = prop::sample::select(vec![
         "{",
@@ -126,8 +126,8 @@ fn manifest_pieces() -> impl Strategy<Value = String> {
     prop::collection::vec(pieces, 0..40).prop_map(|pieces| pieces.concat())
 }
 
-/// A manifest that lists these files, whatever they hold, with its hashes as they are.
-fn listing(files: &BTreeMap<String, Vec<u8>>) -> String {
+/// Returns a manifest that lists these files with their digests.
+fn manifest_of(files: &BTreeMap<String, Vec<u8>>) -> String {
     let draft = ContextPackDraft { manifest: manifest(Vec::new()), documents: BTreeMap::new() };
     let text = String::from_utf8(draft.files()[MANIFEST_FILE].clone()).unwrap();
     let hash = |bytes: &[u8]| sp_tree::Digest::of(bytes).hex();
@@ -153,12 +153,12 @@ fn manifest(sources: Vec<ContextPackSourceEntry>) -> ContextPackManifest {
     }
 }
 
-/// Some text that says something.
+/// Text that is not empty.
 fn words() -> impl Strategy<Value = String> {
     "\\PC{0,12}[a-z\"\\\\{}\n\t:#é🦀]{0,12}x"
 }
 
-fn moment() -> impl Strategy<Value = String> {
+fn timestamp() -> impl Strategy<Value = String> {
     (0..9999_i32, 1..=12_u8, 1..=28_u8, 0..24_u8, 0..60_u8).prop_map(
         |(year, month, day, hour, minute)| {
             format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:07Z")
@@ -166,8 +166,8 @@ fn moment() -> impl Strategy<Value = String> {
     )
 }
 
-/// Members that nobody knows, in any order, written in every way that JSON can be.
-fn more() -> impl Strategy<Value = UnknownMembers> {
+/// Unknown members, in any order and any JSON formatting.
+fn unknown_members() -> impl Strategy<Value = UnknownMembers> {
     let value = prop::sample::select(vec![
         "1e400",
         "-0.0",
@@ -186,8 +186,8 @@ fn more() -> impl Strategy<Value = UnknownMembers> {
 
 fn source() -> impl Strategy<Value = ContextPackSourceEntry> {
     let id = "src_[A-Za-z0-9][A-Za-z0-9_-]{0,6}";
-    (id, words(), words(), prop::option::of(moment()), moment(), more()).prop_map(
-        |(id, title, kind, published_at, captured_at, more)| {
+    (id, words(), words(), prop::option::of(timestamp()), timestamp(), unknown_members()).prop_map(
+        |(id, title, kind, published_at, captured_at, unknown_members)| {
             let url = format!("https://example.com/{id}");
             ContextPackSourceEntry {
                 id,
@@ -197,7 +197,7 @@ fn source() -> impl Strategy<Value = ContextPackSourceEntry> {
                 published_at,
                 captured_at,
                 span: 0..0,
-                unknown_members: more,
+                unknown_members,
             }
         },
     )
@@ -218,10 +218,14 @@ fn any_manifest() -> impl Strategy<Value = ContextPackManifest> {
         words(),
         prop::collection::vec(words(), 0..3),
     );
-    let window = prop::option::of((prop::option::of(moment()), prop::option::of(moment()), more()));
-    let more = (more(), more(), more());
+    let window = prop::option::of((
+        prop::option::of(timestamp()),
+        prop::option::of(timestamp()),
+        unknown_members(),
+    ));
+    let members = (unknown_members(), unknown_members(), unknown_members());
     let sources = prop::collection::vec(source(), 0..4);
-    (id, version, moment(), texts, prop::option::of(words()), window, more, sources).prop_map(
+    (id, version, timestamp(), texts, prop::option::of(words()), window, members, sources).prop_map(
         |(
             pack_id,
             spec_version,
@@ -229,18 +233,18 @@ fn any_manifest() -> impl Strategy<Value = ContextPackManifest> {
             (name, version, project, description, stack),
             user_prompt,
             window,
-            (more, of_generator, of_project),
+            (manifest_members, generator_members, project_members),
             sources,
         )| {
             let ids: BTreeMap<String, ContextPackSourceEntry> =
                 sources.into_iter().map(|source| (source.id.clone(), source)).collect();
-            let window = window.map(|(from, to, more)| match (from, to) {
+            let window = window.map(|(from, to, unknown_members)| match (from, to) {
                 (Some(a), Some(b)) => ContextPackWindow {
                     from: Some(a.clone().min(b.clone())),
                     to: Some(a.max(b)),
-                    unknown_members: more,
+                    unknown_members,
                 },
-                (from, to) => ContextPackWindow { from, to, unknown_members: more },
+                (from, to) => ContextPackWindow { from, to, unknown_members },
             });
             let url = Some("https://example.com".into());
             ContextPackManifest {
@@ -251,19 +255,19 @@ fn any_manifest() -> impl Strategy<Value = ContextPackManifest> {
                     name,
                     version,
                     url,
-                    unknown_members: of_generator,
+                    unknown_members: generator_members,
                 },
                 project: ContextPackProject {
                     name: project,
                     description,
                     stack,
-                    unknown_members: of_project,
+                    unknown_members: project_members,
                 },
                 user_prompt,
                 window,
                 files: Vec::new(),
                 sources: ids.into_values().collect(),
-                unknown_members: more,
+                unknown_members: manifest_members,
             }
         },
     )
@@ -276,10 +280,10 @@ fn draft() -> impl Strategy<Value = ContextPackDraft> {
         "[a-z#&!%@`\\[{' é-]{1,6}(/[a-z]{1,3})?x\\.md",
     ];
     let body = pieces().prop_map(|text| text.replace("src_", "no_"));
-    let of_files = prop::collection::vec(more(), 5);
-    (any_manifest(), prop::collection::btree_map(name, body, 0..4), of_files).prop_map(
-        |(mut manifest, bodies, more)| {
-            let cited: String =
+    let file_members = prop::collection::vec(unknown_members(), 5);
+    (any_manifest(), prop::collection::btree_map(name, body, 0..4), file_members).prop_map(
+        |(mut manifest, bodies, file_members)| {
+            let citations: String =
                 manifest.sources.iter().map(|source| format!("[^{}]\n", source.id)).collect();
             let headings = manifest
                 .sources
@@ -289,32 +293,35 @@ fn draft() -> impl Strategy<Value = ContextPackDraft> {
             let mut documents: BTreeMap<RelPath, String> = bodies
                 .into_iter()
                 .filter_map(|(path, body)| {
-                    Some((RelPath::new(&path).ok()?, format!("{cited}\n{body}")))
+                    Some((RelPath::new(&path).ok()?, format!("{citations}\n{body}")))
                 })
                 .filter(|(path, _)| {
                     path.as_str() != SOURCES_FILE && seen.insert(sp_tree::fold_name(path.as_str()))
                 })
                 .collect();
             documents.insert(RelPath::new(SOURCES_FILE).unwrap(), headings.collect());
-            manifest.files =
-                documents.keys().zip(more).map(|(path, more)| listed(path, more)).collect();
+            manifest.files = documents
+                .keys()
+                .zip(file_members)
+                .map(|(path, file_members)| file_entry(path, file_members))
+                .collect();
             ContextPackDraft { manifest, documents }
         },
     )
 }
 
-fn listed(path: &RelPath, more: UnknownMembers) -> ContextPackFileEntry {
+fn file_entry(path: &RelPath, unknown_members: UnknownMembers) -> ContextPackFileEntry {
     ContextPackFileEntry {
         path: path.clone(),
         sha256: String::new(),
         span: 0..0,
         sha256_span: 0..0,
-        unknown_members: more,
+        unknown_members,
     }
 }
 
-/// A manifest without the places at which its parts stand, the hashes, and the order of its files.
-fn without_places(manifest: &ContextPackManifest) -> ContextPackManifest {
+/// Removes spans, digests and the order of files from a manifest.
+fn normalized(manifest: &ContextPackManifest) -> ContextPackManifest {
     let sources = manifest
         .sources
         .iter()
@@ -323,7 +330,7 @@ fn without_places(manifest: &ContextPackManifest) -> ContextPackManifest {
     let mut files: Vec<ContextPackFileEntry> = manifest
         .files
         .iter()
-        .map(|entry| listed(&entry.path, entry.unknown_members.clone()))
+        .map(|entry| file_entry(&entry.path, entry.unknown_members.clone()))
         .collect();
     files.sort_by(|a, b| a.path.cmp(&b.path));
     ContextPackManifest { files, sources, ..manifest.clone() }
@@ -337,12 +344,12 @@ fn bodies(pack: &ContextPack) -> BTreeMap<RelPath, String> {
         .collect()
 }
 
-/// The labels of footnotes in lines without any code, byte by byte.
-fn oracle(text: &str) -> Vec<String> {
+/// Finds the labels of footnotes in text without code, byte by byte.
+fn footnote_oracle(text: &str) -> Vec<String> {
     let bytes = text.as_bytes();
-    let mut found = Vec::new();
+    let mut ids = Vec::new();
     for start in 0..bytes.len() {
-        let escaped = (0..start).rev().take_while(|at| bytes[*at] == b'\\').count() % 2 == 1;
+        let escaped = (0..start).rev().take_while(|index| bytes[*index] == b'\\').count() % 2 == 1;
         let Some(rest) = bytes[start..].strip_prefix(b"[^src_") else { continue };
         let length = rest
             .iter()
@@ -351,69 +358,64 @@ fn oracle(text: &str) -> Vec<String> {
         let is_id =
             rest.first().is_some_and(u8::is_ascii_alphanumeric) && rest.get(length) == Some(&b']');
         if is_id && !escaped {
-            found.push(text[start + 2..start + 6 + length].to_owned());
+            ids.push(text[start + 2..start + 6 + length].to_owned());
         }
     }
-    found
+    ids
 }
 
 proptest! {
     #[test]
-    fn cp_10_any_bytes_are_judged(
+    fn cp_10_arbitrary_bytes_are_read_without_panics(
         manifest in prop_oneof![prop::collection::vec(any::<u8>(), 0..200), manifest_pieces().prop_map(String::into_bytes)],
         files in prop::collection::btree_map("[a-zA-Z./]{1,8}", prop::collection::vec(any::<u8>(), 0..200), 0..4),
     ) {
         let mut files = files;
         files.insert(MANIFEST_FILE.into(), manifest);
-        judge(&files);
+        read_checked(&files);
     }
 
     #[test]
-    fn cp_10_any_markdown_is_judged(bodies in prop::collection::vec(pieces(), KNOWN_FILES.len()), frame in any::<bool>()) {
+    fn cp_10_arbitrary_markdown_is_read_without_panics(bodies in prop::collection::vec(pieces(), KNOWN_FILES.len()), has_frontmatter in any::<bool>()) {
         let mut files: BTreeMap<String, Vec<u8>> = BTreeMap::new();
         for (path, body) in KNOWN_FILES.iter().zip(bodies) {
             let front = format!("---\nfile: {path}\npack_id: {PACK_ID}\nspec_version: \"0.1\"\n---\n");
-            files.insert((*path).into(), if frame { format!("{front}{body}") } else { body }.into_bytes());
+            files.insert((*path).into(), if has_frontmatter { format!("{front}{body}") } else { body }.into_bytes());
         }
-        files.insert(MANIFEST_FILE.into(), listing(&files).into_bytes());
-        judge(&files);
+        files.insert(MANIFEST_FILE.into(), manifest_of(&files).into_bytes());
+        read_checked(&files);
     }
 
     #[test]
-    fn cp_03_cp_10_what_is_written_is_valid_and_read_as_it_was(draft in draft()) {
-        // What begins with frontmatter loses it; anything else stays as it is.
+    fn cp_03_cp_10_written_context_packs_are_valid_and_round_trip(draft in draft()) {
+        // Frontmatter of a body is replaced; any other body is kept.
         prop_assume!(draft.documents.values().all(|body| !body.trim_start_matches(['\u{feff}', '\r', '\n']).starts_with("---")));
         let files = draft.files();
-        let found = judge(&files);
-        let errors: Vec<_> = found
-            .reports
-            .iter()
-            .flat_map(|report| report.findings.iter().filter(|one| one.severity == Severity::Error))
-            .map(|one| (one.check.id, &one.message))
-            .collect();
+        let result = read_checked(&files);
+        let errors = errors(&result);
         prop_assert!(errors.is_empty(), "{errors:?}");
-        let pack = found.pack.unwrap();
-        prop_assert_eq!(without_places(&pack.manifest), without_places(&draft.manifest));
-        let written: BTreeMap<RelPath, String> = draft
+        let pack = result.pack.unwrap();
+        prop_assert_eq!(normalized(&pack.manifest), normalized(&draft.manifest));
+        let expected: BTreeMap<RelPath, String> = draft
             .documents
             .iter()
             .map(|(path, body)| (path.clone(), body.replace("\r\n", "\n").trim_start_matches(['\u{feff}', '\n']).to_owned()))
             .collect();
-        prop_assert_eq!(bodies(&pack), written);
-        let again = ContextPackDraft { manifest: pack.manifest.clone(), documents: bodies(&pack) };
-        prop_assert_eq!(again.files(), files);
+        prop_assert_eq!(bodies(&pack), expected);
+        let rewritten = ContextPackDraft { manifest: pack.manifest.clone(), documents: bodies(&pack) };
+        prop_assert_eq!(rewritten.files(), files);
     }
 
     #[test]
-    fn cp_10_footnotes_are_those_that_an_oracle_finds(text in "([^`~ \t]|\\[\\^src_|\\[\\^src_[a-z0-9_-]{0,3}\\]| x|\\\\){0,40}") {
+    fn cp_10_footnotes_match_an_oracle(text in "([^`~ \t]|\\[\\^src_|\\[\\^src_[a-z0-9_-]{0,3}\\]| x|\\\\){0,40}") {
         // Without backticks, tildes and indentation there is no code.
-        let ids: Vec<String> = footnotes(&text, 0).into_iter().map(|one| one.id).collect();
-        prop_assert_eq!(ids, oracle(&text));
+        let ids: Vec<String> = footnotes(&text, 0).into_iter().map(|footnote| footnote.id).collect();
+        prop_assert_eq!(ids, footnote_oracle(&text));
     }
 }
 
 #[test]
-fn se_04_a_million_headings_and_footnotes_cost_little() {
+fn se_04_repeated_markdown_is_read_in_linear_time() {
     for piece in [
         "#\n",
         "# a\n## b\n",
@@ -427,17 +429,17 @@ fn se_04_a_million_headings_and_footnotes_cost_little() {
         let text =
             format!("---\nfile: {SOURCES_FILE}\n---\n\n{}", piece.repeat(1_000_000 / piece.len()));
         let mut files = BTreeMap::from([(SOURCES_FILE.to_owned(), text.into_bytes())]);
-        files.insert(MANIFEST_FILE.into(), listing(&files).into_bytes());
-        judge(&files);
+        files.insert(MANIFEST_FILE.into(), manifest_of(&files).into_bytes());
+        read_checked(&files);
     }
 }
 
 #[test]
-fn se_04_many_files_and_sources_that_are_nowhere_cost_little() {
-    let many: BTreeMap<String, Vec<u8>> =
-        (0..50_000).map(|at| (format!("{at}.md"), Vec::new())).collect();
-    let source = |at: usize| ContextPackSourceEntry {
-        id: format!("src_{at}"),
+fn se_04_many_missing_files_and_sources_are_read_in_linear_time() {
+    let missing: BTreeMap<String, Vec<u8>> =
+        (0..50_000).map(|number| (format!("{number}.md"), Vec::new())).collect();
+    let source = |number: usize| ContextPackSourceEntry {
+        id: format!("src_{number}"),
         ..ContextPackSourceEntry::default()
     };
     let draft = ContextPackDraft {
@@ -445,14 +447,14 @@ fn se_04_many_files_and_sources_that_are_nowhere_cost_little() {
         documents: BTreeMap::new(),
     };
     let sources = String::from_utf8(draft.files()[MANIFEST_FILE].clone()).unwrap();
-    let text: String = (0..50_000).map(|at| format!("[^src_{at}x]\n")).collect();
-    judge(&BTreeMap::from([(MANIFEST_FILE.to_owned(), listing(&many).into_bytes())]));
+    let text: String = (0..50_000).map(|number| format!("[^src_{number}x]\n")).collect();
+    read_checked(&BTreeMap::from([(MANIFEST_FILE.to_owned(), manifest_of(&missing).into_bytes())]));
     let mut files = BTreeMap::from([(SOURCES_FILE.to_owned(), text.into_bytes())]);
     let hash = sp_tree::Digest::of(&files[SOURCES_FILE]).hex();
-    let listed = sources.replace(
+    let manifest = sources.replace(
         "\"files\": []",
         &format!("\"files\": [{{\"path\":\"{SOURCES_FILE}\",\"sha256\":\"{hash}\"}}]"),
     );
-    files.insert(MANIFEST_FILE.into(), listed.into_bytes());
-    judge(&files);
+    files.insert(MANIFEST_FILE.into(), manifest.into_bytes());
+    read_checked(&files);
 }

@@ -1,6 +1,5 @@
-//! Known answers for both forms of the transport envelope, counted by another program (Python's
-//! `hmac`).
-#![allow(clippy::unwrap_used, reason = "a test arranges its envelopes with the plain calls")]
+//! Transport envelopes: both signature schemes, with known answers computed by Python's `hmac`.
+#![allow(clippy::unwrap_used, reason = "tests stop at the first failure")]
 
 use std::collections::BTreeMap;
 
@@ -12,13 +11,14 @@ use sp_tree::Limits;
 const SECRET: &[u8] = b"a shared secret";
 const PAYLOAD: &str = "{\"manifest\":{},\"content\":{\"\u{e9}\":\"\u{1f600}\"}}";
 
-/// To somebody, with metadata; or to nobody, with half a second and nothing else.
-fn envelope(to: Option<&str>) -> Envelope {
+/// Returns an envelope with recipient and metadata, or one without both and with a fractional time.
+fn envelope(recipient: Option<&str>) -> Envelope {
     let metadata = [("b", "2"), ("a", "1")].map(|(key, value)| (key.to_owned(), value.to_owned()));
     Envelope {
-        sent_at: match to {
-            Some(_) => "2026-05-22T08:07:08Z".parse().unwrap(),
-            None => "2026-05-22T10:07:08.5+02:00".parse().unwrap(),
+        sent_at: if recipient.is_some() {
+            "2026-05-22T08:07:08Z".parse().unwrap()
+        } else {
+            "2026-05-22T10:07:08.5+02:00".parse().unwrap()
         },
         sender: EnvelopeSender {
             agent_id: "me".into(),
@@ -26,14 +26,14 @@ fn envelope(to: Option<&str>) -> Envelope {
             daemon_fingerprint: "fp".into(),
             capabilities: vec!["z".into(), "a".into()],
         },
-        recipient: to.map(Into::into),
-        metadata: if to.is_some() { BTreeMap::from(metadata) } else { BTreeMap::new() },
+        recipient: recipient.map(Into::into),
+        metadata: if recipient.is_some() { BTreeMap::from(metadata) } else { BTreeMap::new() },
         payload: PAYLOAD.into(),
         signature: None,
     }
 }
 
-const KNOWN: [(Option<&str>, EnvelopeSignatureScheme, &str); 4] = [
+const KNOWN_ANSWERS: [(Option<&str>, EnvelopeSignatureScheme, &str); 4] = [
     (
         Some("peer"),
         EnvelopeSignatureScheme::V2,
@@ -57,72 +57,77 @@ const KNOWN: [(Option<&str>, EnvelopeSignatureScheme, &str); 4] = [
 ];
 
 #[test]
-fn pk_14_both_forms_give_the_known_answers() {
-    for (to, form, known) in KNOWN {
-        let mut envelope = envelope(to);
-        envelope.sign(SECRET, form);
-        assert_eq!(envelope.signature.as_deref(), Some(known), "{form:?} to {to:?}");
+fn pk_14_envelope_signatures_match_known_answers() {
+    for (recipient, scheme, expected) in KNOWN_ANSWERS {
+        let mut envelope = envelope(recipient);
+        envelope.sign(SECRET, scheme);
+        assert_eq!(envelope.signature.as_deref(), Some(expected), "{scheme:?} to {recipient:?}");
         let read = Envelope::parse(&envelope.to_json(), &Limits::default()).unwrap();
-        assert_eq!(read, envelope, "it survives the way");
-        assert_eq!(read.verify(SECRET), Some(form));
+        assert_eq!(read, envelope, "the envelope round-trips");
+        assert_eq!(read.verify(SECRET), Some(scheme));
         assert_eq!(read.verify(b"another secret"), None);
     }
 }
 
 #[test]
-fn pk_14_every_field_is_covered_by_the_third_form() {
+fn pk_14_v3_signature_covers_every_field() {
     let mut good = envelope(Some("peer"));
     good.sign(SECRET, EnvelopeSignatureScheme::V3);
     let changes: [fn(&mut Envelope); 11] = [
-        |one| one.sent_at = "2026-05-22T08:07:09Z".parse().unwrap(),
-        |one| one.sender.agent_id = "you".into(),
-        |one| one.sender.agent_type = "other".into(),
-        |one| one.sender.daemon_fingerprint = "f".into(),
-        |one| drop(one.sender.capabilities.pop()),
-        |one| one.recipient = None,
-        |one| one.recipient = Some(String::new()),
-        |one| drop(one.metadata.remove("a")),
-        |one| drop(one.metadata.insert("c".into(), "3".into())),
-        |one| one.payload.push(' '),
-        |one| one.signature = one.signature.take().map(|text| text.to_uppercase()),
+        |envelope| envelope.sent_at = "2026-05-22T08:07:09Z".parse().unwrap(),
+        |envelope| envelope.sender.agent_id = "you".into(),
+        |envelope| envelope.sender.agent_type = "other".into(),
+        |envelope| envelope.sender.daemon_fingerprint = "f".into(),
+        |envelope| drop(envelope.sender.capabilities.pop()),
+        |envelope| envelope.recipient = None,
+        |envelope| envelope.recipient = Some(String::new()),
+        |envelope| drop(envelope.metadata.remove("a")),
+        |envelope| drop(envelope.metadata.insert("c".into(), "3".into())),
+        |envelope| envelope.payload.push(' '),
+        |envelope| envelope.signature = envelope.signature.take().map(|text| text.to_uppercase()),
     ];
-    for (at, change) in changes.iter().enumerate() {
-        let mut bent = good.clone();
-        change(&mut bent);
-        assert_eq!(bent.verify(SECRET), None, "change {at}");
+    for (index, change) in changes.iter().enumerate() {
+        let mut changed = good.clone();
+        change(&mut changed);
+        assert_eq!(changed.verify(SECRET), None, "change {index}");
     }
-    // A border between two fields cannot be moved.
+    // The boundary between two fields is signed too.
     let mut moved = good.clone();
     (moved.sender.agent_id, moved.sender.agent_type) = ("mes".into(), "killpack".into());
     assert_eq!(moved.verify(SECRET), None);
 }
 
 #[test]
-fn pk_14_an_envelope_is_not_more_than_two_million_bytes_and_says_what_it_must() {
+fn pk_14_oversized_and_invalid_envelopes_are_rejected() {
     let mut good = envelope(Some("peer"));
     good.sign(SECRET, EnvelopeSignatureScheme::V3);
-    let room = 2_000_000 - good.to_json().len();
-    good.payload.push_str(&" ".repeat(room));
+    let padding = 2_000_000 - good.to_json().len();
+    good.payload.push_str(&" ".repeat(padding));
     assert_eq!(good.to_json().len(), 2_000_000);
     assert!(Envelope::parse(&good.to_json(), &Limits::default()).is_ok());
     good.payload.push(' ');
-    let past = Envelope::parse(&good.to_json(), &Limits::default());
-    assert_eq!(past, Err(EnvelopeError::TooLarge(2_000_000)));
+    let oversized = Envelope::parse(&good.to_json(), &Limits::default());
+    assert_eq!(oversized, Err(EnvelopeError::TooLarge(2_000_000)));
     let text = envelope(Some("peer")).to_json();
-    for (from, to) in [
-        ("\"format_version\":1", "\"format_version\":2"),
-        ("\"format_version\":1,", ""),
-        ("\"context_package\"", "\"knowledge\""),
-        ("08:07:08Z", "08:07"),
-        ("\"agent_id\"", "\"agent\""),
-        ("\"payload_json\":\"", "\"payload_json\":1,\"x\":\""),
-        ("\"payload_json\"", "\"recipient\""),
-        ("\"a\":\"1\"", "\"a\":1"),
+    for (from, to, expected) in [
+        ("\"format_version\":1", "\"format_version\":2", "version"),
+        ("\"format_version\":1,", "", "version"),
+        ("\"context_package\"", "\"knowledge\"", "content type"),
+        ("08:07:08Z", "08:07", "sent_at"),
+        ("\"agent_id\"", "\"agent\"", "agent_id"),
+        ("\"payload_json\":\"", "\"payload_json\":1,\"x\":\"", "payload_json"),
+        ("\"payload_json\"", "\"recipient\"", "JSON"),
+        ("\"a\":\"1\"", "\"a\":1", "metadata"),
     ] {
         assert!(text.contains(from), "{from}");
-        assert!(
-            Envelope::parse(&text.replacen(from, to, 1), &Limits::default()).is_err(),
-            "{from} → {to}"
-        );
+        let error = Envelope::parse(&text.replacen(from, to, 1), &Limits::default()).unwrap_err();
+        let kind = match error {
+            EnvelopeError::TooLarge(_) => "size",
+            EnvelopeError::Json(_) => "JSON",
+            EnvelopeError::InvalidMember(member, _) => member,
+            EnvelopeError::UnsupportedVersion => "version",
+            EnvelopeError::ContentType => "content type",
+        };
+        assert_eq!(kind, expected, "{from} → {to}");
     }
 }

@@ -1,16 +1,16 @@
-//! Every parser takes any text at all: it may refuse it, but it never panics, and what it
-//! says of it stands inside the text.
+//! Parsers accept or reject arbitrary text without a panic, and report valid spans. Fixes converge.
 
-#![allow(clippy::unwrap_used, reason = "a test ends at the first surprise")]
+#![allow(clippy::unwrap_used, reason = "tests stop at the first failure")]
 
 use proptest::prelude::*;
 use sp_formats::git_repo::GitTransport;
-use sp_formats::report::{Report, TextEdit, apply_edits, text_digest};
+use sp_formats::report::{Finding, Report, TextEdit, apply_edits, text_digest};
+use sp_formats::skill::SkillFileReference;
 use sp_formats::state::InstallState;
 use sp_formats::{config, git_repo, pack, pattern, printable, skill};
 use sp_tree::Limits;
 
-/// Pieces that YAML, frontmatter, URLs and patterns are made of, in any order.
+/// Parts of YAML, frontmatter, URLs and patterns, in any order.
 fn hostile() -> impl Strategy<Value = String> {
     let pieces = prop::sample::select(vec![
         "---",
@@ -74,7 +74,7 @@ fn hostile() -> impl Strategy<Value = String> {
     ]
 }
 
-/// Pieces that Markdown is made of, in any order.
+/// Parts of Markdown, in any order.
 fn markdown() -> impl Strategy<Value = String> {
     let pieces = prop::sample::select(vec![
         "[a]",
@@ -132,7 +132,7 @@ fn markdown() -> impl Strategy<Value = String> {
     prop::collection::vec(pieces, 0..40).prop_map(|pieces| pieces.concat())
 }
 
-/// Frontmatter with problems that can be mended, among others.
+/// Frontmatter with problems, some of which can be fixed.
 fn frontmatter() -> impl Strategy<Value = String> {
     let lines = prop::sample::select(vec![
         "name: Foo",
@@ -166,15 +166,20 @@ fn frontmatter() -> impl Strategy<Value = String> {
         "é: ü",
         "allowed-tools: ['*', \"#x\"]",
     ]);
-    let end = prop::sample::select(vec!["\n", "\r\n"]);
+    let line_ending = prop::sample::select(vec!["\n", "\r\n"]);
     let start =
         prop::sample::select(vec!["---\n", "\u{feff}---\n", "\n\n---\n", "\u{feff}\r\n---\r\n"]);
-    (start, end, prop::collection::vec(lines, 0..8)).prop_map(|(start, end, lines)| {
-        format!("{start}{}{end}---{end}Body.{end}", lines.join(end))
-    })
+    (start, line_ending, prop::collection::vec(lines, 0..8)).prop_map(
+        |(start, line_ending, lines)| {
+            format!(
+                "{start}{}{line_ending}---{line_ending}Body.{line_ending}",
+                lines.join(line_ending)
+            )
+        },
+    )
 }
 
-/// Packs with problems that can be mended, among others.
+/// Packs with problems, some of which can be fixed.
 fn packs() -> impl Strategy<Value = String> {
     let lines = prop::sample::select(vec![
         "name: x",
@@ -196,35 +201,36 @@ fn packs() -> impl Strategy<Value = String> {
         "# c",
         "flatten: y",
     ]);
-    let end = prop::sample::select(vec!["\n", "\r\n"]);
-    (end, prop::collection::vec(lines, 0..10)).prop_map(|(end, lines)| lines.join(end) + end)
+    let line_ending = prop::sample::select(vec!["\n", "\r\n"]);
+    (line_ending, prop::collection::vec(lines, 0..10))
+        .prop_map(|(line_ending, lines)| lines.join(line_ending) + line_ending)
 }
 
 fn edits(report: &Report) -> Vec<TextEdit> {
     report.findings.iter().flat_map(|finding| finding.fix.iter().cloned()).collect()
 }
 
-/// Mends a text until nothing is left to mend. Every text on the way can be read.
-fn settled(mut text: String, read: &dyn Fn(&str) -> Report) -> String {
+/// Applies fixes until there are none left. Every intermediate text must be readable.
+fn fix_all(mut text: String, read: &dyn Fn(&str) -> Report) -> String {
     for _ in 0..8 {
         let report = read(&text);
-        check(&report);
+        check_locations(&report);
         let edits = edits(&report);
         if edits.is_empty() {
             return text;
         }
         assert!(
             edits.iter().all(|edit| text.get(edit.span.clone()).is_some()),
-            "an edit that stands nowhere: {edits:?}"
+            "an edit outside of the text: {edits:?}"
         );
         assert_eq!(
             text_digest(&text),
             sp_tree::Digest::of(report.text.as_bytes()),
-            "a fix knows its text"
+            "the digest of the fixed text"
         );
         text = apply_edits(&text, edits);
     }
-    assert!(edits(&read(&text)).is_empty(), "eight times mended, and still to mend: {text:?}");
+    assert!(edits(&read(&text)).is_empty(), "not fixed after eight rounds: {text:?}");
     text
 }
 
@@ -238,35 +244,38 @@ fn read_pack(text: &str) -> Report {
     pack::read_partial("f", text, &Limits::default()).1
 }
 
-/// Whether the YAML of a report could be read at all.
+/// Returns whether the YAML was readable.
 fn is_yaml(report: &Report) -> bool {
     !report.findings.iter().any(|finding| finding.check.id == "AS-01" && finding.fix.is_empty())
 }
 
-fn check(report: &Report) {
-    let placed = report.located_findings();
-    assert_eq!(placed.len(), report.findings.len());
-    for place in placed.iter().filter_map(|placed| placed.location.as_ref()) {
+/// Asserts that all findings have valid locations.
+fn check_locations(report: &Report) {
+    let located = report.located_findings();
+    assert_eq!(located.len(), report.findings.len());
+    for location in located.iter().filter_map(|finding| finding.location.as_ref()) {
         assert!(
-            place.span.start <= place.span.end && report.text.get(place.span.clone()).is_some(),
-            "{place:?}"
+            location.span.start <= location.span.end
+                && report.text.get(location.span.clone()).is_some(),
+            "{location:?}"
         );
         assert!(
-            place.start <= place.end && place.start.line >= 1 && place.start.column >= 1,
-            "{place:?}"
+            location.start <= location.end
+                && location.start.line >= 1
+                && location.start.column >= 1,
+            "{location:?}"
         );
         assert!(
-            place.excerpt.before.len() + place.excerpt.marked.len() + place.excerpt.after.len()
+            location.excerpt.before.len()
+                + location.excerpt.marked.len()
+                + location.excerpt.after.len()
                 < 700,
-            "{place:?}"
+            "{location:?}"
         );
     }
-    assert!(
-        placed.is_sorted_by_key(|placed| placed
-            .location
-            .as_ref()
-            .map_or(0, |place| place.span.start))
-    );
+    assert!(located.is_sorted_by_key(|finding| {
+        finding.location.as_ref().map_or(0, |location| location.span.start)
+    }));
     for finding in &report.findings {
         let span = finding.span.clone().unwrap_or(0..0);
         assert!(span.start <= span.end, "{finding:?}");
@@ -276,28 +285,39 @@ fn check(report: &Report) {
     }
 }
 
+/// Returns whether a reference in a file of this directory points outside of the skill.
+fn leaves_skill(reference: &SkillFileReference, folder: &str) -> bool {
+    let base = if reference.is_link() { folder } else { "" };
+    let parts = base.split('/').chain(reference.path.split('/'));
+    let depths = parts.filter(|part| !matches!(*part, "" | ".")).scan(0, |depth, part| {
+        *depth += if part == ".." { -1 } else { 1 };
+        Some(*depth)
+    });
+    depths.min().is_some_and(|depth: i32| depth < 0)
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 2_000, ..ProptestConfig::default() })]
 
     #[test]
-    fn se_14_a_pack_file_of_any_text_is_read_or_refused(text in hostile()) {
+    fn se_14_arbitrary_packs_are_read_or_rejected(text in hostile()) {
         let (pack, report) = pack::read("f", &text, &Limits::default());
-        check(&report);
+        check_locations(&report);
         prop_assert_eq!(pack.is_some(), report.is_usable());
     }
 
     #[test]
-    fn se_14_a_config_of_any_text_is_read_or_refused(text in hostile()) {
+    fn se_14_arbitrary_configs_are_read_or_rejected(text in hostile()) {
         let (config, report) = config::read("f", &text, &Limits::default());
-        check(&report);
+        check_locations(&report);
         prop_assert_eq!(config.is_some(), report.is_usable());
     }
 
     #[test]
-    fn se_14_a_skill_of_any_bytes_is_read_or_refused(text in hostile(), tail in prop::collection::vec(any::<u8>(), 0..20)) {
+    fn se_14_arbitrary_skills_are_read_or_rejected(text in hostile(), tail in prop::collection::vec(any::<u8>(), 0..20)) {
         let bytes = [text.as_bytes(), &tail].concat();
         let (skill, report) = skill::read("f", "folder", &bytes, &Limits::default());
-        check(&report);
+        check_locations(&report);
         prop_assert_eq!(skill.is_some(), std::str::from_utf8(&bytes).is_ok());
         if let Some(skill) = skill {
             prop_assert!(skill.body_start <= bytes.len());
@@ -305,28 +325,28 @@ proptest! {
     }
 
     #[test]
-    fn se_14_a_skill_with_any_frontmatter_is_read(text in hostile()) {
+    fn se_14_skills_with_arbitrary_frontmatter_are_read(text in hostile()) {
         let (skill, report) = skill::read("f", "folder", format!("---\n{text}\n---\nbody").as_bytes(), &Limits::default());
-        check(&report);
+        check_locations(&report);
         prop_assert!(skill.is_some());
     }
 
     #[test]
-    fn se_14_state_of_any_bytes_is_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..200), text in hostile()) {
+    fn se_14_arbitrary_state_files_are_read_or_rejected(bytes in prop::collection::vec(any::<u8>(), 0..200), text in hostile()) {
         let _ = InstallState::parse(&bytes);
         let _ = InstallState::parse(text.as_bytes());
         let record = serde_json::json!({"version": 1, "installs": [{"sink": text, "sink_path": text, "pack": text, "installed_paths": [text]}]});
         let state = InstallState::parse(record.to_string().as_bytes()).unwrap();
-        let again = InstallState::parse(&state.to_json().unwrap()).unwrap();
-        prop_assert_eq!(state, again);
+        let reparsed = InstallState::parse(&state.to_json().unwrap()).unwrap();
+        prop_assert_eq!(state, reparsed);
     }
 
     #[test]
-    fn se_14_repos_refs_and_patterns_of_any_text_are_taken_or_refused(text in hostile()) {
+    fn se_14_arbitrary_repos_refs_and_patterns_are_accepted_or_rejected(text in hostile()) {
         if let Ok(repo) = git_repo::GitRepo::new(&text) {
             prop_assert!(!repo.url.starts_with('-'));
-            // What git would take for the name of a helper program stands before the first `::`.
-            // A path becomes absolute before git sees it.
+            // Git runs a helper program with the name before the first `::`. Paths are made
+            // absolute before git gets them.
             let helper = repo.url.split_once("::").map(|(helper, _)| helper).filter(|_| repo.transport != GitTransport::Path);
             prop_assert!(helper.is_none_or(|helper| helper.contains(['/', ':'])), "{}", repo.url);
         }
@@ -340,38 +360,42 @@ proptest! {
     }
 
     #[test]
-    fn se_08_what_is_printable_has_no_control_character(text in hostile()) {
-        let shown = printable::printable(&text);
-        prop_assert!(!shown.chars().any(char::is_control));
+    fn se_08_printable_text_has_no_control_characters(text in hostile()) {
+        let escaped = printable::printable(&text);
+        prop_assert!(!escaped.chars().any(char::is_control));
         prop_assert_eq!(printable::mask_secrets(&text).len(), text.len());
     }
 
     #[test]
-    fn as_07_references_of_any_text_stand_where_they_are_said_to(text in prop_oneof![markdown(), hostile()], start in 0usize..40) {
-        let start = (0..=start.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
-        let found = skill::references(&text, start);
-        for reference in &found {
+    fn as_07_reference_spans_are_valid_in_arbitrary_text(text in prop_oneof![markdown(), hostile()], start in 0usize..40) {
+        let start = (0..=start.min(text.len())).rev().find(|index| text.is_char_boundary(*index)).unwrap_or(0);
+        let references = skill::references(&text, start);
+        for reference in &references {
             prop_assert!(start <= reference.span.start && reference.span.start <= reference.span.end, "{:?}", reference);
             prop_assert!(text.get(reference.span.clone()).is_some() && !reference.path.is_empty(), "{:?}", reference);
         }
-        prop_assert!(found.is_sorted_by_key(|reference| reference.span.start));
-        for (from, exists) in [("", false), ("references/deep", false), ("references", true)] {
+        prop_assert!(references.is_sorted_by_key(|reference| reference.span.start));
+        for (folder, exists) in [("", false), ("references/deep", false), ("references", true)] {
             let mut report = Report::new("f", text.as_str());
-            skill::check_references(&found, skill::ReferencingFile::OtherFile(from), &["a.md", "references/a.md"], &|_| exists, &mut report);
-            check(&report);
-            prop_assert!(report.findings.len() <= found.len());
-            prop_assert!(!exists || report.findings.iter().all(|finding| finding.message.contains("leads out")));
+            skill::check_references(&references, skill::ReferencingFile::OtherFile(folder), &["a.md", "references/a.md"], &|_| exists, &mut report);
+            check_locations(&report);
+            prop_assert!(report.findings.len() <= references.len());
+            // If every file exists, only references to files outside of the skill are broken.
+            let outside = |finding: &Finding| references.iter().any(|reference| {
+                finding.span.as_ref() == Some(&reference.span) && leaves_skill(reference, folder)
+            });
+            prop_assert!(!exists || report.findings.iter().all(outside), "{:?}", report.findings);
         }
     }
 
     #[test]
-    fn as_04_any_skill_is_mended_to_one_with_nothing_to_mend(text in prop_oneof![frontmatter(), hostile(), hostile().prop_map(|text| format!("---\n{text}\n---\nbody"))]) {
-        settled(text, &read_skill);
+    fn as_04_fixing_a_skill_leaves_nothing_to_fix(text in prop_oneof![frontmatter(), hostile(), hostile().prop_map(|text| format!("---\n{text}\n---\nbody"))]) {
+        fix_all(text, &read_skill);
     }
 
     #[test]
-    fn sp_33_any_pack_is_mended_to_one_with_nothing_to_mend(text in prop_oneof![packs(), hostile()]) {
-        settled(text, &read_pack);
+    fn sp_33_fixing_a_pack_leaves_nothing_to_fix(text in prop_oneof![packs(), hostile()]) {
+        fix_all(text, &read_pack);
     }
 }
 
@@ -379,17 +403,17 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 2_000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn as_04_frontmatter_that_could_be_read_can_be_read_when_it_is_mended(text in frontmatter()) {
+    fn as_04_fixes_keep_frontmatter_readable(text in frontmatter()) {
         let before = read_skill(&text);
-        let after = read_skill(&settled(text.clone(), &read_skill));
+        let after = read_skill(&fix_all(text.clone(), &read_skill));
         prop_assert!(!is_yaml(&before) || is_yaml(&after), "{:?} became {:?}", text, after.text);
         let errors = |report: &Report| report.findings.iter().filter(|finding| finding.severity == sp_formats::Severity::Error).count();
         prop_assert!(errors(&after) <= errors(&before), "{:?} became {:?}", text, after.text);
     }
 
     #[test]
-    fn sp_33_a_pack_has_no_more_errors_when_it_is_mended(text in packs()) {
-        let (before, after) = (read_pack(&text), read_pack(&settled(text.clone(), &read_pack)));
+    fn sp_33_fixes_do_not_add_findings(text in packs()) {
+        let (before, after) = (read_pack(&text), read_pack(&fix_all(text.clone(), &read_pack)));
         prop_assert!(after.findings.len() <= before.findings.len(), "{:?} became {:?}", text, after.text);
     }
 }

@@ -1,5 +1,5 @@
-//! Packages and an envelope that another tool made: read, verified, and kept to the letter.
-#![expect(clippy::unwrap_used, reason = "a test arranges its world with the plain calls")]
+//! Packages and an envelope of another tool are read, verified and kept byte for byte.
+#![expect(clippy::unwrap_used, reason = "tests stop at the first failure")]
 
 use std::path::{Path, PathBuf};
 
@@ -21,24 +21,19 @@ fn samples() -> Vec<PathBuf> {
 }
 
 #[test]
-fn pk_10_every_package_of_another_tool_is_read_and_verified() {
+fn pk_10_packages_of_other_tools_are_read_and_verified() {
     for path in samples() {
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
         let bytes = std::fs::read(&path).unwrap();
         let read = read(&name, bytes.clone(), &Limits::default());
-        let told: Vec<_> = read
-            .report
-            .findings
-            .iter()
-            .map(|f| format!("{} {:?} {}", f.check.id, f.severity, f.message))
-            .collect();
-        let package = read.package.unwrap_or_else(|| panic!("{name}: {told:?}"));
+        let findings = read.report.findings;
+        let package = read.package.unwrap_or_else(|| panic!("{name}: {findings:?}"));
         assert!(
             read.steps.iter().all(|step| step.outcome != VerificationOutcome::Failed),
             "{name}: {:?}",
             read.steps
         );
-        assert_eq!(package.text().as_bytes(), bytes, "{name} is kept to the letter");
+        assert_eq!(package.text().as_bytes(), bytes, "{name}");
         let signed =
             name.contains("signed") && !name.contains("unsigned") || name.starts_with("vector");
         assert_eq!(
@@ -47,16 +42,16 @@ fn pk_10_every_package_of_another_tool_is_read_and_verified() {
             "{name}"
         );
         let unexpected: Vec<_> =
-            told.iter().filter(|line| signed || !line.starts_with("PK-13")).collect();
+            findings.iter().filter(|finding| signed || finding.check.id != "PK-13").collect();
         assert!(unexpected.is_empty(), "{name}: {unexpected:?}");
         let kind = if name.contains("skills") { PackageKind::Skills } else { PackageKind::Context };
         assert_eq!(package.manifest.kind, kind, "{name}");
-        assert!(read.report.findings.iter().all(|finding| finding.severity < Severity::Error));
+        assert!(findings.iter().all(|finding| finding.severity < Severity::Error), "{name}");
     }
 }
 
 #[test]
-fn pk_24_the_documents_of_another_tool_are_unpacked() {
+fn pk_24_documents_of_other_tools_are_unpacked() {
     let path =
         samples().into_iter().find(|path| path.to_string_lossy().contains("skills")).unwrap();
     let package = read("skills", std::fs::read(path).unwrap(), &Limits::default()).package.unwrap();
@@ -66,21 +61,21 @@ fn pk_24_the_documents_of_another_tool_are_unpacked() {
 }
 
 #[test]
-fn pk_20_layers_become_the_graph_that_the_other_tool_makes_of_them() {
+fn pk_20_layers_convert_to_the_same_graph_as_in_other_tools() {
     let path = samples().into_iter().find(|path| path.ends_with("l2-unsigned.ctxpkg")).unwrap();
     let package = read("l2", std::fs::read(path).unwrap(), &Limits::default()).package.unwrap();
     let theirs = Graph::from_content(package.content());
     let ours = layers_to_graph(package.content());
-    let said = |kind: &str, content: &str| (kind.to_owned(), content.to_owned());
-    let theirs: Vec<_> = theirs.nodes.iter().map(|node| said(&node.kind, &node.content)).collect();
-    let ours: Vec<_> = ours.nodes.iter().map(|node| said(&node.kind, &node.content)).collect();
-    // Ours has the session besides.
+    let node = |kind: &str, content: &str| (kind.to_owned(), content.to_owned());
+    let theirs: Vec<_> = theirs.nodes.iter().map(|n| node(&n.kind, &n.content)).collect();
+    let ours: Vec<_> = ours.nodes.iter().map(|n| node(&n.kind, &n.content)).collect();
+    // Ours also has the session.
     assert_eq!(ours[..theirs.len()], theirs);
-    assert_eq!(ours[theirs.len()..], [said("session", "Move tokens to RS256")]);
+    assert_eq!(ours[theirs.len()..], [node("session", "Move tokens to RS256")]);
 }
 
 #[test]
-fn pk_14_the_envelope_of_another_tool_holds_with_its_secret_and_with_no_other() {
+fn pk_14_envelopes_of_other_tools_verify_only_with_their_secret() {
     let path =
         Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/interop/l2-signed.ctxpkg.envelope.json");
     let envelope =
@@ -93,6 +88,6 @@ fn pk_14_the_envelope_of_another_tool_holds_with_its_secret_and_with_no_other() 
             .package
             .is_some()
     );
-    let again = Envelope::parse(&envelope.to_json(), &Limits::default()).unwrap();
-    assert_eq!(again, envelope);
+    let reparsed = Envelope::parse(&envelope.to_json(), &Limits::default()).unwrap();
+    assert_eq!(reparsed, envelope);
 }

@@ -1,6 +1,6 @@
-//! Numbers that are read and written again: the nearest `f64`, in its shortest text. Signatures
-//! depend on it.
-#![expect(clippy::unwrap_used, reason = "a test ends at the first surprise")]
+//! Numbers are read as the nearest `f64` and written with the fewest digits. Signatures depend on
+//! it.
+#![expect(clippy::unwrap_used, reason = "tests stop at the first failure")]
 
 use std::path::Path;
 
@@ -9,8 +9,7 @@ use sp_formats::package::{SignatureCoverage, read};
 use sp_formats::yaml;
 use sp_tree::{Digest, Limits, PrivateKey};
 
-/// The sample values of RFC 8785, appendix B, that are finite: the bits of a number, and how
-/// ECMAScript writes it.
+/// The finite sample values of RFC 8785, appendix B: the bits and the ECMAScript notation.
 const RFC_8785: [(u64, &str); 24] = [
     (0x0000_0000_0000_0000, "0"),
     (0x8000_0000_0000_0000, "0"),
@@ -38,8 +37,7 @@ const RFC_8785: [(u64, &str); 24] = [
     (0x4314_3ff3_c1cb_0959, "1424953923781206.2"),
 ];
 
-/// Further numbers whose text is easily misread: long fractions, ties, and the limits of the
-/// format.
+/// Numbers that are easily misread: long fractions, ties, and the limits of the format.
 const DIFFICULT: [&str; 12] = [
     "0.22805621850967914",
     "0.2425281724644782",
@@ -55,8 +53,8 @@ const DIFFICULT: [&str; 12] = [
     "179769313486231570000.5",
 ];
 
-/// The shortest digits of a number, and the power of ten that the first of them has. Of two that
-/// are equally near to the number, it is the even one, as ECMAScript and RFC 8785 ask for.
+/// Returns the shortest digits of a number and the exponent of the first one. Ties are resolved to
+/// even, as ECMAScript and RFC 8785 require.
 fn shortest(number: f64) -> (String, i32) {
     let parts = |text: String| {
         let (mantissa, exponent) = text.split_once('e').unwrap();
@@ -69,21 +67,20 @@ fn shortest(number: f64) -> (String, i32) {
     let is_halfway =
         tail.strip_prefix('5').is_some_and(|rest| rest.bytes().all(|digit| digit == b'0'));
     let is_even = head.bytes().last().is_some_and(|digit| digit % 2 == 0);
-    match is_halfway && is_even {
-        true => (head.to_owned(), exponent),
-        false => (digits, exponent),
-    }
+    if is_halfway && is_even { (head.to_owned(), exponent) } else { (digits, exponent) }
 }
 
-/// Digits with a decimal point after `whole` of them; zeros fill up what is missing.
-fn with_point(digits: &str, whole: i32) -> (String, String) {
+/// Splits digits into an integer part of this length and a fraction, padded with zeros.
+fn split_at_point(digits: &str, integer_len: i32) -> (String, String) {
     let length = i32::try_from(digits.len()).unwrap();
-    match whole {
-        ..=0 => ("0".into(), format!("{}{digits}", "0".repeat(whole.unsigned_abs() as usize))),
-        _ if whole >= length => {
-            (format!("{digits}{}", "0".repeat((whole - length) as usize)), String::new())
+    match integer_len {
+        ..=0 => {
+            ("0".into(), format!("{}{digits}", "0".repeat(integer_len.unsigned_abs() as usize)))
         }
-        _ => (digits[..whole as usize].into(), digits[whole as usize..].into()),
+        _ if integer_len >= length => {
+            (format!("{digits}{}", "0".repeat((integer_len - length) as usize)), String::new())
+        }
+        _ => (digits[..integer_len as usize].into(), digits[integer_len as usize..].into()),
     }
 }
 
@@ -94,51 +91,51 @@ fn scientific(digits: &str, exponent: i32, plus: &str) -> String {
     format!("{first}{point}{rest}e{plus}{exponent}")
 }
 
-/// A number as ECMAScript writes it, which is what RFC 8785 asks for.
+/// Formats a number as ECMAScript and RFC 8785 do.
 fn ecmascript(number: f64) -> String {
     if number == 0.0 {
         return "0".into();
     }
     let (digits, exponent) = shortest(number);
     let text = match exponent {
-        -6..=20 => match with_point(&digits, exponent + 1) {
-            (whole, parts) if parts.is_empty() => whole,
-            (whole, parts) => format!("{whole}.{parts}"),
+        -6..=20 => match split_at_point(&digits, exponent + 1) {
+            (integer, fraction) if fraction.is_empty() => integer,
+            (integer, fraction) => format!("{integer}.{fraction}"),
         },
         _ => scientific(&digits, exponent, "+"),
     };
     format!("{}{text}", if number < 0.0 { "-" } else { "" })
 }
 
-/// A number as `serde_json` writes an `f64`: it always has a point or an exponent.
+/// Formats a number as `serde_json` formats an `f64`: always with a point or an exponent.
 fn as_serde_json(number: f64) -> String {
     let (digits, exponent) = shortest(number);
     let text = match exponent {
         _ if number == 0.0 => "0.0".into(),
-        -5..=15 => match with_point(&digits, exponent + 1) {
-            (whole, parts) if parts.is_empty() => format!("{whole}.0"),
-            (whole, parts) => format!("{whole}.{parts}"),
+        -5..=15 => match split_at_point(&digits, exponent + 1) {
+            (integer, fraction) if fraction.is_empty() => format!("{integer}.0"),
+            (integer, fraction) => format!("{integer}.{fraction}"),
         },
         _ => scientific(&digits, exponent, "+"),
     };
     format!("{}{text}", if number.is_sign_negative() { "-" } else { "" })
 }
 
-/// Reads a number and writes it again.
-fn rewritten(text: &str, numbers: JsonNumberFormat) -> String {
+/// Parses a number and formats it again.
+fn reformat(text: &str, numbers: JsonNumberFormat) -> String {
     let json = JsonDocument::parse(text, &Limits::default()).unwrap();
     canonicalize(json.root(), "", numbers).unwrap()
 }
 
-/// Asserts that every way of reading this text and writing it again keeps the number.
-fn assert_kept(text: &str) {
+/// Asserts that every parser and formatter preserves the number.
+fn assert_round_trips(text: &str) {
     let number: f64 = text.parse().unwrap();
-    let is_whole = text
+    let is_integer = text
         .parse::<i128>()
-        .is_ok_and(|whole| i64::try_from(whole).is_ok() || u64::try_from(whole).is_ok());
-    let expected = if is_whole { text.to_owned() } else { as_serde_json(number) };
-    assert_eq!(rewritten(text, JsonNumberFormat::Rounded), expected, "{text}");
-    let lossless = rewritten(text, JsonNumberFormat::Lossless);
+        .is_ok_and(|integer| i64::try_from(integer).is_ok() || u64::try_from(integer).is_ok());
+    let expected = if is_integer { text.to_owned() } else { as_serde_json(number) };
+    assert_eq!(reformat(text, JsonNumberFormat::Rounded), expected, "{text}");
+    let lossless = reformat(text, JsonNumberFormat::Lossless);
     assert_eq!(
         lossless.parse::<f64>().unwrap().to_bits(),
         number.to_bits(),
@@ -158,16 +155,16 @@ fn assert_kept(text: &str) {
 fn pk_12_numbers_of_rfc_8785_keep_their_value() {
     for (bits, text) in RFC_8785 {
         let number = f64::from_bits(bits);
-        assert_eq!(ecmascript(number), text, "the notation of this test");
-        assert_kept(text);
-        assert_kept(&as_serde_json(number));
+        assert_eq!(ecmascript(number), text, "the formatter of this test");
+        assert_round_trips(text);
+        assert_round_trips(&as_serde_json(number));
         assert_eq!(
-            rewritten(&as_serde_json(number), JsonNumberFormat::Rounded),
+            reformat(&as_serde_json(number), JsonNumberFormat::Rounded),
             as_serde_json(number)
         );
     }
     for text in DIFFICULT {
-        assert_kept(text);
+        assert_round_trips(text);
     }
 }
 
@@ -182,31 +179,32 @@ fn pk_12_random_numbers_keep_their_value() {
         mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         mixed ^ (mixed >> 31)
     };
-    let mut tried = 0;
-    while tried < 10_000 {
+    let mut count = 0;
+    while count < 10_000 {
         let bits = random();
-        // Half of them are any number, and half lie between 0 and 1, as ratios do.
-        let number = match tried % 2 {
-            0 => f64::from_bits(bits),
-            _ => (bits >> 11) as f64 / (1_u64 << 53) as f64,
+        // Half of them are arbitrary, and half are between 0 and 1, like ratios.
+        let number = if count % 2 == 0 {
+            f64::from_bits(bits)
+        } else {
+            (bits >> 11) as f64 / (1_u64 << 53) as f64
         };
         if !number.is_finite() {
             continue;
         }
-        tried += 1;
-        assert_kept(&as_serde_json(number));
-        assert_kept(&ecmascript(number));
+        count += 1;
+        assert_round_trips(&as_serde_json(number));
+        assert_round_trips(&ecmascript(number));
     }
 }
 
-/// A package as another tool writes it: the manifest is signed as it stands.
+/// Returns a package like those of other tools, which sign the manifest as it is.
 fn signed_with_ratio(ratio: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/interop/vector.ctxpkg");
     let vector = std::fs::read_to_string(path).unwrap();
     let content = &vector[vector.find("\"content\":{").unwrap()..];
     let sha256 = "dcbf28dfd29b380b7eed107a1888c1ec458d4cc4dc8a2d13ce57e81f068d065c";
     let content_hash = "6e14f8bf295402b83f1e11e2b64e800ed1c105173c8af51addf23e68256cb356";
-    // Sorted, as it is signed; `signature` goes between `schema_version` and `stats`.
+    // Sorted for signing; `signature` belongs between `schema_version` and `stats`.
     let before = format!(
         "\"conformance_level\":1,\"created_at\":\"2026-05-22T00:00:00Z\",\"description\":\"d\",\"integrity\":\
          {{\"byte_size\":124,\"content_hash\":\"{content_hash}\",\"sha256\":\"{sha256}\"}},\"layers\":[],\"name\":\"vec\",\
@@ -228,8 +226,8 @@ fn signed_with_ratio(ratio: &str) -> String {
 }
 
 #[test]
-fn pk_12_a_signature_over_a_long_fraction_holds() {
-    let long = [
+fn pk_12_signatures_over_long_fractions_are_valid() {
+    let fractions = [
         "0.22805621850967914",
         "0.2425281724644782",
         "1.448997445238699",
@@ -238,7 +236,7 @@ fn pk_12_a_signature_over_a_long_fraction_holds() {
         "0.0",
     ];
     let rfc = RFC_8785.into_iter().map(|(bits, _)| as_serde_json(f64::from_bits(bits)));
-    for ratio in long.into_iter().map(str::to_owned).chain(rfc) {
+    for ratio in fractions.into_iter().map(str::to_owned).chain(rfc) {
         let read = read("vec", signed_with_ratio(&ratio).into_bytes(), &Limits::default());
         let signer = read.package.and_then(|package| package.signer);
         assert_eq!(
@@ -248,10 +246,10 @@ fn pk_12_a_signature_over_a_long_fraction_holds() {
             read.steps
         );
     }
-    // Older releases of the other tool write the exponent without a sign.
+    // Older releases of the other tool omit the sign of the exponent.
     let older = read("vec", signed_with_ratio("1e22").into_bytes(), &Limits::default());
     assert!(older.package.is_some(), "{:?}", older.steps);
-    // Another number in place of the one that was signed.
+    // A number that was changed after signing.
     let changed = signed_with_ratio("0.22805621850967914")
         .replace("0.22805621850967914", "0.22805621850967911");
     assert!(read("vec", changed.into_bytes(), &Limits::default()).package.is_none());

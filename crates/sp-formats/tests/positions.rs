@@ -1,7 +1,6 @@
-//! The bytes of a finding, cut from the file, are exactly the text that it is about, whatever
-//! stands before it.
+//! The span of a finding covers exactly the text that it is about, in any context.
 
-#![allow(clippy::unwrap_used, reason = "a test ends at the first surprise")]
+#![allow(clippy::unwrap_used, reason = "tests stop at the first failure")]
 
 use std::ops::Range;
 
@@ -11,60 +10,60 @@ use sp_formats::skill::{check_references, references};
 use sp_formats::{config, pack, skill};
 use sp_tree::Limits;
 
-/// Rule and cut text of everything that was found.
-fn cuts(text: &str, report: &Report) -> Vec<(&'static str, String)> {
+/// Returns the rule and the text of each finding.
+fn spans(text: &str, report: &Report) -> Vec<(&'static str, String)> {
     let findings = report.findings.iter();
     findings
         .map(|finding| (finding.check.id, text[finding.span.clone().unwrap()].to_owned()))
         .collect()
 }
 
-fn in_skill(text: &str) -> Vec<(&'static str, String)> {
-    cuts(text, &skill::read("SKILL.md", "a", text.as_bytes(), &Limits::default()).1)
+fn spans_in_skill(text: &str) -> Vec<(&'static str, String)> {
+    spans(text, &skill::read("SKILL.md", "a", text.as_bytes(), &Limits::default()).1)
 }
 
-fn in_pack(text: &str) -> Vec<(&'static str, String)> {
+fn spans_in_pack(text: &str) -> Vec<(&'static str, String)> {
     let (pack, mut report) = pack::read_partial("packs/a.yaml", text, &Limits::default());
     if let Some(pack) = pack {
         pack::report_advisories(&pack, &mut report);
     }
-    cuts(text, &report)
+    spans(text, &report)
 }
 
-fn in_config(text: &str) -> Vec<(&'static str, String)> {
-    cuts(text, &config::read("config.yaml", text, &Limits::default()).1)
+fn spans_in_config(text: &str) -> Vec<(&'static str, String)> {
+    spans(text, &config::read("config.yaml", text, &Limits::default()).1)
 }
 
-/// Texts, and what each finding in them cuts out.
+/// Texts, each with the rules and the texts of its findings.
 type Cases<'a> = &'a [(&'a str, &'a [(&'a str, &'a str)])];
 
-fn assert_cuts(read: impl Fn(&str) -> Vec<(&'static str, String)>, cases: Cases<'_>) {
+fn assert_spans(read: impl Fn(&str) -> Vec<(&'static str, String)>, cases: Cases<'_>) {
     for (text, expected) in cases {
-        let found = read(text);
-        let found: Vec<(&str, &str)> =
-            found.iter().map(|(rule, cut)| (*rule, cut.as_str())).collect();
-        assert_eq!(found, *expected, "in {text:?}");
+        let spans = read(text);
+        let spans: Vec<(&str, &str)> =
+            spans.iter().map(|(rule, token)| (*rule, token.as_str())).collect();
+        assert_eq!(spans, *expected, "in {text:?}");
     }
 }
 
 #[test]
-fn as_02_a_value_is_cut_out_whatever_stands_round_it() {
-    assert_cuts(
-        in_skill,
+fn as_02_value_spans_exclude_comments_and_whitespace() {
+    assert_spans(
+        spans_in_skill,
         &[
             // Comments, blanks and tabs.
             ("---\n# one\nname: B # two\n# three\ndescription: x\n---\n", &[("AS-02", "B")]),
             ("---\nname:    B   \t \ndescription: x\n---\n", &[("AS-02", "B")]),
             ("---\nname:\tB\t# two\ndescription: x\n---\n", &[("AS-02", "B")]),
             ("---  \n\n\nname: B\ndescription: x\n---\n", &[("AS-02", "B")]),
-            // Quotes belong to the value.
+            // Quotes are part of the value.
             ("---\nname: \"B\"\ndescription: x\n---\n", &[("AS-02", "\"B\"")]),
             (
                 "---\n'name': 'B''s'\n\"description\": \"x: \\\"y\\\"\"\n---\n",
                 &[("AS-02", "'B''s'")],
             ),
             ("---\nname: b\n  c\ndescription: x\n---\n", &[("AS-02", "b\n  c")]),
-            // Windows line ends, a byte-order mark, blank lines before it all.
+            // Windows line endings, a byte-order mark, leading blank lines.
             ("---\r\nname: B\r\ndescription: x\r\n---\r\n", &[("AS-02", "B")]),
             (
                 "\u{feff}---\nname: B\ndescription: x\n---\n",
@@ -78,7 +77,7 @@ fn as_02_a_value_is_cut_out_whatever_stands_round_it() {
                 "\u{feff}\n---\nname: B\ndescription: x\n---\n",
                 &[("AS-01", "\u{feff}"), ("AS-01", "\n"), ("AS-02", "B")],
             ),
-            // Characters of more than a byte, before it and in it.
+            // Multi-byte characters before and in the value.
             (
                 "---\n# 整理 🙂\nlicense: Größe\nname: é日🙂\ndescription: x\n---\n",
                 &[("AS-02", "é日🙂")],
@@ -92,7 +91,7 @@ fn as_02_a_value_is_cut_out_whatever_stands_round_it() {
 }
 
 #[test]
-fn as_02_a_value_is_cut_out_behind_scalars_of_several_lines() {
+fn as_02_spans_after_multiline_scalars_are_exact() {
     let scalars = [
         "description: >\n  folded: é\n\n  more\n",
         "description: >-\n  folded\n    indented # no comment\n",
@@ -107,34 +106,34 @@ fn as_02_a_value_is_cut_out_behind_scalars_of_several_lines() {
         "? description\n: x\n",
         "description: x\nlicense: {a: [b, {c: d}]}\n",
     ];
-    let planted = [
+    let invalid_lines = [
         ("name: B # c\n", "B"),
         ("name: a\nmetadata:\n  - 1\n\n", "- 1"),
         ("name: a\nversoin: 1\n", "versoin"),
     ];
     for scalar in scalars {
-        for (line, token) in planted {
-            for ends in ["\n", "\r\n"] {
-                let text = format!("---\n{scalar}{line}---\nbody\n").replace('\n', ends);
-                let found = in_skill(&text);
-                let planted = |cut: &&(&str, String)| cut.1 == token;
+        for (line, token) in invalid_lines {
+            for line_ending in ["\n", "\r\n"] {
+                let text = format!("---\n{scalar}{line}---\nbody\n").replace('\n', line_ending);
+                let spans = spans_in_skill(&text);
+                let is_token = |span: &&(&str, String)| span.1 == token;
                 assert_eq!(
-                    found.iter().filter(planted).count(),
+                    spans.iter().filter(is_token).count(),
                     1,
-                    "{token} in {text:?}: {found:?}"
+                    "{token} in {text:?}: {spans:?}"
                 );
-                // The mapping as a license is wrong as well.
+                // A mapping is also invalid as a license.
                 let others = usize::from(scalar.contains('{'));
-                assert_eq!(found.len(), 1 + others, "{text:?}: {found:?}");
+                assert_eq!(spans.len(), 1 + others, "{text:?}: {spans:?}");
             }
         }
     }
 }
 
 #[test]
-fn as_02_an_alias_is_cut_out_where_it_is_used() {
-    assert_cuts(
-        in_skill,
+fn as_02_alias_spans_cover_the_alias() {
+    assert_spans(
+        spans_in_skill,
         &[
             (
                 "---\nname: a\ndescription: x\nmetadata:\n  v: &v 1.0\n  w: *v # again\n---\n",
@@ -151,9 +150,9 @@ fn as_02_an_alias_is_cut_out_where_it_is_used() {
 }
 
 #[test]
-fn as_03_braces_and_brackets_are_cut_out_whole() {
-    assert_cuts(
-        in_skill,
+fn as_03_spans_cover_complete_flow_collections() {
+    assert_spans(
+        spans_in_skill,
         &[
             ("---\nname: a\ndescription: x\nmetadata: {a: b} # é\n---\n", &[("AS-03", "{a: b}")]),
             (
@@ -169,9 +168,9 @@ fn as_03_braces_and_brackets_are_cut_out_whole() {
 }
 
 #[test]
-fn as_04_what_is_read_as_if_quoted_is_cut_out_as_it_stands() {
-    assert_cuts(
-        in_skill,
+fn as_04_spans_of_unquoted_values_are_exact() {
+    assert_spans(
+        spans_in_skill,
         &[
             ("---\nname: a\ndescription: b: c # d\n---\n", &[("AS-04", "b: c")]),
             ("---\nname: a\ndescription:   b: it's 'c' \n---\n", &[("AS-04", "b: it's 'c'")]),
@@ -184,9 +183,9 @@ fn as_04_what_is_read_as_if_quoted_is_cut_out_as_it_stands() {
 }
 
 #[test]
-fn as_04_what_stands_behind_a_requoted_value_is_cut_out_still() {
-    assert_cuts(
-        in_skill,
+fn as_04_spans_after_unquoted_values_are_exact() {
+    assert_spans(
+        spans_in_skill,
         &[
             (
                 "---\ndescription: b: it's 'c'\nname: B\n---\n",
@@ -215,9 +214,9 @@ fn as_04_what_stands_behind_a_requoted_value_is_cut_out_still() {
 }
 
 #[test]
-fn as_05_a_key_is_cut_out_with_its_quotes() {
-    assert_cuts(
-        in_skill,
+fn as_05_key_spans_include_quotes() {
+    assert_spans(
+        spans_in_skill,
         &[
             ("---\nname: a\ndescription: x\nversion: 1\n---\n", &[("AS-05", "version")]),
             ("---\nname: a\n\"ver sion\" : 1\ndescription: x\n---\n", &[("AS-05", "\"ver sion\"")]),
@@ -232,8 +231,8 @@ fn as_05_a_key_is_cut_out_with_its_quotes() {
 }
 
 #[test]
-fn as_01_what_is_no_yaml_is_shown_where_it_stops_being_yaml() {
-    for (text, at) in [
+fn as_01_yaml_errors_point_to_the_invalid_token() {
+    for (text, token) in [
         ("---\nname: a\nname: b\ndescription: x\n---\n", "name: b"),
         ("---\n# é\nname: a\ndescription: x\nmetadata:\n\tb: c\n---\n", "b: c"),
         ("---\r\nname: a\r\ndescription: x\r\nmetadata:\r\n  é: *b\r\n---\r\n", "*b"),
@@ -243,16 +242,16 @@ fn as_01_what_is_no_yaml_is_shown_where_it_stops_being_yaml() {
             unreachable!("one finding in {text:?}: {:?}", report.findings)
         };
         assert!(
-            text[finding.span.clone().unwrap().start..].starts_with(at),
+            text[finding.span.clone().unwrap().start..].starts_with(token),
             "{finding:?} in {text:?}"
         );
     }
 }
 
 #[test]
-fn sp_11_the_parts_of_a_pack_are_cut_out_whatever_stands_round_them() {
-    assert_cuts(
-        in_pack,
+fn sp_11_spans_in_packs_are_exact() {
+    assert_spans(
+        spans_in_pack,
         &[
             ("# é\nname: a\ninclde: [b]\n", &[("SP-11", "inclde")]),
             ("\u{feff}name: a\r\n'inclde': [b]\r\n", &[("SP-11", "'inclde'")]),
@@ -278,9 +277,9 @@ fn sp_11_the_parts_of_a_pack_are_cut_out_whatever_stands_round_them() {
 }
 
 #[test]
-fn sp_28_the_parts_of_a_config_are_cut_out_whatever_stands_round_them() {
-    assert_cuts(
-        in_config,
+fn sp_28_spans_in_configs_are_exact() {
+    assert_spans(
+        spans_in_config,
         &[
             ("# é\nsink: {}\n", &[("SP-28", "sink")]),
             ("sinks: {é: \"b\", c: ~/d, e: f}\r\n", &[("SP-27", "\"b\""), ("SP-27", "f")]),
@@ -289,40 +288,41 @@ fn sp_28_the_parts_of_a_config_are_cut_out_whatever_stands_round_them() {
     );
 }
 
-/// What a frontmatter is made of, and the token in it that is wrong, if one is.
+/// Some lines of frontmatter.
 #[derive(Debug, Clone)]
 struct Piece {
     lines: String,
-    token: Option<(&'static str, String)>,
+    /// The invalid token in them, with the rule that it violates.
+    invalid: Option<(&'static str, String)>,
 }
 
 fn piece(lines: impl Into<String>) -> Piece {
-    Piece { lines: lines.into(), token: None }
+    Piece { lines: lines.into(), invalid: None }
 }
 
-fn wrong(before: &str, rule: &'static str, token: &str, behind: &str) -> Piece {
-    Piece { lines: format!("{before}{token}{behind}\n"), token: Some((rule, token.into())) }
+fn invalid_piece(before: &str, rule: &'static str, token: &str, after: &str) -> Piece {
+    Piece { lines: format!("{before}{token}{after}\n"), invalid: Some((rule, token.into())) }
 }
 
-/// Words that are text to YAML wherever they stand.
+/// Words that YAML reads as text in any position.
 fn words() -> impl Strategy<Value = String> {
     "[a-zé日🙂][a-zäöü整理]{0,6}( [a-zé🙂]{1,6}){0,3}".prop_map(|words| words.trim_end().to_owned())
 }
 
-/// A value that is right, in one of the forms of YAML. The last three are not among those that
-/// stand beside a value without its quotes.
+/// A valid value, in one of the forms of YAML. The last three forms do not occur together with an
+/// unquoted description.
 fn value(forms: Range<usize>) -> impl Strategy<Value = String> {
-    (words(), words(), forms).prop_map(|(one, two, form)| match form {
-        0 => format!("x{one}"),
-        1 => format!("'{one}: ''{two}'''"),
-        2 => format!("\"{one}: \\\"{two}\\\"\""),
-        3 => format!(">\n  {one}: {two}\n\n  {two}"),
-        4 => format!("|-\n  {one}: \"{two}\n    # {two}"),
-        5 => format!("{one}\n  {two}"),
-        6 => format!("&anchor x{one} # {two}"),
-        7 => format!("'{one} # ''{two}'''"),
-        8 => format!("\"{one} # \\\"{two}\\\"\""),
-        _ => format!("\"{one}\n---\n  {two}\""),
+    (words(), words(), forms).prop_map(|(first, second, form)| match form {
+        0 => format!("x{first}"),
+        1 => format!("'{first}: ''{second}'''"),
+        2 => format!("\"{first}: \\\"{second}\\\"\""),
+        3 => format!(">\n  {first}: {second}\n\n  {second}"),
+        4 => format!("|-\n  {first}: \"{second}\n    # {second}"),
+        5 => format!("{first}\n  {second}"),
+        6 => format!("&anchor x{first} # {second}"),
+        7 => format!("'{first} # ''{second}'''"),
+        8 => format!("\"{first} # \\\"{second}\\\"\""),
+        _ => format!("\"{first}\n---\n  {second}\""),
     })
 }
 
@@ -330,19 +330,19 @@ fn comment() -> impl Strategy<Value = Piece> {
     prop_oneof![words().prop_map(|words| piece(format!("# {words}: \"'[\n"))), Just(piece("\n"))]
 }
 
-/// A description that is read as if it were quoted.
+/// A description that should be quoted.
 fn unquoted() -> impl Strategy<Value = Piece> {
-    (words(), words(), prop::bool::ANY).prop_map(|(one, two, comment)| {
-        wrong(
+    (words(), words(), prop::bool::ANY).prop_map(|(first, second, comment)| {
+        invalid_piece(
             "description: ",
             "AS-04",
-            &format!("{one}: it's {two}"),
+            &format!("{first}: it's {second}"),
             if comment { " # it's" } else { "" },
         )
     })
 }
 
-/// The fields that are right, and a description that is right or is not.
+/// Valid fields, and a description that is valid or should be quoted.
 fn fields() -> impl Strategy<Value = Vec<Piece>> {
     let field = |name: &'static str, forms| {
         value(forms).prop_map(move |value| piece(format!("{name}: {value}\n")))
@@ -354,20 +354,20 @@ fn fields() -> impl Strategy<Value = Vec<Piece>> {
     .prop_map(|(description, license, compatibility)| vec![description, license, compatibility])
 }
 
-/// Lines with one token that is wrong.
-fn planted() -> impl Strategy<Value = Piece> {
+/// Lines with one invalid token.
+fn invalid_lines() -> impl Strategy<Value = Piece> {
     let name = ("[A-Z][xzé日]{1,5}", 0..3).prop_map(|(name, form)| match form {
-        0 => wrong("name: ", "AS-02", &name, " # 'B'"),
-        1 => wrong("\"name\": ", "AS-02", &format!("'{name}''s'"), ""),
-        _ => wrong("'name' : ", "AS-02", &format!("\"{name}\""), "\t# B"),
+        0 => invalid_piece("name: ", "AS-02", &name, " # 'B'"),
+        1 => invalid_piece("\"name\": ", "AS-02", &format!("'{name}''s'"), ""),
+        _ => invalid_piece("'name' : ", "AS-02", &format!("\"{name}\""), "\t# B"),
     });
     let field = ("x[a-zé]{6,9}", words(), prop::bool::ANY).prop_map(|(key, value, quoted)| {
         let token = if quoted { format!("\"{key} {value}\"") } else { key };
-        wrong("name: a\n", "AS-05", &token, &format!(": '{value}'"))
+        invalid_piece("name: a\n", "AS-05", &token, &format!(": '{value}'"))
     });
     let number = (words(), "[0-9]{1,3}(\\.[0-9]{1,2})?|true|No|0x[0-9a-f]{1,3}").prop_map(
         |(text, token)| {
-            wrong(
+            invalid_piece(
                 &format!("name: a\nmetadata:\n  größe: '{text}'\n  # {text}\n  n: "),
                 "AS-02",
                 &token,
@@ -376,17 +376,17 @@ fn planted() -> impl Strategy<Value = Piece> {
         },
     );
     let braces = words().prop_map(|text| {
-        wrong("name: a\nmetadata: ", "AS-03", &format!("{{é: '{text}'}}"), " # {}")
+        invalid_piece("name: a\nmetadata: ", "AS-03", &format!("{{é: '{text}'}}"), " # {}")
     });
     prop_oneof![name, field, number, braces]
 }
 
-/// A whole `SKILL.md`, and the tokens in it that are wrong, in their order.
+/// A complete `SKILL.md`, and its invalid tokens in order.
 fn skill_file() -> impl Strategy<Value = (String, Vec<(&'static str, String)>)> {
     let layout = (prop::bool::ANY, prop::bool::ANY);
-    (planted(), fields(), prop::collection::vec(comment(), 0..4), layout)
-        .prop_flat_map(|(planted, fields, comments, layout)| {
-            let pieces: Vec<Piece> = fields.into_iter().chain(comments).chain([planted]).collect();
+    (invalid_lines(), fields(), prop::collection::vec(comment(), 0..4), layout)
+        .prop_flat_map(|(invalid, fields, comments, layout)| {
+            let pieces: Vec<Piece> = fields.into_iter().chain(comments).chain([invalid]).collect();
             (Just(pieces).prop_shuffle(), Just(layout))
         })
         .prop_map(|(pieces, (windows, bom))| {
@@ -396,32 +396,36 @@ fn skill_file() -> impl Strategy<Value = (String, Vec<(&'static str, String)>)> 
             let mark = bom.then(|| ("AS-01", "\u{feff}".to_owned()));
             let tokens = mark
                 .into_iter()
-                .chain(pieces.into_iter().filter_map(|piece| piece.token))
+                .chain(pieces.into_iter().filter_map(|piece| piece.invalid))
                 .collect();
             (format!("{}{text}", if bom { "\u{feff}" } else { "" }), tokens)
         })
 }
 
-/// A body with words, code and links in it, and where the links lead that are wrong.
+/// A body with words, code and links, and the targets of the broken links.
 fn body() -> impl Strategy<Value = (String, Vec<String>)> {
-    prop::collection::vec((words(), "[a-zé]{1,6}", 0..6_usize), 1..6).prop_map(|bits| {
-        let bits = bits.into_iter().enumerate();
-        let bits = bits
-            .map(|(number, (words, leaf, form))| bit(&words, format!("{leaf}-{number}.md"), form));
-        let (texts, gone): (Vec<String>, Vec<Option<String>>) = bits.unzip();
-        (texts.concat(), gone.into_iter().flatten().collect())
+    prop::collection::vec((words(), "[a-zé]{1,6}", 0..6_usize), 1..6).prop_map(|parts| {
+        let parts = parts.into_iter().enumerate();
+        let parts = parts.map(|(number, (words, leaf, form))| {
+            body_part(&words, format!("{leaf}-{number}.md"), form)
+        });
+        let (texts, missing): (Vec<String>, Vec<Option<String>>) = parts.unzip();
+        (texts.concat(), missing.into_iter().flatten().collect())
     })
 }
 
-/// A piece of a body, and where it leads, if it does.
-fn bit(words: &str, gone: String, form: usize) -> (String, Option<String>) {
+/// A part of a body, and the target of its link, if it has one.
+fn body_part(words: &str, missing: String, form: usize) -> (String, Option<String>) {
     match form {
-        0 => (format!("{words} [{words}]({gone})\n\n"), Some(gone)),
-        1 => (format!("- ![{words}](<{gone}>) {words}\n\n"), Some(gone)),
-        2 => (format!("[{gone}][] {words}\n\n[{gone}]: {gone} \"{words}\"\n\n"), Some(gone)),
-        3 => (format!("`[{words}]({gone})` {words}\n\n"), None),
-        4 => (format!("```\n[{words}]({gone})\n```\n\n"), None),
-        _ => (format!("> {words}\n> [{words}](https://example.com/{gone})\n\n"), None),
+        0 => (format!("{words} [{words}]({missing})\n\n"), Some(missing)),
+        1 => (format!("- ![{words}](<{missing}>) {words}\n\n"), Some(missing)),
+        2 => (
+            format!("[{missing}][] {words}\n\n[{missing}]: {missing} \"{words}\"\n\n"),
+            Some(missing),
+        ),
+        3 => (format!("`[{words}]({missing})` {words}\n\n"), None),
+        4 => (format!("```\n[{words}]({missing})\n```\n\n"), None),
+        _ => (format!("> {words}\n> [{words}](https://example.com/{missing})\n\n"), None),
     }
 }
 
@@ -429,21 +433,21 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 1_000, ..ProptestConfig::default() })]
 
     #[test]
-    fn as_02_exactly_what_was_planted_is_cut_out((text, tokens) in skill_file()) {
-        prop_assert_eq!(in_skill(&text), tokens, "in {}", text);
+    fn as_02_spans_cover_exactly_the_invalid_tokens((text, tokens) in skill_file()) {
+        prop_assert_eq!(spans_in_skill(&text), tokens, "in {}", text);
     }
 
     #[test]
-    fn as_07_exactly_the_broken_links_are_cut_out((body, gone) in body(), windows in prop::bool::ANY) {
+    fn as_07_spans_cover_exactly_the_broken_links((body, missing) in body(), windows in prop::bool::ANY) {
         let text = format!("---\nname: a\ndescription: x\n---\n{body}");
         let text = if windows { text.replace('\n', "\r\n") } else { text };
         let start = text.len() - if windows { body.replace('\n', "\r\n").len() } else { body.len() };
         let mut report = Report::new("SKILL.md", text.as_str());
         check_references(&references(&text, start), sp_formats::skill::ReferencingFile::SkillMd, &[], &|_| false, &mut report);
-        let mut found: Vec<String> = cuts(&text, &report).into_iter().map(|(_, cut)| cut).collect();
-        let mut gone = gone;
-        found.sort();
-        gone.sort();
-        prop_assert_eq!(found, gone, "in {}", text);
+        let mut spans: Vec<String> = spans(&text, &report).into_iter().map(|(_, target)| target).collect();
+        let mut missing = missing;
+        spans.sort();
+        missing.sort();
+        prop_assert_eq!(spans, missing, "in {}", text);
     }
 }

@@ -1,5 +1,5 @@
-//! Every reader of text is linear: a short fragment, repeated, costs no more than other text of its
-//! length. See `sp_testkit::fragments`.
+//! All parsers run in linear time, also for repeated short fragments; see
+//! `sp_testkit::fragments`.
 
 use std::hint::black_box;
 
@@ -26,8 +26,8 @@ linear_scans! {
     se_04_skills_are_read_in_linear_time: |text| {
         black_box(skill::read("", "a", text.as_bytes(), &Limits::default()));
         let front = &text[..text.floor_char_boundary(250_000)];
-        let whole = format!("---\nname: a\ndescription: {front}\n---\n{text}");
-        black_box(skill::read("", "a", whole.as_bytes(), &Limits::default()));
+        let document = format!("---\nname: a\ndescription: {front}\n---\n{text}");
+        black_box(skill::read("", "a", document.as_bytes(), &Limits::default()));
     };
     se_04_yaml_and_packs_are_read_in_linear_time: |text| {
         black_box(yaml::parse(text, &Limits::default()).ok());
@@ -43,14 +43,14 @@ linear_scans! {
         black_box(printable::printable_text(text));
         black_box(printable::mask_secrets(text));
     };
-    se_04_files_of_a_workspace_are_read_in_linear_time: |text| {
+    se_04_workspace_files_are_read_in_linear_time: |text| {
         black_box(workspace::read_agents_file("", text));
         black_box(workspace::read_catalog("", text));
     };
     se_04_context_files_are_read_in_linear_time: |text| {
         let block = &text[..text.floor_char_boundary(500_000)];
-        let whole = format!("## Parameters\n```yaml\n{block}\n```\n{text}");
-        black_box(workspace::read_context("", &whole, &Limits::default()));
+        let document = format!("## Parameters\n```yaml\n{block}\n```\n{text}");
+        black_box(workspace::read_context("", &document, &Limits::default()));
     };
     se_04_context_packs_are_read_in_linear_time: |text| {
         black_box(context_pack::footnotes(text, 0));
@@ -58,28 +58,28 @@ linear_scans! {
         black_box(context_pack::read_prompts(text));
         black_box(context_pack::count_sentences(text));
     };
-    se_04_findings_are_placed_in_linear_time: |text| {
+    se_04_findings_are_located_in_linear_time: |text| {
         let mut report = Report::new("", text);
-        for at in 0..500 {
-            let start = text.len() / 500 * at;
+        for number in 0..500 {
+            let start = text.len() / 500 * number;
             report.warning(&AS_02, start..text.len() - start / 2, "x");
         }
         black_box(report.located_findings());
     };
 }
 
-/// One line of marks, and many lines that the parser compares with all of them.
+/// The parser compares each of the lines with all markers of the first one.
 #[test]
-fn se_04_lines_below_thousands_of_quotes_cost_no_more_than_others() {
-    for mark in [">", "> ", "- ", "> - ", "1. "] {
-        let text = format!("{}a\n{}", mark.repeat(BYTES / 4), "a\n".repeat(BYTES / 4));
+fn se_04_lines_after_deep_quotes_are_parsed_in_linear_time() {
+    for marker in [">", "> ", "- ", "> - ", "1. "] {
+        let text = format!("{}a\n{}", marker.repeat(BYTES / 4), "a\n".repeat(BYTES / 4));
         black_box(markdown::sections(&text, 0));
     }
 }
 
-/// Every value is on another line of a large file.
+/// Every value is on its own line of a large file.
 #[test]
-fn se_04_lines_of_yaml_values_are_found_in_linear_time() {
+fn se_04_yaml_values_are_located_in_linear_time() {
     let values: String = (0..4_000).map(|number| format!("  name-{number}: x\n")).collect();
     let blocks = format!("## Parameters\n```yaml\nparameters:\n{values}```\n");
     let paragraph = format!("{}\n\n", "words ".repeat(20));

@@ -1,5 +1,5 @@
-//! No name that git reads as `.git`, on any platform, becomes a path. Git itself is asked.
-#![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "a test asks the real git")]
+//! Names that git treats as `.git` on some platform are rejected. The oracle is git itself.
+#![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests run the real git")]
 
 use std::process::{Command, Stdio};
 
@@ -12,7 +12,7 @@ const IGNORED_BY_HFS: &[char] = &[
     '\u{202e}', '\u{206a}', '\u{206b}', '\u{206c}', '\u{206d}', '\u{206e}', '\u{206f}', '\u{feff}',
 ];
 
-/// A git that protects against the file systems of all platforms.
+/// A repository in which git protects against the file systems of all platforms.
 struct Git(TempDir);
 
 impl Git {
@@ -32,15 +32,15 @@ impl Git {
         command.stdout(Stdio::null()).stderr(Stdio::null()).status().unwrap().success()
     }
 
-    /// Whether git refuses to track a file with this path.
-    fn refuses(&self, path: &str) -> bool {
+    /// Returns whether git refuses to track a file with this path.
+    fn rejects(&self, path: &str) -> bool {
         let entry = format!("100644,{},{path}", "1".repeat(40));
         !self.run(&["update-index", "--add", "--replace", "--cacheinfo", &entry])
     }
 }
 
 #[track_caller]
-fn is_git_dir(path: &str) {
+fn assert_git_dir(path: &str) {
     assert!(
         matches!(RelPath::new(path), Err(PathError::GitDir(_))),
         "{path:?}: {:?}",
@@ -49,9 +49,9 @@ fn is_git_dir(path: &str) {
 }
 
 #[test]
-fn se_03_every_spelling_that_git_refuses_is_refused_at_every_depth() {
+fn se_03_dot_git_spellings_are_rejected_at_every_depth() {
     let git = Git::new();
-    assert!(!git.refuses("a/.gitignore") && !git.refuses(".github/git"), "git refuses everything");
+    assert!(!git.rejects("a/.gitignore") && !git.rejects(".github/git"), "git rejects everything");
     let mut spellings: Vec<String> = [
         ".git",
         ".GIT",
@@ -75,50 +75,50 @@ fn se_03_every_spelling_that_git_refuses_is_refused_at_every_depth() {
     .map(str::to_owned)
     .to_vec();
     for ignored in IGNORED_BY_HFS {
-        for at in 0..=4 {
-            let (start, rest) = ".Git".split_at(at);
+        for index in 0..=4 {
+            let (start, rest) = ".Git".split_at(index);
             spellings.push(format!("{start}{ignored}{rest}"));
         }
     }
     for spelling in &spellings {
-        assert!(git.refuses(&format!("{spelling}/config")), "git takes {spelling:?}");
+        assert!(git.rejects(&format!("{spelling}/config")), "git accepts {spelling:?}");
         for path in [
             spelling.clone(),
             format!("{spelling}/config"),
             format!("a/b/{spelling}"),
             format!("a/{spelling}/c"),
         ] {
-            is_git_dir(&path);
+            assert_git_dir(&path);
         }
     }
 }
 
 #[test]
-fn se_03_what_other_file_systems_open_as_git_is_refused_too() {
+fn se_03_dot_git_spellings_of_other_file_systems_are_rejected() {
     for name in [
-        // Another short name, where the first was taken.
+        // Further short names, which NTFS assigns if the first is in use.
         "git~2",
         "GIT~12",
-        // Directories of ext4 and F2FS that fold case ignore every default-ignorable code point.
+        // Case-insensitive directories on ext4 and F2FS ignore all default-ignorable code points.
         ".g\u{ad}it",
         ".gi\u{200b}t",
         ".git\u{fe0f}",
         "\u{e0041}.git",
-        // Case and forms by tables that are wider than those of ASCII.
+        // Case folding and normalization outside of ASCII.
         ".g\u{131}t",
         "\u{ff0e}git",
         ".\u{ff27}it",
         "git\u{ff5e}1",
-        // Several at once.
+        // Combinations.
         ".G\u{200c}i\u{feff}T\u{202e}. :x",
     ] {
-        is_git_dir(name);
-        is_git_dir(&format!("a/{name}/config"));
+        assert_git_dir(name);
+        assert_git_dir(&format!("a/{name}/config"));
     }
 }
 
 #[test]
-fn se_03_names_that_only_look_like_git_are_taken() {
+fn se_03_names_similar_to_dot_git_are_accepted() {
     for name in [
         ".gitignore",
         ".gitattributes",
@@ -146,42 +146,42 @@ fn se_03_names_that_only_look_like_git_are_taken() {
     }
 }
 
-/// Numbers that look random and are the same each time.
-struct Dice(u64);
+/// A pseudorandom number generator with a fixed seed.
+struct Random(u64);
 
-impl Dice {
-    fn roll(&mut self, sides: usize) -> usize {
+impl Random {
+    fn below(&mut self, limit: usize) -> usize {
         self.0 =
             self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) as usize % sides
+        (self.0 >> 33) as usize % limit
     }
 
-    fn pick<'a>(&mut self, from: &[&'a str]) -> &'a str {
-        from[self.roll(from.len())]
+    fn pick<'a>(&mut self, choices: &[&'a str]) -> &'a str {
+        choices[self.below(choices.len())]
     }
 }
 
 #[test]
-fn se_03_whatever_spelling_git_refuses_no_path_holds_it() {
-    const ENDS: &[&str] =
+fn se_03_random_names_that_git_rejects_are_rejected() {
+    const SUFFIXES: &[&str] =
         &["", "", "", ".", " ", ". ", ":", ":x", "::$DATA", "\\", "\\x", "x", "~1", "\u{200d}"];
-    let (git, mut dice, mut refused) = (Git::new(), Dice(15), 0);
+    let (git, mut random, mut rejected) = (Git::new(), Random(15), 0);
     for _ in 0..400 {
         let mut name = String::new();
         for c in
-            dice.pick(&[".git", ".git", ".git", "git~1", "git~2", ".gi", ".gitx", "git"]).chars()
+            random.pick(&[".git", ".git", ".git", "git~1", "git~2", ".gi", ".gitx", "git"]).chars()
         {
-            if dice.roll(8) == 0 {
-                name.push(IGNORED_BY_HFS[dice.roll(IGNORED_BY_HFS.len())]);
+            if random.below(8) == 0 {
+                name.push(IGNORED_BY_HFS[random.below(IGNORED_BY_HFS.len())]);
             }
-            name.push(if dice.roll(3) == 0 { c.to_ascii_uppercase() } else { c });
+            name.push(if random.below(3) == 0 { c.to_ascii_uppercase() } else { c });
         }
-        name.push_str(dice.pick(ENDS));
-        name.push_str(dice.pick(ENDS));
-        if git.refuses(&format!("{name}/config")) {
-            refused += 1;
-            assert!(RelPath::new(&format!("a/{name}/config")).is_err(), "git refuses {name:?}");
+        name.push_str(random.pick(SUFFIXES));
+        name.push_str(random.pick(SUFFIXES));
+        if git.rejects(&format!("{name}/config")) {
+            rejected += 1;
+            assert!(RelPath::new(&format!("a/{name}/config")).is_err(), "git rejects {name:?}");
         }
     }
-    assert!(refused > 80, "only {refused} of the spellings are refused by git");
+    assert!(rejected > 80, "git rejects only {rejected} names");
 }

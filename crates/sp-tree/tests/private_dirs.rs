@@ -1,9 +1,5 @@
-//! What is created beneath a private directory is its owner's alone.
-#![expect(
-    clippy::disallowed_methods,
-    clippy::unwrap_used,
-    reason = "a test looks with the plain calls"
-)]
+//! Files and directories in a private directory are accessible only to their owner.
+#![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests inspect files with std")]
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -24,7 +20,7 @@ fn pinned(path: &Path) -> PinnedDir {
 }
 
 #[test]
-fn everything_beneath_a_private_directory_is_private_at_any_depth() {
+fn everything_in_a_private_directory_is_private() {
     let temp = tempfile::tempdir().unwrap();
     let home = temp.path().join("above/home");
     let dir = Dir::create_all_private(&home).unwrap();
@@ -42,10 +38,10 @@ fn everything_beneath_a_private_directory_is_private_at_any_depth() {
         Durability::Cache,
     )
     .unwrap();
-    // A directory that is there already is private from then on.
+    // An existing directory becomes private.
     Dir::create_all_private(&home.join("a")).unwrap().create_file(&name("later"), false).unwrap();
     pinned(&home.join("store/ab")).create(&dir).unwrap().create_file(&name("cd"), false).unwrap();
-    for (path, wanted) in [
+    for (path, expected) in [
         ("", 0o700),
         ("a", 0o700),
         ("a/b", 0o700),
@@ -57,12 +53,12 @@ fn everything_beneath_a_private_directory_is_private_at_any_depth() {
         ("store/ab", 0o700),
         ("store/ab/cd", 0o600),
     ] {
-        assert_eq!(mode(&home.join(path)), wanted, "{path}");
+        assert_eq!(mode(&home.join(path)), expected, "{path}");
     }
 }
 
 #[test]
-fn what_is_created_elsewhere_keeps_its_ordinary_mode() {
+fn files_outside_of_private_directories_have_ordinary_modes() {
     let temp = tempfile::tempdir().unwrap();
     let (home, sink, plain) =
         (temp.path().join("home"), temp.path().join("sink/deep"), temp.path().join("plain"));
@@ -73,7 +69,7 @@ fn what_is_created_elsewhere_keeps_its_ordinary_mode() {
     dir.create_file(&name("file"), false).unwrap();
     assert_eq!(mode(&sink), mode(&plain));
     assert_eq!(mode(&sink.join("file")), mode(&plain.join("file")));
-    // The home is found by what it is, not by how its path is written.
+    // The home is recognized through a symbolic link.
     let link = temp.path().join("link");
     std::os::unix::fs::symlink(temp.path().join("home"), &link).unwrap();
     pinned(&link.join("index")).create(&home).unwrap();
@@ -81,7 +77,7 @@ fn what_is_created_elsewhere_keeps_its_ordinary_mode() {
 }
 
 #[test]
-fn a_directory_that_is_open_to_others_can_be_closed() {
+fn restrict_to_owner_removes_access_of_others() {
     let temp = tempfile::tempdir().unwrap();
     for before in [0o777, 0o755, 0o700] {
         std::fs::set_permissions(temp.path(), PermissionsExt::from_mode(before)).unwrap();

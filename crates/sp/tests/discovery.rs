@@ -1,4 +1,4 @@
-//! Which folders are skills, and where `sp` looks for them.
+//! Which directories are skills, and where `sp` searches for them.
 #![expect(
     clippy::disallowed_methods,
     clippy::unwrap_used,
@@ -17,14 +17,22 @@ fn ids(world: &World) -> Vec<String> {
     world.sp(&["list"]).ok().stdout.lines().map(Into::into).collect()
 }
 
-fn put(world: &World, path: &str, text: &str) {
+/// Runs `sp list`, which must fail with an error that names this path.
+#[track_caller]
+fn assert_invalid_repository(world: &World, path: &str) {
+    let error = world.sp_error(&["list"]);
+    assert_eq!(error.code, "E-invalid-repository", "{error:?}");
+    assert!(error.message.contains(path) && !error.hints.is_empty(), "{error:?}");
+}
+
+fn write(world: &World, path: &str, text: &str) {
     let path = world.path(path);
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
     std::fs::write(path, text).unwrap();
 }
 
 #[test]
-fn sp_01_a_skill_is_a_folder_with_skill_md_in_that_case_and_none_below_it() {
+fn sp_01_a_skill_is_a_directory_with_skill_md() {
     let world = world!();
     for id in ["top", "general/writing", "a/b/c/d/deep"] {
         world.skill(id);
@@ -32,33 +40,21 @@ fn sp_01_a_skill_is_a_folder_with_skill_md_in_that_case_and_none_below_it() {
     world.write("skills/lower/skill.md", SKILL);
     world.write("skills/mixed/Skill.md", SKILL);
     world.write("skills/longer/SKILL.md.bak", SKILL);
-    world.write("skills/folder/SKILL.md/README.md", "SKILL.md is a folder here");
-    world.write("skills/top/references/more.md", "no skill of its own");
-    insta::assert_snapshot!(world.sp(&["list"]), @"
-    exit: 0
-    --- stdout
-    a/b/c/d/deep
-    general/writing
-    top
-    ");
+    world.write("skills/folder/SKILL.md/README.md", "a directory");
+    world.write("skills/top/references/more.md", "not a skill");
+    assert_eq!(ids(&world), ["a/b/c/d/deep", "general/writing", "top"]);
 }
 
 #[test]
-fn sp_02_a_skill_md_right_below_skills_is_an_error() {
+fn sp_02_skill_md_directly_in_skills_is_an_error() {
     let world = world!();
     world.skill("a");
     world.write("skills/SKILL.md", SKILL);
-    insta::assert_snapshot!(world.sp(&["list"]), @"
-    exit: 3
-    --- stderr
-    error: `~/repo/skills/SKILL.md` makes `skills/` itself a skill
-
-    hint: move it into a folder of its own below `skills/`
-    ");
+    assert_invalid_repository(&world, "`~/repo/skills/SKILL.md`");
 }
 
 #[test]
-fn sp_02_a_skill_md_at_the_root_of_a_remote_is_ignored_with_a_warning() {
+fn sp_02_skill_md_at_the_root_of_a_remote_is_ignored_with_a_warning() {
     let world = world!();
     let repo = world.git("shared");
     repo.skill("tools/review").write("SKILL.md", SKILL).commit("one");
@@ -71,37 +67,29 @@ fn sp_02_a_skill_md_at_the_root_of_a_remote_is_ignored_with_a_warning() {
     );
     let run = world.sp(&["show", "team", "--format", "plain"]).ok();
     assert_eq!(run.stdout, "[WORLD]/git/shared\ttools/review\tteam__tools__review\n");
-    assert!(
-        run.stderr.starts_with("warning: ") && run.stderr.contains("`SKILL.md` at its root"),
-        "{run}"
-    );
+    assert!(run.stderr.starts_with("warning: ") && run.stderr.contains("`SKILL.md`"), "{run}");
 }
 
 #[test]
-fn sp_03_a_skill_above_another_is_none_and_is_named_on_request() {
+fn sp_03_a_directory_that_contains_skills_is_not_a_skill() {
     let world = world!();
     for id in ["suite", "suite/one", "suite/deep/two", "suite-b"] {
         world.skill(id);
     }
-    insta::assert_snapshot!(world.sp(&["list"]), @"
-    exit: 0
-    --- stdout
-    suite-b
-    suite/deep/two
-    suite/one
-    ");
-    insta::assert_snapshot!(world.sp(&["list", "--verbose"]).stderr, @"note: `~/repo/skills/suite` is no skill: another `SKILL.md` stands below it");
+    assert_eq!(ids(&world), ["suite-b", "suite/deep/two", "suite/one"]);
+    let stderr = world.sp(&["list", "--verbose"]).ok().stderr;
+    assert!(stderr.starts_with("note: ") && stderr.contains("`~/repo/skills/suite`"), "{stderr}");
     let json: serde_json::Value =
         serde_json::from_str(&world.sp(&["list", "--format", "json"]).stdout).unwrap();
     assert_eq!(json["hidden"], serde_json::json!(["suite"]));
 }
 
 #[test]
-fn sp_04_a_skill_folder_may_be_a_link_and_keeps_the_id_of_its_place() {
+fn sp_04_a_linked_skill_has_the_id_of_its_path() {
     let world = world!();
-    put(&world, "elsewhere/real/SKILL.md", SKILL);
-    put(&world, "elsewhere/group/inner/SKILL.md", SKILL);
-    put(&world, "elsewhere/linked/target.md", SKILL);
+    write(&world, "elsewhere/real/SKILL.md", SKILL);
+    write(&world, "elsewhere/group/inner/SKILL.md", SKILL);
+    write(&world, "elsewhere/linked/target.md", SKILL);
     symlink("target.md", world.path("elsewhere/linked/SKILL.md")).unwrap();
     for (target, id) in [("real", "by-link"), ("group", "through"), ("linked", "both-links")] {
         symlink(world.path("elsewhere").join(target), world.repo().join("skills").join(id))
@@ -116,34 +104,28 @@ fn sp_04_a_skill_folder_may_be_a_link_and_keeps_the_id_of_its_place() {
 }
 
 #[test]
-fn sp_04_a_linked_skill_md_in_a_folder_that_is_no_link_is_an_error() {
+fn sp_04_a_link_instead_of_skill_md_is_an_error() {
     let world = world!();
-    put(&world, "elsewhere/SKILL.md", SKILL);
+    write(&world, "elsewhere/SKILL.md", SKILL);
     std::fs::create_dir_all(world.repo().join("skills/a/b")).unwrap();
     symlink(world.path("elsewhere/SKILL.md"), world.repo().join("skills/a/b/SKILL.md")).unwrap();
-    insta::assert_snapshot!(world.sp(&["list"]), @"
-    exit: 3
-    --- stderr
-    error: `~/repo/skills/a/b/SKILL.md` is a link in a folder that is none
-
-    hint: make the whole skill folder the link, or put the file there
-    ");
+    assert_invalid_repository(&world, "`~/repo/skills/a/b/SKILL.md`");
 }
 
 #[test]
-fn sp_04_a_link_back_up_is_not_followed_and_a_link_to_nothing_is_passed_over() {
+fn sp_04_cyclic_and_dangling_links_are_skipped() {
     let world = world!();
     world.skill("group/a");
     symlink("..", world.repo().join("skills/group/up")).unwrap();
     symlink("no-such-folder", world.repo().join("skills/group/gone")).unwrap();
     symlink("itself", world.repo().join("skills/itself")).unwrap();
     assert_eq!(ids(&world), ["group/a"]);
-    let said = world.sp(&["list", "--verbose"]).ok().stderr;
-    assert!(said.contains("`~/repo/skills/group/up` leads back"), "{said}");
+    let stderr = world.sp(&["list", "--verbose"]).ok().stderr;
+    assert!(stderr.contains("`~/repo/skills/group/up`"), "{stderr}");
 }
 
 #[test]
-fn sp_05_an_id_is_the_utf_8_path_below_skills() {
+fn sp_05_an_id_is_the_path_relative_to_skills() {
     let world = world!();
     for id in ["schreiben/grüße", "日本/翻訳", "with space/x y"] {
         world.skill(id);
@@ -152,22 +134,16 @@ fn sp_05_an_id_is_the_utf_8_path_below_skills() {
 }
 
 #[test]
-fn sp_05_a_folder_name_that_is_not_utf_8_is_an_error_with_its_bytes_escaped() {
+fn sp_05_a_directory_name_that_is_not_utf_8_is_an_error() {
     let world = world!();
-    let folder = world.repo().join("skills").join(OsStr::from_bytes(b"caf\xe9"));
-    std::fs::create_dir_all(&folder).unwrap();
-    std::fs::write(folder.join("SKILL.md"), SKILL).unwrap();
-    insta::assert_snapshot!(world.sp(&["list"]), @r"
-    exit: 3
-    --- stderr
-    error: the folder `~/repo/skills/caf\xe9` cannot be part of a skill's id: it is not UTF-8
-
-    hint: rename the folder
-    ");
+    let dir = world.repo().join("skills").join(OsStr::from_bytes(b"caf\xe9"));
+    std::fs::create_dir_all(&dir).unwrap();
+    std::fs::write(dir.join("SKILL.md"), SKILL).unwrap();
+    assert_invalid_repository(&world, r"`~/repo/skills/caf\xe9`");
 }
 
 #[test]
-fn sp_06_list_needs_skills_and_a_pack_that_only_imports_does_not() {
+fn sp_06_packs_with_only_imports_do_not_require_skills() {
     let world = world!();
     let repo = world.git("shared");
     repo.skill("review").commit("one");
@@ -180,21 +156,18 @@ fn sp_06_list_needs_skills_and_a_pack_that_only_imports_does_not() {
     );
     world.pack("local", "name: local\ninclude: ['**']\n");
     std::fs::remove_dir(world.repo().join("skills")).unwrap();
-    insta::assert_snapshot!(world.sp(&["list"]), @"
-    exit: 1
-    --- stderr
-    error: there is no directory `~/repo/skills`
-
-    hint: make it and put skills into it, or run `sp init` in an empty directory
-    ");
-    let run = world.sp(&["install", "local", "--agent", "claude"]).fails(1);
-    assert!(run.stderr.contains("there is no directory `~/repo/skills`"), "{run}");
+    for args in [&["list"][..], &["install", "local", "--agent", "claude"]] {
+        let error = world.sp_error(args);
+        assert_eq!(error.code, "E-directory-not-found", "{args:?}");
+        assert!(error.message.contains("`~/repo/skills`"), "{error:?}");
+    }
+    assert!(world.sp_error(&["list"]).hints_at("sp init"));
     world.sp(&["install", "imports", "--agent", "claude"]).ok();
     assert!(world.path("home/.claude/skills/imports__review/SKILL.md").is_file());
 }
 
 #[test]
-fn sp_34_git_folders_are_passed_over_wherever_they_stand() {
+fn sp_34_git_directories_are_skipped() {
     let world = world!();
     world.skill("a");
     world.write("skills/a/.git/refs/heads/zz/SKILL.md", SKILL);
@@ -213,23 +186,19 @@ fn sp_34_git_folders_are_passed_over_wherever_they_stand() {
 }
 
 #[test]
-fn sp_31_the_root_is_the_nearest_directory_upward_that_holds_skills_or_packs() {
+fn sp_31_the_root_is_the_nearest_parent_with_skills_or_packs() {
     let world = world!();
     world.skill("general/a");
     for dir in ["home/repo", "home/repo/packs", "home/repo/skills/general/a"] {
         assert_eq!(world.sp_in(dir, &["list"]).ok().stdout, "general/a\n", "{dir}");
     }
-    insta::assert_snapshot!(world.sp_in("home", &["list"]), @"
-    exit: 1
-    --- stderr
-    error: neither `~` nor a directory above it has `skills/` or `packs/`
-
-    hint: run `sp init` to make a repository here, or give one with `--root <path>`
-    ");
+    let error = world.sp_error_in("home", &["list"]);
+    assert_eq!(error.code, "E-repository-not-found");
+    assert!(error.hints_at("sp init") && error.hints_at("--root"), "{error:?}");
 }
 
 #[test]
-fn sp_31_root_and_repo_root_name_the_repository_from_anywhere() {
+fn sp_31_root_flags_name_the_repository() {
     let world = world!();
     world.skill("a");
     world.pack("team", "name: team\ninclude: [a]\n");
@@ -249,10 +218,7 @@ fn sp_31_root_and_repo_root_name_the_repository_from_anywhere() {
             assert_eq!(run.stdout, "local\ta\tteam__a\n", "{pack} {root:?}");
         }
     }
-    let run = world.sp(&["list", "--root", "nowhere"]).fails(1);
-    assert!(
-        run.stderr.contains("there is no directory `")
-            && run.stderr.contains("repo/nowhere`\n\nhint: give `--root`"),
-        "{run}"
-    );
+    let error = world.sp_error(&["list", "--root", "nowhere"]);
+    assert_eq!(error.code, "E-directory-not-found");
+    assert!(error.message.contains("repo/nowhere`") && error.hints_at("--root"), "{error:?}");
 }

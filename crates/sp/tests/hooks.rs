@@ -1,10 +1,10 @@
-//! What others run `sp check` with: the pre-commit hook and the GitHub action, as they are.
+//! The pre-commit hooks and the GitHub action of this repository.
 #![allow(
     clippy::disallowed_methods,
     clippy::expect_used,
     clippy::panic,
     clippy::unwrap_used,
-    reason = "a test ends at the first surprise, and drives programs"
+    reason = "tests run programs directly and panic on failure"
 )]
 
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -16,15 +16,16 @@ use sp_formats::yaml::{self, YamlNode};
 use sp_testkit::{Run, World, world};
 use sp_tree::Limits;
 
-fn project() -> PathBuf {
+fn project_dir() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap().into()
 }
 
 fn read_yaml(file: &str) -> YamlNode {
-    yaml::parse(&std::fs::read_to_string(project().join(file)).unwrap(), &Limits::default())
+    yaml::parse(&std::fs::read_to_string(project_dir().join(file)).unwrap(), &Limits::default())
         .unwrap()
 }
 
+/// Returns the value of a key that must exist.
 fn get<'a>(node: &'a YamlNode, key: &str) -> &'a YamlNode {
     let yaml::YamlValue::Map(pairs) = &node.value else { panic!("{node:?}") };
     pairs
@@ -39,8 +40,7 @@ fn list(node: &YamlNode) -> &[YamlNode] {
     items
 }
 
-/// Runs a program of the project in the repository of a world, with the `sp` under test on the
-/// PATH.
+/// Runs a program in the repository of a world, with the `sp` under test in `PATH`.
 fn run(world: &World, program: &Path, args: &[&str], env: &[(&str, &str)]) -> Run {
     let bin = world.path("bin");
     std::fs::create_dir_all(&bin).unwrap();
@@ -58,7 +58,7 @@ fn run(world: &World, program: &Path, args: &[&str], env: &[(&str, &str)]) -> Ru
 }
 
 #[test]
-fn each_pre_commit_hook_runs_as_it_is_defined() {
+fn pre_commit_hooks_fail_only_on_invalid_skills() {
     let hooks = read_yaml(".pre-commit-hooks.yaml");
     let mut ids = Vec::new();
     for hook in list(&hooks) {
@@ -67,7 +67,7 @@ fn each_pre_commit_hook_runs_as_it_is_defined() {
         let world = world!();
         world.skill("good");
         let mut words = text("entry").split(' ');
-        let program = project().join(words.next().unwrap());
+        let program = project_dir().join(words.next().unwrap());
         assert_ne!(std::fs::metadata(&program).unwrap().permissions().mode() & 0o111, 0);
         let args: Vec<&str> = words.collect();
         assert_eq!(run(&world, &program, &args, &[]).code, Some(0));
@@ -79,36 +79,36 @@ fn each_pre_commit_hook_runs_as_it_is_defined() {
 }
 
 #[test]
-fn the_github_action_hands_every_input_over_as_a_variable_and_runs_as_it_is_defined() {
+fn github_action_passes_inputs_only_as_environment_variables() {
     let action = read_yaml("action.yml");
     let yaml::YamlValue::Map(inputs) = &get(&action, "inputs").value else { panic!() };
     let steps = list(get(get(&action, "runs"), "steps"));
     let [step] = steps else { panic!("one step") };
     let yaml::YamlValue::Map(variables) = &get(step, "env").value else { panic!() };
-    let handed: Vec<&str> = variables.iter().filter_map(|(_, value)| value.text()).collect();
+    let values: Vec<&str> = variables.iter().filter_map(|(_, value)| value.text()).collect();
     let expected: Vec<String> = inputs
         .iter()
         .map(|(name, _)| format!("${{{{ inputs.{} }}}}", name.text().unwrap()))
         .collect();
-    assert_eq!(handed, expected);
+    assert_eq!(values, expected);
     let script = get(step, "run").text().unwrap();
-    assert!(!script.contains("${{"), "an input in a script is a command: {script}");
+    assert!(!script.contains("${{"), "an input in a script could run commands: {script}");
     assert_eq!(script, "\"$GITHUB_ACTION_PATH/hooks/action\"");
 }
 
 #[test]
-fn the_action_annotates_and_writes_sarif() {
+fn github_action_annotates_and_writes_sarif() {
     let world = world!();
     world.skill("good");
     world.write("skills/bad/SKILL.md", "---\nname: bad\ndescription: Use when: x\n---\n");
-    let action = project().join("hooks/action");
+    let action = project_dir().join("hooks/action");
     let run_with = |env: &[(&str, &str)]| run(&world, &action, &[], env);
     let lenient = run_with(&[("SP_PATHS", ""), ("SP_STRICT", "false"), ("SP_SARIF", "")]);
-    insta::assert_snapshot!(lenient, @"
-    exit: 0
-    --- stdout
-    ::warning file=skills/bad/SKILL.md,line=3,col=14,endLine=3,endColumn=25,title=AS-04::an unquoted value has a `: ` in it%0Ahelp: put the value in quotes: description: 'Use when: x'
-    ");
+    assert_eq!((lenient.code, lenient.stdout.lines().count()), (Some(0), 1), "{lenient}");
+    let position = "file=skills/bad/SKILL.md,line=3,col=14,endLine=3,endColumn=25";
+    let annotation = format!("::warning {position},title=AS-04::");
+    assert!(lenient.stdout.starts_with(&annotation), "{lenient}");
+    assert!(lenient.stdout.contains("description: 'Use when: x'"), "the fix: {lenient}");
     let strict = run_with(&[
         ("SP_PATHS", "skills/good\nskills/bad\n"),
         ("SP_STRICT", "true"),

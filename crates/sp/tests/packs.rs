@@ -1,12 +1,26 @@
-//! Pack files: what they must say, how they are named, and what they select.
+//! Packs: their syntax, how they are named, and what they select.
 
-use sp_testkit::{Run, World, world};
+use sp_testkit::{CliError, Run, World, world};
 
 fn show(world: &World, pack: &str) -> Run {
     world.sp(&["show", pack, "--format", "plain"])
 }
 
-/// The folders that a pack with this text gets.
+/// Runs `sp show`, which must fail.
+#[track_caller]
+fn show_error(world: &World, pack: &str) -> CliError {
+    world.sp_error(&["show", pack])
+}
+
+/// Returns the findings of an error as `rule line:column`.
+fn positions(error: &CliError) -> Vec<String> {
+    let position = |finding: &sp_testkit::CliFinding| {
+        format!("{} {}:{}", finding.rule, finding.line, finding.column)
+    };
+    error.findings.iter().map(position).collect()
+}
+
+/// Returns the directories that a pack with this text would install.
 fn folders(world: &World, yaml: &str) -> Vec<String> {
     world.pack("p", yaml);
     let run = show(world, "p").ok();
@@ -21,158 +35,96 @@ fn with_skills(ids: &[&str]) -> World {
 }
 
 #[test]
-fn sp_11_every_mistake_is_shown_at_once_where_it_stands() {
+fn sp_11_all_errors_are_reported_with_their_positions() {
     let world = with_skills(&["a"]);
     world.pack(
         "team",
         "nam: team\ninclude:\n  - a/\nimports:\n  - ref: main\n  - repo: github.com/acme/tools\n    inclde: [x]\n",
     );
-    insta::assert_snapshot!(world.sp(&["show", "team"]), @r#"
-    exit: 3
-    --- stderr
-    error[SP-11]: unknown key `nam`
-     --> packs/team.yaml:1:1
-      |
-    1 | nam: team
-      | ^^^
-      |
-      = help: did you mean `name`?
-
-    error[SP-11]: `name` is missing
-     --> packs/team.yaml:1:1
-      |
-    1 | nam: team
-      | ^
-      |
-      = help: add `name: <the pack's name>`
-
-    error[SP-33]: a pattern must not end with `/`
-     --> packs/team.yaml:3:5
-      |
-    3 |   - a/
-      |     ^^
-      |
-      = help: write `a` for that skill, `a/**` for all below it
-
-    error[SP-11]: `include` is missing
-     --> packs/team.yaml:5:5
-      |
-    5 |   - ref: main
-      |     ^
-      |
-      = help: add `include:` with a list of patterns; `"**"` picks every skill
-
-    error[SP-11]: `repo` is missing
-     --> packs/team.yaml:5:5
-      |
-    5 |   - ref: main
-      |     ^
-      |
-      = help: add `repo: <a git URL, a shorthand or a path>`
-
-    error[SP-11]: `include` is missing
-     --> packs/team.yaml:6:5
-      |
-    6 |   - repo: github.com/acme/tools
-      |     ^
-      |
-      = help: add `include:` with a list of patterns; `"**"` picks every skill
-
-    error[SP-11]: unknown key `inclde`
-     --> packs/team.yaml:7:5
-      |
-    7 |     inclde: [x]
-      |     ^^^^^^
-      |
-      = help: did you mean `include`?
-
-    error: the pack `packs/team.yaml` cannot be used
-    "#);
-}
-
-#[test]
-fn sp_11_what_a_pack_must_not_be() {
-    let world = with_skills(&["a"]);
-    for (yaml, said) in [
-        ("include: [a]\n", "`name` is missing"),
-        ("name:\ninclude: [a]\n", "`name` is missing"),
-        ("name: ''\ninclude: [a]\n", "the name is empty"),
-        ("name: p\n", "the pack selects nothing"),
-        ("name: p\ninclude: []\nimports: []\n", "the pack selects nothing"),
-        ("name: p\nimports:\n  - {repo: ./x, include: []}\n", "`include` is missing"),
-        ("name: p\nimports:\n  - {repo: ./x}\n", "`include` is missing"),
-        ("name: p\nimports:\n  - {include: [a]}\n", "`repo` is missing"),
-        ("name: p\nname: q\ninclude: [a]\n", "name"),
-        ("name: p\ninclude: [a]\ninclude: [a]\n", "include"),
-        ("name: p\ninclude: [a]\ninstall: {sep: '-', sep: '_'}\n", "sep"),
-        ("name: p\ninclude: [a]\ninstall: {prefx: q}\n", "did you mean `prefix`?"),
-        ("name: p\ninclude: a\n", "`include` must be a list"),
-        ("- name: p\n", "a pack must be a mapping"),
-        ("name: [p\n", "p.yaml:"),
-        ("", "a pack must be a mapping"),
-    ] {
-        world.pack("p", yaml);
-        let run = show(&world, "p").fails(3);
-        assert!(run.stderr.contains(said) && run.stderr.contains("SP-11"), "{yaml:?}: {run}");
-        let place = if yaml.is_empty() { "packs/p.yaml" } else { "packs/p.yaml:" };
-        assert!(run.stderr.contains(place), "{yaml:?} has its place: {run}");
+    let error = show_error(&world, "team");
+    assert_eq!(error.code, "SP-11");
+    assert!(error.findings.iter().all(|finding| finding.file == "packs/team.yaml"), "{error:?}");
+    let expected = [
+        ("SP-11 1:1", "`nam`"),
+        ("SP-11 1:1", "`name`"),
+        ("SP-33 3:5", ""),
+        ("SP-11 5:5", "`include`"),
+        ("SP-11 5:5", "`repo`"),
+        ("SP-11 6:5", "`include`"),
+        ("SP-11 7:5", "`inclde`"),
+    ];
+    assert_eq!(positions(&error), expected.map(|(position, _)| position));
+    for (finding, (_, key)) in error.findings.iter().zip(expected) {
+        assert!(finding.message.contains(key), "{key}: {}", finding.message);
+    }
+    let run = world.sp(&["show", "team"]).fails(3);
+    for suggestion in ["`name`?", "`include`?", "`a/**`"] {
+        assert!(run.stderr.contains(suggestion), "{suggestion}: {run}");
     }
 }
 
 #[test]
-fn sp_11_a_double_key_is_named_with_its_line() {
+fn sp_11_invalid_packs_are_errors() {
     let world = with_skills(&["a"]);
-    world.pack("p", "name: p\ninclude: [a]\nname: q\n");
-    insta::assert_snapshot!(world.sp(&["show", "p"]), @"
-    exit: 3
-    --- stderr
-    error[SP-11]: the key `name` stands here a second time
-     --> packs/p.yaml:3:1
-      |
-    3 | name: q
-      | ^^^^
-      |
-      = help: remove one of the two
-
-    error: the pack `packs/p.yaml` cannot be used
-    ");
+    for (yaml, quoted) in [
+        ("include: [a]\n", "`name`"),
+        ("name:\ninclude: [a]\n", "`name`"),
+        ("name: ''\ninclude: [a]\n", ""),
+        ("name: p\n", ""),
+        ("name: p\ninclude: []\nimports: []\n", ""),
+        ("name: p\nimports:\n  - {repo: ./x, include: []}\n", "`include`"),
+        ("name: p\nimports:\n  - {repo: ./x}\n", "`include`"),
+        ("name: p\nimports:\n  - {include: [a]}\n", "`repo`"),
+        ("name: p\nname: q\ninclude: [a]\n", "`name`"),
+        ("name: p\ninclude: [a]\ninclude: [a]\n", "`include`"),
+        ("name: p\ninclude: [a]\ninstall: {sep: '-', sep: '_'}\n", "`sep`"),
+        ("name: p\ninclude: [a]\ninstall: {prefx: q}\n", "`prefx`"),
+        ("name: p\ninclude: a\n", "`include`"),
+        ("- name: p\n", ""),
+        ("name: [p\n", ""),
+        ("", ""),
+    ] {
+        world.pack("p", yaml);
+        let error = show_error(&world, "p");
+        assert_eq!(error.code, "SP-11", "{yaml:?}: {error:?}");
+        assert_eq!(error.findings[0].file, "packs/p.yaml", "{yaml:?}");
+        assert!(error.findings[0].message.contains(quoted), "{yaml:?}: {error:?}");
+    }
+    world.pack("p", "name: p\ninclude: [a]\ninstall: {prefx: q}\n");
+    let run = world.sp(&["show", "p"]).fails(3);
+    assert!(run.stderr.contains("`prefix`"), "it suggests the nearest key: {run}");
 }
 
 #[test]
-fn sp_11_yml_is_accepted_and_packs_lists_good_and_bad() {
+fn sp_11_a_duplicate_key_is_shown_with_its_line() {
+    let world = with_skills(&["a"]);
+    world.pack("p", "name: p\ninclude: [a]\nname: q\n");
+    assert_eq!(positions(&show_error(&world, "p")), ["SP-11 3:1"]);
+    let run = world.sp(&["show", "p"]).fails(3);
+    let excerpt = " --> packs/p.yaml:3:1\n  |\n3 | name: q\n  | ^^^^\n";
+    assert!(run.stderr.starts_with("error[SP-11]: ") && run.stderr.contains(excerpt), "{run}");
+}
+
+#[test]
+fn sp_11_valid_and_invalid_packs_are_listed() {
     let world = with_skills(&["a"]);
     world.write("packs/short.yml", "name: short\ninclude: [a]\n");
-    world.write("packs/notes.txt", "no pack\n");
+    world.write("packs/notes.txt", "not a pack\n");
     world.pack("file-name", "name: field-name\ninclude: [a]\n");
     world.pack("broken", "name: [\n");
     assert_eq!(show(&world, "short").ok().stdout, "local\ta\tshort__a\n");
-    insta::assert_snapshot!(world.sp(&["packs"]), @"
-    exit: 3
-    --- stdout
-    broken
-    field-name
-    short
-    --- stderr
-    error[SP-11]: unclosed bracket '['
-     --> packs/broken.yaml:1:7
-      |
-    1 | name: [
-      |       ^
-      |
-      = help: mend the YAML here, or put the value in quotes
-
-    error: 1 pack cannot be used
-
-    hint: mend what is shown above
-    ");
+    let run = world.sp(&["packs"]).fails(3);
+    assert_eq!(run.stdout, "broken\nfield-name\nshort\n");
+    assert!(run.stderr.starts_with("error[SP-11]: "), "{run}");
+    assert!(run.stderr.contains("packs/broken.yaml:1:7\n"), "{run}");
 }
 
 #[test]
-fn sp_12_a_pack_is_named_by_file_by_field_or_by_path() {
+fn sp_12_packs_are_found_by_file_name_name_or_path() {
     let world = with_skills(&["a"]);
     world.pack("file", "name: field\ninclude: [a]\n");
     let absolute = world.repo().join("packs/file.yaml").display().to_string();
-    for named in [
+    for pack in [
         "file",
         "field",
         "packs/file.yaml",
@@ -180,14 +132,14 @@ fn sp_12_a_pack_is_named_by_file_by_field_or_by_path() {
         "~/repo/packs/file.yaml",
         &absolute,
     ] {
-        assert_eq!(show(&world, named).ok().stdout, "local\ta\tfield__a\n", "{named}");
+        assert_eq!(show(&world, pack).ok().stdout, "local\ta\tfield__a\n", "{pack}");
     }
     let outside = world.sp_in("home", &["show", "repo/packs/file.yaml", "--format", "plain"]).ok();
     assert_eq!(outside.stdout, "local\ta\tfield__a\n");
 }
 
 #[test]
-fn sp_12_the_file_name_comes_before_the_name_field() {
+fn sp_12_the_file_name_has_precedence_over_the_name() {
     let world = with_skills(&["a", "b"]);
     world.pack("one", "name: first\ninclude: [a]\n");
     world.pack("two", "name: one\ninclude: [b]\n");
@@ -195,49 +147,40 @@ fn sp_12_the_file_name_comes_before_the_name_field() {
 }
 
 #[test]
-fn sp_12_two_packs_with_one_name_are_an_error_that_shows_both() {
+fn sp_12_two_packs_with_the_same_name_are_an_error() {
     let world = with_skills(&["a"]);
     world.pack("one", "name: same\ninclude: [a]\n");
     world.pack("two", "name: same\ninclude: [a]\n");
-    insta::assert_snapshot!(world.sp(&["show", "same"]), @"
-    exit: 3
-    --- stderr
-    error: more than one pack is called `same`: `~/repo/packs/one.yaml` and `~/repo/packs/two.yaml`
-
-    hint: give each its own `name`, or name the file: `sp show packs/<file>.yaml`
-    ");
-    for named in ["one", "two"] {
-        let run = show(&world, named).fails(3);
-        assert!(
-            run.stderr.contains("packs/one.yaml") && run.stderr.contains("packs/two.yaml"),
-            "{run}"
-        );
-        show(&world, &format!("packs/{named}.yaml")).ok();
+    for name in ["same", "one", "two"] {
+        let error = show_error(&world, name);
+        assert_eq!(error.code, "E-name-collision", "{name}");
+        for file in ["one", "two"] {
+            let path = format!("`~/repo/packs/{file}.yaml`");
+            assert!(error.message.contains(&path), "{name}: {error:?}");
+        }
+        assert!(error.hints_at("packs/<file>.yaml"), "{error:?}");
+    }
+    for file in ["one", "two"] {
+        show(&world, &format!("packs/{file}.yaml")).ok();
     }
 }
 
 #[test]
-fn sp_12_a_pack_that_is_not_there_is_named_with_the_nearest() {
+fn sp_12_a_missing_pack_is_an_error_with_the_nearest() {
     let world = with_skills(&["a"]);
     world.pack("team", "name: team\ninclude: [a]\n");
-    insta::assert_snapshot!(world.sp(&["show", "taem"]), @"
-    exit: 1
-    --- stderr
-    error: there is no pack called `taem` in `~/repo/packs`
-
-    hint: did you mean `team`?
-    ");
-    insta::assert_snapshot!(world.sp(&["show", "packs/none.yaml"]), @"
-    exit: 1
-    --- stderr
-    error: there is no pack file `~/repo/packs/none.yaml`
-
-    hint: `sp packs` lists the packs of this repository
-    ");
+    for (pack, quoted, hint) in [
+        ("taem", "`taem`", "`team`"),
+        ("packs/none.yaml", "`~/repo/packs/none.yaml`", "`sp packs`"),
+    ] {
+        let error = show_error(&world, pack);
+        assert_eq!(error.code, "E-pack-not-found", "{pack}");
+        assert!(error.message.contains(quoted) && error.hints_at(hint), "{error:?}");
+    }
 }
 
 #[test]
-fn sp_13_sp_20_the_folder_is_prefix_separator_and_id_or_leaf() {
+fn sp_13_sp_20_directory_names_have_a_prefix_separator_and_id() {
     let world = with_skills(&["coding/dotnet/efcore-migrations", "one"]);
     for (install, expected) in [
         ("", ["p__coding__dotnet__efcore-migrations", "p__one"]),
@@ -258,7 +201,7 @@ fn sp_13_sp_20_the_folder_is_prefix_separator_and_id_or_leaf() {
 }
 
 #[test]
-fn sp_13_a_folder_name_that_is_no_safe_segment_is_refused_before_anything_changes() {
+fn sp_13_unsafe_directory_names_are_refused() {
     let world = with_skills(&["a", ".hidden"]);
     for install in [
         "{prefix: ../x}",
@@ -276,61 +219,38 @@ fn sp_13_a_folder_name_that_is_no_safe_segment_is_refused_before_anything_change
         "{prefix: con., sep: ''}",
     ] {
         world.pack("p", &format!("name: p\ninclude: ['**']\ninstall: {install}\n"));
-        let run = world.sp(&["install", "p", "--agent", "claude"]).fails(3);
-        assert!(
-            run.stderr.contains("SP-13") && run.stderr.contains("packs/p.yaml:"),
-            "{install}: {run}"
-        );
+        let error = world.sp_error(&["install", "p", "--agent", "claude"]);
+        assert_eq!(error.code, "SP-13", "{install}: {error:?}");
+        assert_eq!(error.findings[0].file, "packs/p.yaml", "{install}");
         assert!(!world.path("home/.claude").exists(), "{install}");
     }
     for name in ["a/b", "..", "'a\\b'", ".x"] {
         world.pack("p", &format!("name: {name}\ninclude: [a]\n"));
-        let run = show(&world, "p").fails(3);
-        assert!(run.stderr.contains("SP-13"), "{name}: {run}");
+        assert_eq!(show_error(&world, "p").code, "SP-13", "{name}");
     }
 }
 
 #[test]
-fn sp_17_include_that_matches_nothing_is_an_error() {
+fn sp_17_include_without_match_is_an_error() {
     let world = with_skills(&["general/writing", "coding/review", "lint"]);
     world.pack(
         "team",
         "name: team\ninclude:\n  - general/*\n  - codng/review\n  - lint/**\n  - zzz\n",
     );
-    insta::assert_snapshot!(world.sp(&["install", "team", "--agent", "claude"]), @"
-    exit: 3
-    --- stderr
-    error[SP-17]: `codng/review` matches no local skill
-     --> packs/team.yaml:4:5
-      |
-    4 |   - codng/review
-      |     ^^^^^^^^^^^^
-      |
-      = help: the nearest are: coding/review
-
-    error[SP-17]: `lint/**` matches no local skill
-     --> packs/team.yaml:5:5
-      |
-    5 |   - lint/**
-      |     ^^^^^^^
-      |
-      = help: `lint` is itself a skill: write `lint`
-
-    error[SP-17]: `zzz` matches no local skill
-     --> packs/team.yaml:6:5
-      |
-    6 |   - zzz
-      |     ^^^
-      |
-      = help: ids look like: coding/review, general/writing, lint
-
-    error: the pack `team` has 3 problems
-    ");
+    let error = world.sp_error(&["install", "team", "--agent", "claude"]);
+    assert_eq!(positions(&error), ["SP-17 4:5", "SP-17 5:5", "SP-17 6:5"]);
+    for (finding, pattern) in error.findings.iter().zip(["codng/review", "lint/**", "zzz"]) {
+        assert!(finding.message.contains(&format!("`{pattern}`")), "{}", finding.message);
+    }
+    let run = world.sp(&["install", "team", "--agent", "claude"]).fails(3);
+    for suggestion in ["coding/review\n", "`lint`\n", "coding/review, general/writing, lint\n"] {
+        assert!(run.stderr.contains(suggestion), "{suggestion}: {run}");
+    }
     assert!(!world.path("home/.claude").exists());
 }
 
 #[test]
-fn sp_17_an_imports_include_that_matches_nothing_is_an_error() {
+fn sp_17_include_of_an_import_without_match_is_an_error() {
     let world = world!();
     let repo = world.git("shared");
     repo.skill("tools/review").skill("tools/deploy").commit("one");
@@ -341,42 +261,28 @@ fn sp_17_an_imports_include_that_matches_nothing_is_an_error() {
             repo.path().display()
         ),
     );
-    insta::assert_snapshot!(world.sp(&["show", "team"]), @"
-    exit: 3
-    --- stderr
-    error[SP-17]: `tool/review` matches no skill of `[WORLD]/git/shared`
-     --> packs/team.yaml:6:9
-      |
-    6 |       - tool/review
-      |         ^^^^^^^^^^^
-      |
-      = help: the nearest are: tools/review
-
-    error: the pack `team` has a problem
-    ");
+    let error = show_error(&world, "team");
+    assert_eq!(positions(&error), ["SP-17 6:9"]);
+    for data in ["`tool/review`", "`[WORLD]/git/shared`"] {
+        assert!(error.findings[0].message.contains(data), "{error:?}");
+    }
+    let run = world.sp(&["show", "team"]).fails(3);
+    assert!(run.stderr.contains("tools/review\n"), "it suggests the nearest skill: {run}");
 }
 
 #[test]
-fn sp_17_an_exclude_that_takes_nothing_out_is_a_warning() {
+fn sp_17_exclude_without_match_is_a_warning() {
     let world = with_skills(&["a"]);
     world.pack("team", "name: team\ninclude: ['**']\nexclude:\n  - old/**\n");
-    insta::assert_snapshot!(world.sp(&["show", "team", "--format", "plain"]), @"
-    exit: 0
-    --- stdout
-    local	a	team__a
-    --- stderr
-    warning[SP-17]: the exclude `old/**` takes nothing out
-     --> packs/team.yaml:4:5
-      |
-    4 |   - old/**
-      |     ^^^^^^
-      |
-      = help: remove it, or mend the pattern
-    ");
+    let run = show(&world, "team").ok();
+    assert_eq!(run.stdout, "local\ta\tteam__a\n");
+    assert!(run.stderr.starts_with("warning[SP-17]: "), "{run}");
+    assert!(run.stderr.contains("packs/team.yaml:4:5\n"), "{run}");
+    assert!(run.stderr.contains("`old/**`"), "{run}");
 }
 
 #[test]
-fn sp_16_the_packs_exclude_is_held_against_local_and_imported_ids_alike() {
+fn sp_16_exclude_applies_to_local_and_imported_skills() {
     let world = with_skills(&["a/keep", "a/experimental/x"]);
     let repo = world.git("shared");
     repo.skill("b/keep").skill("b/experimental/y").skill("b/deprecated/z").commit("one");
@@ -390,7 +296,7 @@ fn sp_16_the_packs_exclude_is_held_against_local_and_imported_ids_alike() {
 }
 
 #[test]
-fn sp_18_local_ids_come_first_then_imports_in_file_order_each_sorted() {
+fn sp_18_skills_are_sorted_by_source_and_id() {
     let world = with_skills(&["z/local", "b", "a-b", "a/b"]);
     for (name, skills) in [("zebra", ["y", "x"]), ("ant", ["n", "m"])] {
         let repo = world.git(name);
@@ -416,27 +322,19 @@ fn sp_18_local_ids_come_first_then_imports_in_file_order_each_sorted() {
 }
 
 #[test]
-fn sp_19_two_skills_for_one_folder_are_an_error_that_names_both() {
+fn sp_19_two_skills_for_one_directory_are_an_error() {
     let world = with_skills(&["one/review", "two/Review"]);
     world.pack("team", "name: team\ninclude: ['**']\ninstall:\n  flatten: true\n");
-    insta::assert_snapshot!(world.sp(&["install", "team", "--agent", "claude"]), @"
-    exit: 3
-    --- stderr
-    error[SP-19]: the local `one/review` and the local `two/Review` would both be installed as `team__Review`
-     --> packs/team.yaml:1:7
-      |
-    1 | name: team
-      |       ^^^^
-      |
-      = help: exclude one of the two, or set `install.flatten: false`
-
-    error: the pack `team` has a problem
-    ");
+    let error = world.sp_error(&["install", "team", "--agent", "claude"]);
+    assert_eq!(positions(&error), ["SP-19 1:7"]);
+    for data in ["`one/review`", "`two/Review`", "`team__Review`"] {
+        assert!(error.findings[0].message.contains(data), "{error:?}");
+    }
     assert!(!world.path("home/.claude").exists());
 }
 
 #[test]
-fn sp_19_unicode_twins_and_separators_collide_too() {
+fn sp_19_names_collide_by_unicode_form_and_separator() {
     for (ids, install) in [
         (["one/caf\u{e9}", "two/cafe\u{301}"], "{flatten: true}"),
         (["a/b", "a__b"], "{}"),
@@ -444,16 +342,15 @@ fn sp_19_unicode_twins_and_separators_collide_too() {
     ] {
         let world = with_skills(&ids);
         world.pack("p", &format!("name: p\ninclude: ['**']\ninstall: {install}\n"));
-        let run = show(&world, "p").fails(3);
-        assert!(
-            run.stderr.contains("SP-19") && ids.iter().all(|id| run.stderr.contains(id)),
-            "{run}"
-        );
+        let error = show_error(&world, "p");
+        assert_eq!(error.code, "SP-19");
+        let message = &error.findings[0].message;
+        assert!(ids.iter().all(|id| message.contains(id)), "{message}");
     }
 }
 
 #[test]
-fn sp_19_the_same_skill_picked_twice_is_one() {
+fn sp_19_a_skill_that_is_selected_twice_is_installed_once() {
     let world = with_skills(&["a"]);
     assert_eq!(folders(&world, "name: p\ninclude: [a, '*', '**']\n"), ["p__a"]);
     let repo = world.git("shared");
@@ -466,7 +363,7 @@ fn sp_19_the_same_skill_picked_twice_is_one() {
 }
 
 #[test]
-fn sp_33_patterns_by_the_letter() {
+fn sp_33_stars_match_within_and_across_segments() {
     let world = with_skills(&["x", "general", "a/b", "a/m/n/b", "ab", "Upper/x", "q[1]{2}"]);
     for (pattern, expected) in [
         ("**/x", &["Upper/x", "x"][..]),
@@ -487,31 +384,29 @@ fn sp_33_patterns_by_the_letter() {
 }
 
 #[test]
-fn sp_33_patterns_that_can_match_nothing_are_errors_with_a_hint() {
+fn sp_33_patterns_that_can_never_match_are_errors() {
     let world = with_skills(&["general", "upper/x"]);
-    for (pattern, said) in [
-        ("general/**", "`general` is itself a skill: write `general`"),
-        ("Upper/x", "the nearest are: upper/x"),
-        ("/general", "write `general`"),
-        ("./general", "write `general`"),
-        ("general/", "write `general` for that skill, `general/**` for all below it"),
-        ("", "write `**` to pick every skill"),
-        ("genera?", "general"),
-        ("{general,x}", "SP-17"),
+    for (pattern, rule, suggestion) in [
+        ("general/**", "SP-17", "`general`"),
+        ("Upper/x", "SP-17", "upper/x"),
+        ("/general", "SP-33", "`general`"),
+        ("./general", "SP-33", "`general`"),
+        ("general/", "SP-33", "`general/**`"),
+        ("", "SP-33", "`**`"),
+        ("genera?", "SP-17", "general"),
+        ("{general,x}", "SP-17", ""),
     ] {
         world.pack("p", &format!("name: p\ninclude: ['{pattern}']\n"));
+        assert_eq!(positions(&show_error(&world, "p")), [format!("{rule} 2:11")], "{pattern}");
         let run = show(&world, "p").fails(3);
-        assert!(
-            run.stderr.contains(said) && run.stderr.contains("packs/p.yaml:2:11"),
-            "{pattern}: {run}"
-        );
+        assert!(run.stderr.contains(suggestion), "{pattern}: {run}");
     }
     world.pack("p", "name: p\ninclude: ['**']\nexclude: ['./x']\n");
-    show(&world, "p").fails(3);
+    assert_eq!(show_error(&world, "p").code, "SP-33");
 }
 
 #[test]
-fn se_08_a_hostile_pack_file_cannot_reach_the_terminal() {
+fn se_08_control_characters_of_a_pack_are_escaped() {
     let world = with_skills(&["a"]);
     for yaml in [
         "name: p\n\"k\\e[31m\\u202e\": 1\ninclude: [a]\n",
@@ -523,8 +418,8 @@ fn se_08_a_hostile_pack_file_cannot_reach_the_terminal() {
     ] {
         world.pack("p", yaml);
         let run = world.sp(&["show", "p"]).fails(3);
-        let hidden =
+        let is_unsafe =
             |c: char| c != '\n' && c.is_control() || ('\u{202a}'..='\u{202e}').contains(&c);
-        assert!(!run.to_string().contains(hidden), "{yaml:?}: {run:?}");
+        assert!(!run.to_string().contains(is_unsafe), "{yaml:?}: {run:?}");
     }
 }

@@ -1,4 +1,4 @@
-//! The law: every rule that `sp check` can report is explained, and its own examples prove it.
+//! Every rule that `sp check` reports is explained, and its examples violate it or conform to it.
 #![expect(
     clippy::disallowed_methods,
     clippy::unwrap_used,
@@ -15,7 +15,7 @@ use tempfile::TempDir;
 
 const PACKAGE: &str = env!("CARGO_MANIFEST_DIR");
 
-/// Every rule, as `sp explain` tells it.
+/// Returns every rule, as `sp explain` prints it.
 fn rules() -> Vec<Value> {
     let run = world!().sp(&["explain", "--format", "json"]).ok();
     let list: Value = serde_json::from_str(&run.stdout).unwrap();
@@ -26,7 +26,7 @@ fn id(rule: &Value) -> &str {
     rule["rule"].as_str().unwrap()
 }
 
-/// A world in which the repository is an example, and nothing else.
+/// A world with this example as its repository.
 fn world_of(example: &[Value]) -> World {
     let world = world!();
     std::fs::remove_dir_all(world.repo()).unwrap();
@@ -36,74 +36,84 @@ fn world_of(example: &[Value]) -> World {
         match (file["text"].as_str(), file["link"].as_str()) {
             (Some(text), None) => world.write(path, text),
             (None, Some(target)) => link(target, &world.repo().join(path)),
-            other => assert_eq!(other, (None, None), "{path} is a text or a link"),
+            other => assert_eq!(other, (None, None), "{path} must have a text or a link"),
         }
     }
     world
 }
 
-fn link(target: &str, at: &Path) {
-    std::fs::create_dir_all(at.parent().unwrap()).unwrap();
-    symlink(target, at).unwrap();
+fn link(target: &str, path: &Path) {
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    symlink(target, path).unwrap();
 }
 
-/// Rule and severity of everything that is found in an example.
-///
-/// The home is shared, so that a text that stands in many examples is counted once.
-fn findings(example: &Value, home: &TempDir) -> Vec<(String, String)> {
+/// The rule and severity of a finding.
+#[derive(Debug)]
+struct ExampleFinding {
+    rule: String,
+    severity: String,
+}
+
+/// Checks an example. The home is shared, so that the tokens of a text are counted only once.
+fn findings(example: &Value, home: &TempDir) -> Vec<ExampleFinding> {
     let files = example.as_array().unwrap();
     let mut world = world_of(files);
     world.set_env("SKILLPACK_HOME", &home.path().display().to_string());
     let is_config = files.iter().any(|file| file["path"] == "config.yaml");
-    let what: &[&str] = if is_config { &["config.yaml"] } else { &[] };
-    let run = world.sp(&[&["check", "--format", "json"], what].concat());
-    let found: Value = serde_json::from_str(&run.stdout).unwrap();
-    assert_eq!(found["unreadable"], Value::Array(Vec::new()), "{run}");
-    let text = |finding: &Value, name: &str| finding[name].as_str().unwrap().to_owned();
-    let all = found["findings"].as_array().unwrap().iter();
-    all.map(|finding| (text(finding, "rule"), text(finding, "severity"))).collect()
+    let paths: &[&str] = if is_config { &["config.yaml"] } else { &[] };
+    let run = world.sp(&[&["check", "--format", "json"], paths].concat());
+    let report: Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!(report["unreadable"], Value::Array(Vec::new()), "{run}");
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    let findings = report["findings"].as_array().unwrap().iter();
+    findings
+        .map(|finding| ExampleFinding {
+            rule: text(&finding["rule"]),
+            severity: text(&finding["severity"]),
+        })
+        .collect()
 }
 
 #[test]
-fn every_bad_example_breaks_its_rule() {
+fn bad_examples_violate_their_rule() {
     let home = TempDir::new().unwrap();
     for rule in rules() {
         let found = findings(&rule["bad"], &home);
-        assert!(found.iter().any(|(broken, _)| broken == id(&rule)), "{}: {found:?}", id(&rule));
+        assert!(found.iter().any(|finding| finding.rule == id(&rule)), "{}: {found:?}", id(&rule));
     }
 }
 
 #[test]
-fn every_good_example_keeps_its_rule_and_has_no_error() {
+fn good_examples_conform_to_their_rule() {
     let home = TempDir::new().unwrap();
     for rule in rules() {
         let found = findings(&rule["good"], &home);
-        let wrong =
-            found.iter().any(|(broken, severity)| broken == id(&rule) || severity == "error");
-        assert!(!wrong, "{}: {found:?}", id(&rule));
+        let is_bad =
+            |finding: &ExampleFinding| finding.rule == id(&rule) || finding.severity == "error";
+        assert!(!found.iter().any(is_bad), "{}: {found:?}", id(&rule));
     }
 }
 
 #[test]
-fn what_the_corpus_finds_is_explained_and_every_rule_has_a_case() {
+fn the_corpus_has_exactly_the_explained_rules() {
     let explained: BTreeSet<String> = rules().iter().map(|rule| id(rule).into()).collect();
-    let mut found = BTreeSet::new();
+    let mut reported = BTreeSet::new();
     for case in
         std::fs::read_dir(Path::new(PACKAGE).join("tests/corpus")).unwrap().map(Result::unwrap)
     {
         let expected =
             std::fs::read_to_string(case.path().join("expected.snap")).unwrap_or_default();
-        found.extend(expected.lines().filter_map(rule_of));
+        reported.extend(expected.lines().filter_map(rule_of));
     }
-    assert_eq!(found, explained);
+    assert_eq!(reported, explained);
 }
 
-/// The rule of a line such as `<place> warning AS-02 <message>`.
+/// Returns the rule of a line such as `<position> warning AS-02`.
 fn rule_of(line: &str) -> Option<String> {
-    let is_place = !line.starts_with([' ', '+', '-', '@']);
+    let is_finding = !line.starts_with([' ', '+', '-', '@']);
     let words: Vec<&str> = line.split(' ').collect();
-    let told = words.windows(2).find(|two| matches!(two[0], "error" | "warning" | "note"))?;
-    (is_place && told[1].contains('-')).then(|| told[1].into())
+    let pair = words.windows(2).find(|pair| matches!(pair[0], "error" | "warning" | "note"))?;
+    (is_finding && pair[1].contains('-')).then(|| pair[1].into())
 }
 
 #[test]
@@ -111,7 +121,7 @@ fn every_rule_has_a_heading_in_the_documentation() {
     let page = std::fs::read_to_string(Path::new(PACKAGE).join("../../docs/rules.md")).unwrap();
     let rules = rules();
     let ids: Vec<&str> = rules.iter().map(id).collect();
-    // Examples have headings of their own.
+    // Examples have headings too.
     let is_rule =
         |heading: &&str| heading.as_bytes().get(2) == Some(&b'-') && !heading.contains(' ');
     let headings: Vec<&str> =
@@ -120,7 +130,7 @@ fn every_rule_has_a_heading_in_the_documentation() {
 }
 
 #[test]
-fn no_example_in_the_documentation_ends_before_its_end() {
+fn code_fences_in_the_documentation_are_balanced() {
     let page = std::fs::read_to_string(Path::new(PACKAGE).join("../../docs/rules.md")).unwrap();
     let mut fence: Option<&str> = None;
     let mut headings = Vec::new();

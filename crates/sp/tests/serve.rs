@@ -1,42 +1,55 @@
-//! `sp serve`: the registry over HTTP, by friends, strangers and power cuts, on both databases.
+//! `sp serve`: the HTTP API and the commands that use it, crashes, disks and limits, on SQLite and
+//! PostgreSQL.
 #![allow(
     clippy::disallowed_methods,
     clippy::unwrap_used,
     clippy::panic,
-    reason = "a test arranges its world with the plain calls"
+    reason = "a test sets up its world with plain calls"
 )]
 
-#[path = "serve/both.rs"]
-#[expect(clippy::duplicate_mod, reason = "what holds must hold on each database")]
-mod postgres;
-#[path = "serve/both.rs"]
-mod sqlite;
-
+#[path = "serve/api.rs"]
+mod api;
+#[path = "serve/api.rs"]
+#[expect(clippy::duplicate_mod, reason = "the same tests run on both databases")]
+mod api_on_postgres;
+#[path = "serve/commands.rs"]
+mod commands;
+#[path = "serve/commands.rs"]
+#[expect(clippy::duplicate_mod, reason = "the same tests run on both databases")]
+mod commands_on_postgres;
 #[path = "serve/disk.rs"]
 mod disk;
 #[path = "made/knowledge.rs"]
 mod made;
 #[path = "serve/operations.rs"]
 mod operations;
-#[path = "serve/server.rs"]
-mod server;
+#[path = "serve/postgres_server.rs"]
+mod postgres_server;
+#[path = "serve_support/registry.rs"]
+mod registry;
 
-use serde_json::json;
 use sp_testkit::{HttpAnswer, Postgres, PostgresDatabase, Registry, World, world};
 
-/// What a registry stands on.
+use registry::{create_token, serve_command, start};
+
+/// The database of a registry.
 enum Database {
     Sqlite,
     Postgres(PostgresDatabase<'static>),
 }
 
 impl Database {
+    /// Returns the database that the name of a module ends with; SQLite by default.
+    fn of_module(module: &str) -> Self {
+        if module.ends_with("postgres") { Self::postgres() } else { Self::Sqlite }
+    }
+
     fn postgres() -> Self {
         Self::Postgres(Postgres::shared().database())
     }
 
-    /// Waits until what a registry had asked for before it died is done or not.
-    fn settle(&self) {
+    /// Waits until the database has finished or aborted the statements of a killed registry.
+    fn wait_until_idle(&self) {
         const BUSY: &str = "SELECT EXISTS (SELECT 1 FROM pg_stat_activity
             WHERE application_name = 'sp' AND datname = current_database() AND state <> 'idle')";
         let Self::Postgres(database) = self else { return };
@@ -45,8 +58,8 @@ impl Database {
         }
     }
 
-    /// Everything that is kept but the bytes of packages.
-    fn kept(&self, world: &World) -> Vec<u8> {
+    /// Returns everything that is stored in the database.
+    fn dump(&self, world: &World) -> Vec<u8> {
         let file =
             |name: &&str| std::fs::read(world.path("registry").join(name)).unwrap_or_default();
         match self {
@@ -56,18 +69,12 @@ impl Database {
     }
 }
 
-fn start(world: &World) -> Registry {
-    Registry::start(command(world, &[]))
+/// Returns a world with a registry on the database of a module, and the token of its admin.
+fn running(module: &str) -> (World, Registry, String) {
+    running_on(&Database::of_module(module))
 }
 
-fn command(world: &World, flags: &[&str]) -> std::process::Command {
-    let data = world.path("registry").display().to_string();
-    let serve = ["serve", "--data", &data, "--listen", "127.0.0.1:0", "--format", "json"];
-    world.command(&[&serve, flags].concat())
-}
-
-/// A world with a registry, and the token of its admin.
-fn running(database: &Database) -> (World, Registry, String) {
+fn running_on(database: &Database) -> (World, Registry, String) {
     let mut world = world!();
     if let Database::Postgres(database) = database {
         world.set_env("SP_DATABASE_URL", &database.address());
@@ -77,18 +84,20 @@ fn running(database: &Database) -> (World, Registry, String) {
     (world, registry, admin)
 }
 
-fn token(registry: &Registry, admin: &str, user: &str, scope: &str) -> String {
-    let wanted = json!({"user": user, "scope": scope}).to_string();
-    let answer = registry.ask("POST /api/v1/tokens", Some(admin), wanted.as_bytes());
-    assert_eq!(answer.status, 201, "{answer:?}");
-    answer.json()["token"].as_str().unwrap().to_owned()
-}
-
-/// The bytes of a package that says something.
-fn package(name: &str, version: &str, said: &str) -> Vec<u8> {
-    made::package_of_knowledge(name, version, &[("n1", said)])
+/// Returns the bytes of a package with one node.
+fn package(name: &str, version: &str, content: &str) -> Vec<u8> {
+    made::package_of_knowledge(name, version, &[("n1", content)])
 }
 
 fn put(registry: &Registry, token: &str, path: &str, bytes: &[u8]) -> HttpAnswer {
     registry.ask(&format!("PUT /api/v1/packages/{path}"), Some(token), bytes)
+}
+
+fn get(registry: &Registry, token: Option<&str>, path: &str) -> HttpAnswer {
+    registry.ask(&format!("GET /api/v1/{path}"), token, b"")
+}
+
+/// Returns the latest version of `@acme/notes`.
+fn latest(registry: &Registry) -> serde_json::Value {
+    get(registry, None, "packages/acme/notes/index.json").json()["latest"].clone()
 }

@@ -1,74 +1,71 @@
-//! `sp serve`: agents that ask the registry over MCP, on both databases.
+//! `sp serve`: MCP clients of a registry, on SQLite and PostgreSQL.
 #![allow(
     clippy::disallowed_methods,
     clippy::unwrap_used,
     clippy::panic,
-    reason = "a test arranges its world with the plain calls"
+    reason = "a test sets up its world with plain calls"
 )]
 
+#[path = "serve_support/fixtures.rs"]
+mod fixtures;
 #[path = "serve_mcp/http.rs"]
 mod http;
 #[path = "made/knowledge.rs"]
 mod made_knowledge;
 #[path = "made/skills.rs"]
 mod made_skills;
-#[path = "serve_mcp/shelf.rs"]
-mod shelf;
-#[path = "serve_mcp/shelf.rs"]
-#[expect(clippy::duplicate_mod, reason = "what holds must hold on each database")]
-mod shelf_on_postgres;
+#[path = "serve_support/registry.rs"]
+mod registry;
+#[path = "serve_mcp/resources.rs"]
+mod resources;
+#[path = "serve_mcp/resources.rs"]
+#[expect(clippy::duplicate_mod, reason = "the same tests run on both databases")]
+mod resources_on_postgres;
 #[path = "serve_mcp/tools.rs"]
 mod tools;
 #[path = "serve_mcp/tools.rs"]
-#[expect(clippy::duplicate_mod, reason = "what holds must hold on each database")]
+#[expect(clippy::duplicate_mod, reason = "the same tests run on both databases")]
 mod tools_on_postgres;
 
 use serde_json::{Value, json};
-use sp_testkit::{Mcp, Postgres, Registry, World, world};
+use sp_testkit::{Mcp, Registry, World};
 
+use fixtures::{skill_text, world_of_module};
 use made_knowledge::package_of_knowledge;
 use made_skills::package_of_skills;
 
-/// A registry with its admin, and people who have tokens.
-struct Place {
+/// A registry with the token of its admin.
+struct RegistryFixture {
     world: World,
     registry: Registry,
     admin: String,
 }
 
-impl Place {
-    /// A registry on the database that a module is named for.
+impl RegistryFixture {
+    /// Starts a registry on the database of a module.
     fn new(module: &str) -> Self {
-        let mut world = world!();
-        if module.ends_with("postgres") {
-            world.set_env("SP_DATABASE_URL", &Postgres::shared().database().address());
-        }
-        let data = world.path("registry").display().to_string();
-        let serve = ["serve", "--data", &data, "--listen", "127.0.0.1:0", "--format", "json"];
-        let registry = Registry::start(world.command(&serve));
+        let world = world_of_module(module);
+        let registry = registry::start(&world);
         let admin = registry.admin.clone().unwrap();
         Self { world, registry, admin }
     }
 
     fn token(&self, user: &str, scope: &str) -> String {
-        let wanted = json!({"user": user, "scope": scope}).to_string();
-        let answer = self.registry.ask("POST /api/v1/tokens", Some(&self.admin), wanted.as_bytes());
-        assert_eq!(answer.status, 201, "{answer:?}");
-        answer.json()["token"].as_str().unwrap().to_owned()
+        registry::create_token(&self.registry, &self.admin, user, scope)
     }
 
-    /// A client with a token.
+    /// Returns a client with this token.
     fn client(&self, token: &str) -> Mcp {
         Mcp::at(&self.registry.address, Some(token))
     }
 
-    /// A client of somebody who may only read.
+    /// Returns a client of a user who can only read.
     fn reader(&self, user: &str) -> Mcp {
         self.client(&self.token(user, "read"))
     }
 
-    /// Asks for something that is to be done.
-    fn done(&self, token: &str, request: &str, body: &[u8]) {
+    /// Sends a request to the HTTP API that must succeed.
+    fn request(&self, token: &str, request: &str, body: &[u8]) {
         let answer = self.registry.ask(request, Some(token), body);
         assert!(matches!(answer.status, 200..=204), "{request}: {answer:?}");
     }
@@ -76,33 +73,28 @@ impl Place {
     fn publish_skills(
         &self,
         token: &str,
-        (place, version): (&str, &str),
+        (name, version): (&str, &str),
         files: &[(&str, &[u8])],
     ) -> Vec<u8> {
-        let bytes = package_of_skills(&format!("@{place}"), version, files);
-        self.done(token, &format!("PUT /api/v1/packages/{place}/{version}"), &bytes);
+        let bytes = package_of_skills(&format!("@{name}"), version, files);
+        self.request(token, &format!("PUT /api/v1/packages/{name}/{version}"), &bytes);
         bytes
     }
 
-    fn publish_notes(&self, token: &str, (place, version): (&str, &str), nodes: &[(&str, &str)]) {
-        let bytes = package_of_knowledge(&format!("@{place}"), version, nodes);
-        self.done(token, &format!("PUT /api/v1/packages/{place}/{version}"), &bytes);
+    fn publish_notes(&self, token: &str, (name, version): (&str, &str), nodes: &[(&str, &str)]) {
+        let bytes = package_of_knowledge(&format!("@{name}"), version, nodes);
+        self.request(token, &format!("PUT /api/v1/packages/{name}/{version}"), &bytes);
     }
 
-    /// Publishes a package with one skill, which is called as the package is.
-    fn publish_skill(&self, token: &str, place: &str, version: &str) {
-        let text = skill(place.split_once('/').unwrap().1);
-        self.publish_skills(token, (place, version), &[("SKILL.md", text.as_bytes())]);
+    /// Publishes a package with one skill of the same name.
+    fn publish_skill(&self, token: &str, name: &str, version: &str) {
+        let text = skill_text(name.split_once('/').unwrap().1);
+        self.publish_skills(token, (name, version), &[("SKILL.md", text.as_bytes())]);
     }
 }
 
-/// A `SKILL.md`.
-fn skill(name: &str) -> String {
-    format!("---\nname: {name}\ndescription: Does {name}.\n---\n\n# {name}\n")
-}
-
-/// Every item of a list, page by page.
-fn all(mcp: &Mcp, method: &str, member: &str) -> Vec<Value> {
+/// Returns the items of all pages of a list.
+fn list_all(mcp: &Mcp, method: &str, member: &str) -> Vec<Value> {
     let (mut items, mut cursor) = (Vec::new(), None::<Value>);
     loop {
         let params = cursor.as_ref().map_or_else(|| json!({}), |cursor| json!({"cursor": cursor}));
@@ -117,9 +109,17 @@ fn all(mcp: &Mcp, method: &str, member: &str) -> Vec<Value> {
     }
 }
 
-/// The addresses of all skills.
-fn skills(mcp: &Mcp) -> Vec<String> {
-    texts(&all(mcp, "skills/list", "skills"), "uri")
+/// Returns the URIs of all skills.
+fn skill_uris(mcp: &Mcp) -> Vec<String> {
+    texts(&list_all(mcp, "skills/list", "skills"), "uri")
+}
+
+/// Calls a tool that must fail, and returns the code of its error.
+#[track_caller]
+fn tool_error(mcp: &Mcp, tool: &str, arguments: Value) -> String {
+    let result = mcp.try_call(tool, arguments);
+    assert_eq!(result["isError"], true, "{tool}: {result}");
+    result["_meta"]["skillpack/code"].as_str().unwrap().to_owned()
 }
 
 fn texts(items: &[Value], member: &str) -> Vec<String> {

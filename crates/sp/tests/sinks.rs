@@ -1,4 +1,4 @@
-//! Where the sinks are, and when two names mean one.
+//! The paths of sinks, and when two paths are the same sink.
 #![expect(
     clippy::disallowed_methods,
     clippy::unwrap_used,
@@ -16,13 +16,13 @@ fn team() -> World {
     world
 }
 
-fn config(world: &World, yaml: &str) {
+fn write_config(world: &World, yaml: &str) {
     std::fs::create_dir_all(world.path("home/.skillpack")).unwrap();
     std::fs::write(world.path("home/.skillpack/config.yaml"), yaml).unwrap();
 }
 
-/// What an agent leaves behind where it was installed.
-fn put_agent(world: &World, dir: &str) {
+/// Creates the settings of an agent, so that it counts as installed.
+fn create_agent_settings(world: &World, dir: &str) {
     std::fs::create_dir_all(world.path(dir)).unwrap();
     std::fs::write(world.path(dir).join("settings.json"), "{}").unwrap();
 }
@@ -36,27 +36,23 @@ fn json(text: &str) -> serde_json::Value {
 }
 
 #[test]
-fn sp_27_each_built_in_sink_has_the_path_of_the_format() {
+fn sp_27_built_in_sinks_have_the_paths_of_the_format() {
     let world = team();
     for sink in ["codex", "claude", "copilot", "cursor", "windsurf"] {
         world.sp(&["install", "team", "--agent", sink]).ok();
         assert!(has_skill(&world, &format!("home/.{sink}/skills")), "{sink}");
         world.sp(&["install", "team", "--agent", sink, "--path", "~/mine"]).ok();
-        assert!(has_skill(&world, "home/mine"), "--path overrides {sink}, and ~ is expanded");
+        assert!(has_skill(&world, "home/mine"), "{sink}");
         world.sp(&["uninstall", "team", "--agent", sink, "--path", "~/mine"]).ok();
     }
 }
 
 #[test]
-fn sp_27_custom_needs_a_path_and_takes_any() {
+fn sp_27_custom_requires_a_path() {
     let world = team();
-    insta::assert_snapshot!(world.sp(&["install", "team", "--agent", "custom"]), @"
-    exit: 2
-    --- stderr
-    error: the sink `custom` has no place of its own
-
-    hint: add `--path <directory>`
-    ");
+    let error = world.sp_error(&["install", "team", "--agent", "custom"]);
+    assert_eq!(error.code, "E-agent-required");
+    assert!(error.hints_at("--path"), "{error:?}");
     let absolute = world.path("abs/new/skills").display().to_string();
     for (path, sink) in [
         ("rel/skills", "home/repo/rel/skills"),
@@ -69,30 +65,29 @@ fn sp_27_custom_needs_a_path_and_takes_any() {
 }
 
 #[test]
-fn sp_27_an_unknown_sink_is_an_error_that_lists_the_known_ones() {
+fn sp_27_an_unknown_sink_is_an_error_with_the_nearest() {
     let world = team();
-    config(&world, "sinks: {mine: ~/mine}\n");
+    write_config(&world, "sinks: {mine: ~/mine}\n");
     for command in ["install", "uninstall", "switch"] {
-        let run = world.sp(&[command, "team", "--agent", "cluade"]).fails(2);
+        let error = world.sp_error(&[command, "team", "--agent", "cluade"]);
+        assert_eq!(error.code, "E-unknown-agent");
         assert!(
-            run.stderr.starts_with(
-                "error: there is no sink called `cluade`\n\nhint: did you mean `claude`?\n"
-            ),
-            "{run}"
+            error.message.contains("`cluade`") && error.hints[0].contains("`claude`"),
+            "{error:?}"
         );
         for sink in
             ["codex", "claude", "copilot", "cursor", "windsurf", "custom", "mine", "gemini-cli"]
         {
-            assert!(run.stderr.contains(&format!("{sink},")), "{sink}: {run}");
+            assert!(error.hints_at(&format!("{sink},")), "{sink}: {error:?}");
         }
     }
-    world.sp(&["installed", "--agent", "cluade"]).fails(2);
+    assert_eq!(world.sp_error(&["installed", "--agent", "cluade"]).code, "E-unknown-agent");
 }
 
 #[test]
-fn sp_27_a_sink_of_the_config_is_as_good_as_a_built_in_one() {
+fn sp_27_sinks_of_the_configuration_override_built_in_ones() {
     let world = team();
-    config(&world, "sinks:\n  claude: ~/dotfiles/claude\n  mine: ~/mine/skills\n");
+    write_config(&world, "sinks:\n  claude: ~/dotfiles/claude\n  mine: ~/mine/skills\n");
     world.sp(&["install", "team", "--agent", "claude", "--agent", "mine"]).ok();
     assert!(has_skill(&world, "home/dotfiles/claude") && has_skill(&world, "home/mine/skills"));
     assert!(!world.path("home/.claude").exists());
@@ -114,9 +109,9 @@ fn sp_27_a_sink_of_the_config_is_as_good_as_a_built_in_one() {
 }
 
 #[test]
-fn sp_27_a_sink_of_the_config_is_one_place_wherever_sp_runs() {
+fn sp_27_configured_sinks_do_not_depend_on_the_current_directory() {
     let world = team();
-    config(&world, "sinks: {mine: some/skills}\n");
+    write_config(&world, "sinks: {mine: some/skills}\n");
     let path = |dir: &str| {
         let run = world.sp_in(dir, &["config", "--format", "json"]);
         (run.code == Some(0)).then(|| {
@@ -124,11 +119,15 @@ fn sp_27_a_sink_of_the_config_is_one_place_wherever_sp_runs() {
             sinks.into_iter().find(|sink| sink["sink"] == "mine").unwrap()["path"].clone()
         })
     };
-    assert_eq!(path("home"), path("home/repo"), "a relative path is refused, or means one place");
+    assert_eq!(
+        path("home"),
+        path("home/repo"),
+        "a relative path is refused or always resolved the same way"
+    );
 }
 
 #[test]
-fn sp_27_agents_of_the_table_have_their_places_for_the_user_and_in_a_project() {
+fn sp_27_agents_have_user_and_project_sinks() {
     let mut world = team();
     world.sp(&["install", "team", "--agent", "gemini-cli"]).ok();
     assert!(has_skill(&world, "home/.gemini/skills"));
@@ -145,15 +144,16 @@ fn sp_27_agents_of_the_table_have_their_places_for_the_user_and_in_a_project() {
         )
         .ok();
     assert!(has_skill(&world, "git/project/.claude/skills"));
-    let run = world.sp(&["install", "team", "--agent", "eve"]).fails(1);
-    assert!(run.stderr.contains("--scope project"), "{run}");
+    let error = world.sp_error(&["install", "team", "--agent", "eve"]);
+    assert_eq!(error.code, "E-agent-scope-unsupported");
+    assert!(error.hints_at("--scope project"), "{error:?}");
 }
 
 #[test]
-fn sp_27_the_config_shows_every_sink_and_where_it_comes_from() {
+fn sp_27_config_lists_every_sink() {
     let world = world!();
-    config(&world, "sinks: {mine: ~/mine, codex: ~/.agents/skills}\n");
-    put_agent(&world, "home/.gemini");
+    write_config(&world, "sinks: {mine: ~/mine, codex: ~/.agents/skills}\n");
+    create_agent_settings(&world, "home/.gemini");
     insta::assert_snapshot!(world.sp(&["config"]), @"
     exit: 0
     --- stdout
@@ -174,44 +174,28 @@ fn sp_27_the_config_shows_every_sink_and_where_it_comes_from() {
 }
 
 #[test]
-fn sp_28_a_config_that_is_wrong_is_shown_where_it_is_wrong() {
+fn sp_28_errors_in_the_configuration_have_positions() {
     let world = team();
-    config(&world, "sink:\n  mine: ~/mine\nlimits:\n  dept: 3\n  depth: deep\n");
-    insta::assert_snapshot!(world.sp(&["config"]), @"
-    exit: 3
-    --- stderr
-    error[SP-28]: unknown key `sink`
-     --> ~/.skillpack/config.yaml:1:1
-      |
-    1 | sink:
-      | ^^^^
-      |
-      = help: did you mean `sinks`?
-
-    error[SE-04]: there is no limit called `dept`
-     --> ~/.skillpack/config.yaml:4:3
-      |
-    4 |   dept: 3
-      |   ^^^^
-      |
-      = help: did you mean `depth`?
-
-    error[SE-04]: the limit `depth` must be a whole number
-     --> ~/.skillpack/config.yaml:5:10
-      |
-    5 |   depth: deep
-      |          ^^^^
-      |
-      = help: write digits only: `10000`
-
-    error: the config cannot be used
-    ");
-    world.sp(&["install", "team", "--agent", "claude"]).fails(3);
+    write_config(&world, "sink:\n  mine: ~/mine\nlimits:\n  dept: 3\n  depth: deep\n");
+    for args in [&["config"][..], &["install", "team", "--agent", "claude"]] {
+        let error = world.sp_error(args);
+        assert_eq!(error.code, "SP-28", "{args:?}");
+        let expected =
+            [("SP-28", 1, 1, "`sink`"), ("SE-04", 4, 3, "`dept`"), ("SE-04", 5, 10, "`depth`")];
+        assert_eq!(error.findings.len(), expected.len(), "{error:?}");
+        for (finding, (rule, line, column, key)) in error.findings.iter().zip(expected) {
+            assert_eq!(finding.file, "~/.skillpack/config.yaml");
+            assert_eq!((finding.rule.as_str(), finding.line, finding.column), (rule, line, column));
+            assert!(finding.message.contains(key), "{}", finding.message);
+        }
+    }
+    let run = world.sp(&["config"]).fails(3);
+    assert!(run.stderr.contains("`sinks`?") && run.stderr.contains("`depth`?"), "{run}");
     assert!(!world.path("home/.claude").exists());
 }
 
 #[test]
-fn sp_28_the_home_is_below_the_users_and_a_variable_moves_it() {
+fn sp_28_a_variable_sets_the_home() {
     let mut world = team();
     world.sp(&["install", "team", "--agent", "claude"]).ok();
     assert!(world.path("home/.skillpack/state.json").is_file());
@@ -219,16 +203,8 @@ fn sp_28_the_home_is_below_the_users_and_a_variable_moves_it() {
     for (value, home) in [(moved.as_str(), "moved/home"), ("relative", "home/repo/relative")] {
         world.set_env("SKILLPACK_HOME", value);
         let before = world.files("home/.skillpack");
-        world
-            .sp(&[
-                "install",
-                "team",
-                "--agent",
-                "custom",
-                "--path",
-                &world.path("sink").join(home).display().to_string(),
-            ])
-            .ok();
+        let sink = world.path("sink").join(home).display().to_string();
+        world.sp(&["install", "team", "--agent", "custom", "--path", &sink]).ok();
         assert!(world.path(home).join("state.json").is_file(), "{value}");
         assert_eq!(world.files("home/.skillpack"), before);
     }
@@ -236,12 +212,12 @@ fn sp_28_the_home_is_below_the_users_and_a_variable_moves_it() {
     assert_eq!(
         world.sp(&["installed", "--format", "plain"]).ok().stdout.lines().count(),
         1,
-        "empty is unset"
+        "an empty variable is ignored"
     );
 }
 
 #[test]
-fn sp_28_git_is_cached_in_the_home_or_where_cache_dir_says() {
+fn sp_28_the_git_cache_is_in_the_home_or_in_cache_dir() {
     let world = world!();
     let repo = world.git("shared");
     repo.skill("r").commit("one");
@@ -261,7 +237,7 @@ fn sp_28_git_is_cached_in_the_home_or_where_cache_dir_says() {
 }
 
 #[test]
-fn sp_28_commands_that_only_look_make_no_home() {
+fn sp_28_read_only_commands_do_not_create_the_home() {
     let world = team();
     let before = world.files("");
     for args in
@@ -269,12 +245,13 @@ fn sp_28_commands_that_only_look_make_no_home() {
     {
         world.sp(args).ok();
     }
-    world.sp(&["uninstall", "team", "--agent", "claude"]).fails(1);
+    let error = world.sp_error(&["uninstall", "team", "--agent", "claude"]);
+    assert_eq!(error.code, "E-not-installed");
     assert_eq!(world.files(""), before);
 }
 
 #[test]
-fn sp_36_a_trailing_slash_dots_and_a_link_mean_the_same_sink() {
+fn sp_36_paths_to_the_same_directory_are_the_same_sink() {
     let world = team();
     std::fs::create_dir_all(world.path("real/skills")).unwrap();
     symlink(world.path("real/skills"), world.path("link")).unwrap();
@@ -290,11 +267,10 @@ fn sp_36_a_trailing_slash_dots_and_a_link_mean_the_same_sink() {
     ];
     for (number, name) in names.iter().enumerate() {
         let path = format!("{}/{name}", world.root().display());
-        let run = world.sp(&["install", "team", "--agent", "custom", "--path", &path]).ok();
-        assert!(
-            run.stdout.contains(if number == 0 { "1 added" } else { "1 unchanged" }),
-            "{name}: {run}"
-        );
+        let install = ["install", "team", "--agent", "custom", "--path", &path];
+        let run = world.sp(&[&install[..], &["--format", "plain"]].concat()).ok();
+        let action = if number == 0 { "add\t" } else { "keep\t" };
+        assert!(run.stdout.starts_with(action) && run.stdout.lines().count() == 1, "{name}: {run}");
         assert!(
             world
                 .sp(&["installed", "--path", &path, "--format", "plain"])
@@ -316,10 +292,9 @@ fn sp_36_two_agents_that_share_a_directory_are_one_sink() {
     std::fs::create_dir_all(world.path("home/.claude/skills")).unwrap();
     std::fs::create_dir_all(world.path("home/.codex")).unwrap();
     symlink(world.path("home/.claude/skills"), world.path("home/.codex/skills")).unwrap();
-    let run = world
-        .sp(&["install", "team", "--agent", "claude", "--agent", "codex", "--agent", "claude"])
-        .ok();
-    assert_eq!(run.stdout.matches("installed team").count(), 1, "{run}");
+    let agents = ["--agent", "claude", "--agent", "codex", "--agent", "claude"];
+    let run = world.sp(&[&["install", "team", "--format", "plain"], &agents[..]].concat()).ok();
+    assert_eq!(run.stdout.lines().count(), 1, "{run}");
     assert_eq!(
         world
             .sp(&["installed", "--agent", "codex", "--format", "plain"])
@@ -334,16 +309,17 @@ fn sp_36_two_agents_that_share_a_directory_are_one_sink() {
 }
 
 #[test]
-fn sp_36_a_sink_that_is_a_link_to_nothing_is_refused() {
+fn sp_36_a_sink_that_is_a_dangling_link_is_refused() {
     let world = team();
     symlink(world.path("nowhere"), world.path("link")).unwrap();
     let link = world.path("link").display().to_string();
-    let run = world.sp(&["install", "team", "--agent", "custom", "--path", &link]).fails(5);
-    assert!(run.stderr.contains("[WORLD]/link") && !world.path("nowhere").exists(), "{run}");
+    let error = world.sp_error(&["install", "team", "--agent", "custom", "--path", &link]);
+    assert_eq!(error.code, "E-directory-unusable", "{error:?}");
+    assert!(error.message.contains("[WORLD]/link") && !world.path("nowhere").exists(), "{error:?}");
 }
 
 #[test]
-fn sp_37_the_same_pack_name_from_another_repo_needs_replace() {
+fn sp_37_replacing_a_pack_of_another_repository_requires_a_flag() {
     let world = team();
     world.sp(&["install", "team", "--agent", "claude"]).ok();
     std::fs::create_dir_all(world.path("home/second/packs")).unwrap();
@@ -356,30 +332,29 @@ fn sp_37_the_same_pack_name_from_another_repo_needs_replace() {
     )
     .unwrap();
     let before = world.files("home");
-    insta::assert_snapshot!(world.sp_in("home/second", &["install", "team", "--agent", "claude"]), @"
-    exit: 4
-    --- stderr
-    error: a pack called `team` is already installed in `~/.claude/skills` from another place
-      because: it came from `~/repo/packs/team.yaml`, and this one is `~/second/packs/team.yaml`
-
-    hint: add `--replace` to put this one in its place
-    ");
+    let error = world.sp_error_in("home/second", &["install", "team", "--agent", "claude"]);
+    assert_eq!(error.code, "E-pack-from-elsewhere");
+    assert!(
+        error.message.contains("`team`") && error.message.contains("`~/.claude/skills`"),
+        "{error:?}"
+    );
+    for path in ["`~/repo/packs/team.yaml`", "`~/second/packs/team.yaml`"] {
+        assert!(error.because[0].contains(path), "{error:?}");
+    }
+    assert!(error.hints_at("--replace"), "{error:?}");
     assert_eq!(world.files("home"), before);
-    insta::assert_snapshot!(world.sp_in("home/second", &["install", "team", "--agent", "claude", "--replace"]), @"
-    exit: 0
-    --- stdout
-    + team__b
-    - team__a
-
-    installed team · claude · ~/.claude/skills · 1 added, 1 removed
-    ");
+    world.sp_in("home/second", &["install", "team", "--agent", "claude", "--replace"]).ok();
+    let skills: Vec<String> = world.files("home/.claude/skills").into_keys().collect();
+    assert_eq!(skills, ["team__b", "team__b/SKILL.md"]);
     world.sp_in("home/second", &["install", "team", "--agent", "claude"]).ok();
-    world.sp(&["install", "team", "--agent", "claude"]).fails(4);
-    world.sp(&["switch", "team", "--agent", "claude"]).fails(4);
+    for command in ["install", "switch"] {
+        let error = world.sp_error(&[command, "team", "--agent", "claude"]);
+        assert_eq!(error.code, "E-pack-from-elsewhere", "{command}");
+    }
 }
 
 #[test]
-fn sp_37_the_same_pack_file_by_another_path_is_the_same_pack() {
+fn sp_37_a_pack_is_the_same_by_any_path() {
     let world = team();
     world.sp(&["install", "team", "--agent", "claude"]).ok();
     symlink(world.repo(), world.path("home/alias")).unwrap();
@@ -390,58 +365,50 @@ fn sp_37_the_same_pack_file_by_another_path_is_the_same_pack() {
 }
 
 #[test]
-fn sp_39_a_sink_that_overlaps_the_authoring_tree_is_refused() {
+fn sp_39_a_sink_that_overlaps_with_the_repository_is_refused() {
     let world = team();
     symlink(world.repo().join("skills"), world.path("home/link")).unwrap();
     let before = world.files("");
     for path in ["skills", "skills/new/deep", "skills/a", ".", "~", "/", "~/link", "~/link/below"] {
-        let run = world.sp(&["install", "team", "--agent", "custom", "--path", path]).fails(1);
-        assert!(
-            run.stderr.contains("lie inside one another") && run.stderr.contains("hint: "),
-            "{path}: {run}"
-        );
+        let error = world.sp_error(&["install", "team", "--agent", "custom", "--path", path]);
+        assert_eq!(error.code, "E-sink-overlap", "{path}");
+        assert!(error.hints_at("--path"), "{path}: {error:?}");
         assert_eq!(world.files(""), before, "{path}");
     }
     world.sp(&["install", "team", "--agent", "claude", "--scope", "project"]).ok();
-    assert!(has_skill(&world, "home/repo/.claude/skills"), "beside the skills is fine");
+    assert!(has_skill(&world, "home/repo/.claude/skills"), "a sink beside `skills/` is fine");
 }
 
 #[test]
-fn sp_41_an_agent_that_reads_elsewhere_is_pointed_out_with_the_line_that_mends_it() {
+fn sp_41_a_hint_shows_how_to_configure_an_agent_that_reads_elsewhere() {
     let world = team();
-    put_agent(&world, "home/.codeium/windsurf");
-    insta::assert_snapshot!(world.sp(&["install", "team", "--agent", "windsurf"]), @"
-    exit: 0
-    --- stdout
-    + team__a
-
-    installed team · windsurf · ~/.windsurf/skills · 1 added
-    --- stderr
-    hint: on this machine Windsurf reads `~/.codeium/windsurf/skills`; to install there, put `sinks: {windsurf: ~/.codeium/windsurf/skills}` into `~/.skillpack/config.yaml`
-    ");
-    assert!(has_skill(&world, "home/.windsurf/skills"), "the default stays");
+    create_agent_settings(&world, "home/.codeium/windsurf");
     let line = "sinks: {windsurf: ~/.codeium/windsurf/skills}";
-    let shown = world.sp(&["config"]).ok();
-    assert!(shown.to_string().contains(line), "{shown}");
-    config(&world, &format!("{line}\n"));
+    let run = world.sp(&["install", "team", "--agent", "windsurf"]).ok();
+    assert!(run.stderr.starts_with("hint: ") && run.stderr.contains(line), "{run}");
+    assert!(run.stderr.contains("`~/.skillpack/config.yaml`"), "{run}");
+    assert!(has_skill(&world, "home/.windsurf/skills"), "the default stays");
+    let run = world.sp(&["config"]).ok();
+    assert!(run.to_string().contains(line), "{run}");
+    write_config(&world, &format!("{line}\n"));
     assert_eq!(world.sp(&["install", "team", "--agent", "windsurf"]).ok().stderr, "");
     assert!(has_skill(&world, "home/.codeium/windsurf/skills"));
     assert!(!world.sp(&["config"]).ok().stdout.contains("hint:"));
 }
 
 #[test]
-fn sp_41_no_hint_where_the_agent_reads_there_or_is_not_on_this_machine() {
+fn sp_41_no_hint_if_the_agent_reads_the_default_sink_or_is_not_installed() {
     let world = team();
-    put_agent(&world, "home/.claude");
+    create_agent_settings(&world, "home/.claude");
     for agent in ["claude", "windsurf", "codex"] {
         assert_eq!(world.sp(&["install", "team", "--agent", agent]).ok().stderr, "", "{agent}");
     }
 }
 
 #[test]
-fn sp_41_what_sp_itself_installed_does_not_make_an_agent_found() {
+fn sp_41_skills_from_sp_do_not_make_an_agent_count_as_installed() {
     let world = team();
     world.sp(&["install", "team", "--agent", "codex"]).ok();
     let run = world.sp(&["install", "team", "--agent", "codex"]).ok();
-    assert_eq!(run.stderr, "", "the machine has no Codex, only a folder that `sp` made");
+    assert_eq!(run.stderr, "", "only `sp` created the directory");
 }

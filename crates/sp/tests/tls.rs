@@ -1,13 +1,15 @@
-//! Sources over https: whom the system trusts, and nobody else.
+//! HTTPS sources: only certificates that the system trusts are accepted.
 #![expect(
     clippy::disallowed_methods,
     clippy::unwrap_used,
-    reason = "a test arranges its world with the plain calls"
+    reason = "a test sets up its world with plain calls"
 )]
 
-use sp_testkit::{TlsServer, World, world, zip};
+use serde_json::Value;
+use sp_testkit::{Answer, TlsServer, WebServer, World, world, zip};
 
-fn source() -> Vec<u8> {
+/// A zip of a workspace with one skill.
+fn workspace_zip() -> Vec<u8> {
     zip(&[
         (
             "AGENTS.md",
@@ -18,25 +20,33 @@ fn source() -> Vec<u8> {
     ])
 }
 
-/// A server whose `/down.zip` leads to plain http.
-fn server() -> TlsServer {
-    TlsServer::start(|path| match path {
-        "/down.zip" => {
-            b"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:9/x.zip\r\nContent-Length: 0\r\n\r\n"
-                .to_vec()
-        }
-        _ => {
-            let body = source();
-            let head = format!(
-                "HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
-                body.len()
-            );
-            [head.into_bytes(), body].concat()
-        }
+/// A server that returns the zip for every path.
+fn zip_server() -> TlsServer {
+    TlsServer::start(|_| {
+        let body = workspace_zip();
+        let head = format!(
+            "HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+            body.len()
+        );
+        [head.into_bytes(), body].concat()
     })
 }
 
-fn workspace(server: &TlsServer) -> World {
+/// A plain HTTP server that returns the zip for every path, and an HTTPS server that redirects to
+/// it.
+fn redirecting_servers() -> (WebServer, TlsServer) {
+    let plain = WebServer::start();
+    plain.everywhere(Answer::Bytes(workspace_zip()));
+    let base = plain.url("");
+    let server = TlsServer::start(move |path| {
+        format!("HTTP/1.1 302 Found\r\nLocation: {base}{path}\r\nContent-Length: 0\r\n\r\n")
+            .into_bytes()
+    });
+    (plain, server)
+}
+
+/// A world with a workspace that trusts the certificate of the server.
+fn trusting_workspace(server: &TlsServer) -> World {
     let mut world = world!();
     world.sp(&["bag", "init"]).ok();
     let trusted = world.path("trusted.pem");
@@ -46,53 +56,45 @@ fn workspace(server: &TlsServer) -> World {
 }
 
 #[test]
-fn sb_22_a_zip_over_https_is_fetched_from_whom_the_system_trusts() {
-    let server = server();
-    let world = workspace(&server);
+fn sb_22_zip_is_fetched_over_https_from_a_trusted_server() {
+    let server = zip_server();
+    let world = trusting_workspace(&server);
     world.sp(&["bag", "get", "a", "--source", &server.url("/a.zip")]).ok();
     assert!(world.repo().join(".skills/a/SKILL.md").is_file());
 }
 
 #[test]
-fn sb_22_a_server_that_nobody_trusts_is_not_asked() {
-    let server = server();
-    let mut world = workspace(&server);
-    let other = certificate_of_another();
-    std::fs::write(world.path("trusted.pem"), other).unwrap();
-    world.set_env("NO_COLOR", "1");
+fn sb_22_untrusted_certificate_is_refused() {
+    let server = zip_server();
+    let world = trusting_workspace(&TlsServer::start(|_| Vec::new()));
     let before = world.files("home/repo");
-    let run = world.sp(&["bag", "get", "a", "--source", &server.url("/a.zip")]);
-    assert_eq!(run.code, Some(5), "{run}");
-    assert!(run.stderr.contains("certificate"), "{run}");
+    let error = world.sp_error(&["bag", "get", "a", "--source", &server.url("/a.zip")]);
+    assert_eq!(error.code, "E-network");
+    // The cause comes from the TLS library.
+    assert!(error.because.iter().any(|cause| cause.contains("certificate")), "{error:?}");
     assert_eq!(world.files("home/repo"), before);
 }
 
-/// The certificate of another server.
-fn certificate_of_another() -> String {
-    TlsServer::start(|_| Vec::new()).certificate().to_owned()
+#[test]
+fn sb_22_https_source_is_not_redirected_to_http() {
+    let (plain, server) = redirecting_servers();
+    let world = trusting_workspace(&server);
+    let error = world.sp_error(&["bag", "get", "a", "--source", &server.url("/a.zip")]);
+    assert_eq!(error.code, "E-network", "{error:?}");
+    assert_eq!(plain.asked(), [""; 0]);
 }
 
 #[test]
-fn cp_11_a_context_pack_over_https_does_not_go_on_over_http() {
+fn cp_11_https_context_pack_is_not_redirected_to_http() {
     const SIGNATURE: &str = "canary-77aa";
-    let server = TlsServer::start(|path| {
-        let target = format!("http://127.0.0.1:9{path}");
-        format!("HTTP/1.1 302 Found\r\nLocation: {target}\r\nContent-Length: 0\r\n\r\n")
-            .into_bytes()
-    });
-    let world = workspace(&server);
+    let (plain, server) = redirecting_servers();
+    let world = trusting_workspace(&server);
     for path in ["/pack/", "/pack/pack.json", "/pack.zip"] {
-        let run = world.sp(&["context", "check", &server.url(&format!("{path}?sig={SIGNATURE}"))]);
-        assert_eq!(run.code, Some(5), "{run}");
-        assert!(run.stderr.contains("https only") && !run.to_string().contains(SIGNATURE), "{run}");
+        let url = server.url(&format!("{path}?sig={SIGNATURE}"));
+        let run = world.sp(&["context", "check", &url, "--format", "json"]).fails(5);
+        let report: Value = serde_json::from_str(&run.stdout).unwrap();
+        assert_eq!(report["unreadable"][0]["code"], "E-network", "{path}: {run}");
+        assert!(!run.to_string().contains(SIGNATURE), "{run}");
     }
-}
-
-#[test]
-fn sb_22_what_starts_over_https_does_not_go_on_over_http() {
-    let server = server();
-    let world = workspace(&server);
-    let run = world.sp(&["bag", "get", "a", "--source", &server.url("/down.zip")]);
-    assert_eq!(run.code, Some(5), "{run}");
-    assert!(run.stderr.contains("https only"), "{run}");
+    assert_eq!(plain.asked(), [""; 0]);
 }

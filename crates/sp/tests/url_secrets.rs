@@ -1,18 +1,18 @@
-//! A URL with secrets in it, given to every command that takes a URL: nothing that is printed or
-//! written has them.
+//! URLs with secrets as arguments of every command that takes a URL. The secrets are neither
+//! printed nor written to files.
 #![allow(
     clippy::disallowed_methods,
     clippy::unwrap_used,
-    reason = "tests arrange their world with the plain calls"
+    reason = "tests set up their files and processes directly"
 )]
 
 use std::path::{Path, PathBuf};
 
-use sp_testkit::{Answer, Run, WebServer, World, world, zip};
+use sp_testkit::{Answer, CliError, Run, WebServer, World, world, zip};
 
-/// In every secret of every URL below.
+/// Part of every secret in the URLs below.
 const CANARY: &str = "canary-51d0";
-/// The names tell nothing: each of these opens something somewhere, and `plain` may too.
+/// Any parameter can be a secret, whatever its name is.
 const QUERY: &str =
     "?X-Amz-Signature=canary-51d0-1&sig=canary-51d0-2&key=canary-51d0-3&plain=canary-51d0-4";
 const FRAGMENT: &str = "#frag=canary-51d0-5";
@@ -20,8 +20,8 @@ const FRAGMENT: &str = "#frag=canary-51d0-5";
 struct Scene {
     world: World,
     server: WebServer,
-    /// Files that the user wrote, with the secrets in them.
-    written: Vec<PathBuf>,
+    /// Files with secrets that the user wrote.
+    user_files: Vec<PathBuf>,
 }
 
 impl Scene {
@@ -29,11 +29,10 @@ impl Scene {
         let (world, server) = (world!(), WebServer::start());
         world.sp_in("home", &["bag", "init", "bag"]).ok();
         std::fs::create_dir(world.path("project")).unwrap();
-        Self { world, server, written: Vec::new() }
+        Self { world, server, user_files: Vec::new() }
     }
 
-    /// Answers those who ask for the path with the whole query. Returns the URL with all its
-    /// secrets.
+    /// Defines the response for a path with the complete query. Returns the URL with all secrets.
     fn page(&self, path: &str, answer: Answer) -> String {
         self.server.page(&format!("{path}{QUERY}"), answer);
         self.url(path)
@@ -43,15 +42,15 @@ impl Scene {
         self.server.url_with("me:canary-51d0-6", &format!("{path}{QUERY}{FRAGMENT}"))
     }
 
-    /// Writes a file as the user does.
+    /// Writes a file of the user, which may contain secrets.
     fn write(&mut self, path: &str, text: &str) {
         let path = self.world.path(path);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(&path, text).unwrap();
-        self.written.push(path);
+        self.user_files.push(path);
     }
 
-    /// Runs `sp`, and looks for the secrets everywhere.
+    /// Runs `sp`, and checks that no secret is in its output or in a file.
     #[track_caller]
     fn sp(&self, dir: &str, args: &[&str]) -> Run {
         let mut command = self.world.command(args);
@@ -61,31 +60,39 @@ impl Scene {
             .env("SP_MODEL_KEY", "x");
         let run = self.world.run(command);
         assert!(!run.to_string().contains(CANARY), "{args:?} prints a secret: {run}");
-        let mut told = Vec::new();
-        self.search(&self.world.root(), &mut told);
-        assert_eq!(told, Vec::<PathBuf>::new(), "{args:?} writes a secret: {run}");
+        let mut leaks = Vec::new();
+        self.find_leaks(&self.world.root(), &mut leaks);
+        assert_eq!(leaks, Vec::<PathBuf>::new(), "{args:?} writes a secret: {run}");
         run
     }
 
-    /// The files that have a secret in their name or in their bytes.
-    fn search(&self, dir: &Path, told: &mut Vec<PathBuf>) {
+    /// Like [`Self::sp`], and returns the error that the command must end with.
+    #[track_caller]
+    fn sp_error(&self, dir: &str, args: &[&str]) -> CliError {
+        self.sp(dir, args);
+        self.sp(dir, &[args, &["--format", "json"]].concat()).error()
+    }
+
+    /// Collects the files that have a secret in their path or content.
+    fn find_leaks(&self, dir: &Path, leaks: &mut Vec<PathBuf>) {
         for entry in std::fs::read_dir(dir).unwrap() {
             let path = entry.unwrap().path();
             if path.is_dir() {
-                self.search(&path, told);
-            } else if !self.written.contains(&path) {
+                self.find_leaks(&path, leaks);
+            } else if !self.user_files.contains(&path) {
                 let bytes = std::fs::read(&path).unwrap_or_default();
-                let has = bytes.windows(CANARY.len()).any(|window| window == CANARY.as_bytes());
-                if has || path.to_string_lossy().contains(CANARY) {
-                    told.push(path);
+                let has_secret =
+                    bytes.windows(CANARY.len()).any(|window| window == CANARY.as_bytes());
+                if has_secret || path.to_string_lossy().contains(CANARY) {
+                    leaks.push(path);
                 }
             }
         }
     }
 
-    /// Every form of output.
+    /// Runs `sp` with every output format.
     #[track_caller]
-    fn in_all_formats(&self, dir: &str, args: &[&str], code: i32) {
+    fn sp_in_all_formats(&self, dir: &str, args: &[&str], code: i32) {
         for format in ["human", "plain", "json"] {
             self.sp(dir, &[args, &["--format", format]].concat()).fails(code);
         }
@@ -102,7 +109,7 @@ fn skills_zip() -> Vec<u8> {
     ])
 }
 
-/// The files of a good context pack.
+/// Returns the files of a valid context pack.
 fn pack_files() -> Vec<(String, Vec<u8>)> {
     let tree = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus/good-ctx-golden/tree");
     let files = std::fs::read_dir(tree).unwrap().map(|entry| entry.unwrap().path());
@@ -113,88 +120,88 @@ fn pack_files() -> Vec<(String, Vec<u8>)> {
         .collect()
 }
 
-/// Answers that make a command fail, some of them with the secrets in what they say.
+/// Returns responses that make a command fail. Some contain secrets.
 fn failures(scene: &Scene) -> Vec<(&'static str, Answer)> {
     vec![
         ("/missing", Answer::Status(404)),
         ("/forbidden", Answer::Status(403)),
         ("/moved", Answer::Redirect(scene.url("/nowhere"))),
-        ("/circle", Answer::Redirect(format!("/circle.zip{QUERY}"))),
+        ("/loop", Answer::Redirect(format!("/loop.zip{QUERY}"))),
         ("/away", Answer::Redirect(format!("ftp://me:{CANARY}@127.0.0.1/x{QUERY}"))),
         ("/page", Answer::Bytes(b"<html>Sign in</html>".to_vec())),
-        ("/cut", Answer::Stall(b"PK".to_vec())),
+        ("/stalled", Answer::Stall(b"PK".to_vec())),
     ]
 }
 
-fn lock(scene: &Scene) -> serde_json::Value {
+/// Returns the entry of `review` in the lock.
+fn locked_review(scene: &Scene) -> serde_json::Value {
     let text = std::fs::read(scene.world.path("home/bag/.skills/.skillbag.lock")).unwrap();
     serde_json::from_slice::<serde_json::Value>(&text).unwrap()["skills"]["review"].clone()
 }
 
 #[test]
-fn se_07_a_workspace_keeps_no_secret_of_a_source_and_takes_the_archive_from_the_cache() {
+fn se_07_workspace_stores_no_url_secret_and_uses_the_cached_archive() {
     let scene = Scene::new();
     let url = scene.page("/skills.zip", Answer::Bytes(skills_zip()));
-    scene.in_all_formats("home/bag", &["bag", "get", "review", "--source", &url], 0);
-    let locked = lock(&scene);
+    scene.sp_in_all_formats("home/bag", &["bag", "get", "review", "--source", &url], 0);
+    let locked = locked_review(&scene);
     assert_eq!(locked["source"], scene.server.url("/skills.zip"));
     assert_eq!(locked["query"], "omitted");
     for args in [&["bag", "list"][..], &["bag", "deps"], &["bag", "check"], &["bag", "enter"]] {
         scene.sp("home/bag", args);
     }
-    // The skill is gone, and the address with it: what was fetched before is used.
+    // The lock has no complete URL, so the skill is restored from the cache.
     std::fs::remove_dir_all(scene.world.path("home/bag/.skills/review")).unwrap();
-    let asked = scene.server.asked().len();
+    let requests = scene.server.asked().len();
     scene.sp("home/bag", &["bag", "get", "review"]).ok();
     assert!(scene.world.path("home/bag/.skills/review/SKILL.md").exists());
-    assert_eq!((scene.server.asked().len(), lock(&scene)), (asked, locked));
+    assert_eq!((scene.server.asked().len(), locked_review(&scene)), (requests, locked));
 }
 
 #[test]
-fn se_07_without_the_archive_the_entry_and_the_way_out_are_named() {
+fn se_07_source_without_cached_archive_is_an_error_with_a_hint() {
     let scene = Scene::new();
     let url = scene.page("/skills.zip", Answer::Bytes(skills_zip()));
     scene.sp("home/bag", &["bag", "get", "review", "--source", &url]).ok();
-    let named = |run: Run| {
-        assert!(run.stderr.contains("the source of `review` cannot be fetched again"), "{run}");
-        assert!(
-            run.stderr.contains("sp bag get review --source")
-                && run.stderr.contains("--keep-query"),
-            "{run}"
-        );
+    let assert_not_reproducible = |args: &[&str]| {
+        let error = scene.sp_error("home/bag", args);
+        assert_eq!(error.code, "E-source-not-reproducible");
+        assert!(error.message.contains("`review`"), "{error:#?}");
+        assert!(error.hints_at("sp bag get review --source"), "{error:#?}");
+        assert!(error.hints_at("--keep-query"), "{error:#?}");
     };
-    // Nothing newer is in the cache.
-    named(scene.sp("home/bag", &["bag", "get", "review", "--upgrade"]).fails(5));
+    // The cache has no newer version.
+    assert_not_reproducible(&["bag", "get", "review", "--upgrade"]);
     scene.sp("home/bag", &["clean", "--cache"]).ok();
     std::fs::remove_dir_all(scene.world.path("home/bag/.skills/review")).unwrap();
-    named(scene.sp("home/bag", &["bag", "get", "review"]).fails(5));
-    // Bytes that are others are not taken either.
+    assert_not_reproducible(&["bag", "get", "review"]);
+    // A cached archive with different content is not used.
     scene.sp("home/bag", &["bag", "get", "review", "--source", &url]).ok();
     let archives = scene.world.path("home/.skillpack/cache/archives");
     let archive = std::fs::read_dir(archives).unwrap().next().unwrap().unwrap().path();
     std::fs::write(archive, b"other").unwrap();
     std::fs::remove_dir_all(scene.world.path("home/bag/.skills/review")).unwrap();
-    named(scene.sp("home/bag", &["bag", "get", "review"]).fails(5));
+    assert_not_reproducible(&["bag", "get", "review"]);
 }
 
 #[test]
-fn se_07_a_parameter_that_the_user_keeps_is_locked_and_used_again() {
+fn se_07_kept_query_parameters_are_locked_and_used_again() {
     let scene = Scene::new();
     let url = scene.server.page("/skills.zip?ref=v1&track=2", Answer::Bytes(skills_zip()));
-    let keep = ["--keep-query", "ref", "--keep-query", "track"];
+    let keep_both = ["--keep-query", "ref", "--keep-query", "track"];
     let args = ["bag", "get", "review", "--source", &url];
-    scene.sp("home/bag", &[&args[..], &keep].concat()).ok();
-    let locked = lock(&scene);
+    scene.sp("home/bag", &[&args[..], &keep_both].concat()).ok();
+    let locked = locked_review(&scene);
     assert_eq!(
         (&locked["source"], &locked["query"]),
         (&url.as_str().into(), &serde_json::Value::Null)
     );
-    let asked = scene.server.asked().len();
+    let requests = scene.server.asked().len();
     scene.sp("home/bag", &["bag", "get", "review", "--upgrade"]).ok();
-    assert_eq!((scene.server.asked().len(), lock(&scene)), (asked + 1, locked));
-    // With one of two, the lock is not whole.
+    assert_eq!((scene.server.asked().len(), locked_review(&scene)), (requests + 1, locked));
+    // With one of two parameters, the URL in the lock is incomplete.
     scene.sp("home/bag", &[&args[..], &["--keep-query", "ref", "--upgrade"]].concat()).ok();
-    let locked = lock(&scene);
+    let locked = locked_review(&scene);
     assert_eq!(
         (&locked["source"], &locked["query"]),
         (&scene.server.url("/skills.zip?ref=v1").into(), &"omitted".into())
@@ -202,7 +209,7 @@ fn se_07_a_parameter_that_the_user_keeps_is_locked_and_used_again() {
 }
 
 #[test]
-fn se_07_sources_that_fail_tell_no_secret() {
+fn se_07_failing_source_leaks_no_secret() {
     let mut scene = Scene::new();
     for (path, answer) in failures(&scene) {
         let url = scene.page(&format!("{path}.zip"), answer);
@@ -213,51 +220,47 @@ fn se_07_sources_that_fail_tell_no_secret() {
             assert!(run.stderr.contains(&format!("127.0.0.1:[PORT]{path}.zip")), "{path}: {run}");
         }
     }
-    let offline = scene.url("/skills.zip");
-    scene.in_all_formats(
-        "home/bag",
-        &["bag", "get", "review", "--source", &offline, "--offline"],
-        5,
-    );
+    let url = scene.url("/skills.zip");
+    let args = ["bag", "get", "review", "--source", &url, "--offline"];
+    scene.sp_in_all_formats("home/bag", &args, 5);
+    assert_eq!(scene.sp_error("home/bag", &args).code, "E-offline");
     let url = scene.url("/nowhere.zip");
     let dependencies = format!(
         "# Dependencies\n\n```yaml\ndependencies:\n  - {{name: x, version: '1', source: '{url}'}}\n```\n"
     );
     scene.write("home/bag/CONTEXT.md", &dependencies);
-    scene.in_all_formats("home/bag", &["bag", "get"], 5);
+    scene.sp_in_all_formats("home/bag", &["bag", "get"], 5);
     scene.sp("home/bag", &["bag", "check"]);
 }
 
 #[test]
-fn se_07_a_context_pack_at_an_address_tells_no_secret() {
+fn se_07_context_pack_url_leaks_no_secret() {
     let scene = Scene::new();
     let files = pack_files();
-    let named: Vec<(String, &[u8])> = files
+    let members: Vec<(String, &[u8])> = files
         .iter()
         .map(|(path, bytes)| (format!("context-pack/{path}"), bytes.as_slice()))
         .collect();
     let zipped =
-        zip(&named.iter().map(|(path, bytes)| (path.as_str(), *bytes)).collect::<Vec<_>>());
+        zip(&members.iter().map(|(path, bytes)| (path.as_str(), *bytes)).collect::<Vec<_>>());
     let archive = scene.page("/x.zip", Answer::Bytes(zipped));
-    files.iter().for_each(|(path, bytes)| {
-        drop(scene.page(&format!("/p/{path}"), Answer::Bytes(bytes.clone())));
-    });
-    // As our own registry signs it, and as others do.
+    for (path, bytes) in &files {
+        scene.page(&format!("/p/{path}"), Answer::Bytes(bytes.clone()));
+    }
+    // A registry has the signature in the path, other servers in the query.
     let signed = format!("/s/k1.1777044123.{CANARY}/packs/pk_1/");
     for (path, bytes) in &files {
         scene.server.page(&format!("{signed}{path}"), Answer::Bytes(bytes.clone()));
     }
-    for (number, address) in
-        [archive, scene.url("/p/"), scene.server.url(&signed)].iter().enumerate()
-    {
-        for args in [&["check", address][..], &["show", address], &["diff", address, address]] {
-            scene.in_all_formats("project", &[&["context"], args].concat(), 0);
+    for (number, url) in [archive, scene.url("/p/"), scene.server.url(&signed)].iter().enumerate() {
+        for args in [&["check", url][..], &["show", url], &["diff", url, url]] {
+            scene.sp_in_all_formats("project", &[&["context"], args].concat(), 0);
         }
-        scene.sp("project", &["context", "check", address, "--format", "sarif"]).ok();
-        scene.sp("project", &["context", "install", address]).ok();
+        scene.sp("project", &["context", "check", url, "--format", "sarif"]).ok();
+        scene.sp("project", &["context", "install", url]).ok();
         scene.sp("project", &["context", "uninstall"]).ok();
         let unzipped = format!("unzipped-{number}");
-        scene.sp("project", &["context", "unzip", address, &unzipped]);
+        scene.sp("project", &["context", "unzip", url, &unzipped]);
     }
     for path in ["/gone/", "/gone/pack.json", "/x.txt"] {
         scene.page(&format!("{path}pack.json"), Answer::Status(403));
@@ -269,7 +272,7 @@ fn se_07_a_context_pack_at_an_address_tells_no_secret() {
 }
 
 #[test]
-fn se_07_an_import_of_a_pack_tells_no_secret() {
+fn se_07_import_url_leaks_no_secret() {
     let mut scene = Scene::new();
     scene.page("/x", Answer::Status(403));
     let port = scene.server.url("");
@@ -296,7 +299,7 @@ fn se_07_an_import_of_a_pack_tells_no_secret() {
         let run = scene.sp("home/repo", &[&install[..], &limits].concat());
         assert!(matches!(run.code, Some(3 | 5)), "{repo}: {run}");
         scene.sp("home/repo", &["show", &name, "--offline"]);
-        // The line is shown, since something else in it is wrong.
+        // Another error shows the source line with the URL.
         scene.write(&format!("home/repo/packs/{name}.yaml"), &text);
         for format in ["human", "plain", "json", "sarif", "github"] {
             scene.sp(
@@ -308,7 +311,7 @@ fn se_07_an_import_of_a_pack_tells_no_secret() {
 }
 
 #[test]
-fn se_07_a_git_source_tells_no_secret() {
+fn se_07_git_source_leaks_no_secret() {
     let scene = Scene::new();
     scene.page("/x", Answer::Status(403));
     for url in [scene.server.url_with("me:canary-51d0-6", &format!("/x{QUERY}")), scene.url("/x")] {
@@ -318,15 +321,15 @@ fn se_07_a_git_source_tells_no_secret() {
             assert!(matches!(run.code, Some(2 | 3 | 5)), "{run}");
         }
     }
-    let asked = scene.server.asked();
+    let requests = scene.server.asked();
     assert!(
-        asked.iter().any(|path| path.contains("sig=canary-51d0-2")),
-        "git is given the query: {asked:?}"
+        requests.iter().any(|path| path.contains("sig=canary-51d0-2")),
+        "git sends the query: {requests:?}"
     );
 }
 
 #[test]
-fn se_07_the_address_of_a_server_tells_no_secret() {
+fn se_07_server_url_leaks_no_secret() {
     let mut scene = Scene::new();
     scene.world.skill("notes");
     scene
@@ -334,19 +337,19 @@ fn se_07_the_address_of_a_server_tells_no_secret() {
         .ok();
     let url = scene.url("/api");
     let without_scheme = url.replace("http://", "");
-    for address in [
+    for server in [
         &url,
         &without_scheme,
         &scene.server.url(&format!("/x{QUERY}")),
         &format!("x.example{QUERY}"),
     ] {
         for args in [
-            &["search", "notes", "--registry", address][..],
-            &["info", "@team/notes", "--registry", address],
-            &["login", address],
-            &["pkg", "send", "notes", "--target", address],
-            &["context", "url", "pk_01KPZXWZQR5NRHCGNQ4TR480B2", "--registry", address],
-            &["mcp", "install", "--agent", "claude", "--http", address],
+            &["search", "notes", "--registry", server][..],
+            &["info", "@team/notes", "--registry", server],
+            &["login", server],
+            &["pkg", "send", "notes", "--target", server],
+            &["context", "url", "pk_01KPZXWZQR5NRHCGNQ4TR480B2", "--registry", server],
+            &["mcp", "install", "--agent", "claude", "--http", server],
         ] {
             let run = scene.sp("home/repo", args);
             assert_ne!(run.code, Some(0), "{args:?}: {run}");

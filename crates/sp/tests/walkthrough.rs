@@ -1,10 +1,10 @@
 //! `docs/bag.md`, `docs/packages.md`, `docs/context.md`, `docs/check.md` and the pages of
-//! `docs/agents/`, each done from its first line to its last: every file it shows is written, every
-//! command is run, and what is printed must be what the page says.
+//! `docs/agents/` are correct: a test writes every file that a page shows, runs every command, and
+//! compares the output with the page.
 #![expect(
     clippy::disallowed_methods,
     clippy::unwrap_used,
-    reason = "a test arranges its world with the plain calls"
+    reason = "tests create files directly and panic on failure"
 )]
 
 use std::fmt::Write;
@@ -14,20 +14,20 @@ use std::process::{Command, Stdio};
 
 use sp_testkit::{World, world};
 
-/// The text of a page of the documentation.
+/// Returns the text of a page of the documentation.
 fn page(name: &str) -> String {
     std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(name))
         .unwrap()
 }
 
-/// A fenced block of the page.
+/// A fenced code block of a page.
 #[derive(Default)]
 struct Block {
-    /// The line of its fence, from one.
+    /// The line of its opening fence, starting at one.
     line: usize,
     language: String,
     text: String,
-    /// The path that stands alone before it, with a colon: the block is that file.
+    /// The file with this content, from a line with only its path and a colon before the block.
     file: Option<String>,
 }
 
@@ -35,13 +35,18 @@ fn blocks(page: &str) -> Vec<Block> {
     let mut blocks = Vec::new();
     let mut file = None;
     let mut lines = page.lines().enumerate();
-    while let Some((at, line)) = lines.next() {
+    while let Some((index, line)) = lines.next() {
         let language = line.trim_start_matches('`');
         let fence = &line[..line.len() - language.len()];
         if fence.len() >= 3 {
             let inside = lines.by_ref().map(|(_, line)| line).take_while(|line| *line != fence);
             let text = inside.fold(String::new(), |text, line| text + line + "\n");
-            blocks.push(Block { line: at + 1, language: language.into(), text, file: file.take() });
+            blocks.push(Block {
+                line: index + 1,
+                language: language.into(),
+                text,
+                file: file.take(),
+            });
         } else if !line.is_empty() {
             file =
                 line.strip_prefix("`~/").and_then(|rest| rest.strip_suffix("`:")).map(Into::into);
@@ -50,13 +55,13 @@ fn blocks(page: &str) -> Vec<Block> {
     blocks
 }
 
-/// Someone who does what the page says.
-struct Reader {
+/// Runs the commands of a page in a home directory.
+struct PageRunner {
     world: World,
     dir: PathBuf,
 }
 
-impl Reader {
+impl PageRunner {
     fn new() -> Self {
         let world = world!();
         std::fs::remove_dir_all(world.repo()).unwrap();
@@ -71,7 +76,7 @@ impl Reader {
         std::fs::write(path, text).unwrap();
     }
 
-    /// What a command prints, first to stdout and then to stderr.
+    /// Runs a command and returns its stdout followed by its stderr.
     fn run(&mut self, command: &str) -> String {
         if let Some(dir) = command.strip_prefix("cd ") {
             self.dir = self.dir.join(dir).canonicalize().unwrap();
@@ -89,50 +94,61 @@ impl Reader {
     }
 }
 
-/// The commands of a block as they are, each followed by what it prints now.
-fn replayed(reader: &mut Reader, block: &Block) -> String {
-    let mut replayed = String::new();
+/// Runs the commands of a block, and returns each with its actual output.
+fn run_block(runner: &mut PageRunner, block: &Block) -> String {
+    let mut transcript = String::new();
     for command in block.text.lines().filter_map(|line| line.strip_prefix("$ ")) {
-        let printed = reader.run(command);
-        write!(replayed, "$ {command}\n{printed}").unwrap();
-        assert!(
-            printed.is_empty() || printed.ends_with('\n'),
-            "{command} prints whole lines: {printed:?}"
-        );
+        let output = runner.run(command);
+        write!(transcript, "$ {command}\n{output}").unwrap();
+        assert!(output.is_empty() || output.ends_with('\n'), "{command}: {output:?}");
     }
-    replayed
+    transcript
 }
 
-/// Does all that a page says, and gives the home in which it was done.
-fn walked(name: &str) -> Reader {
-    let mut reader = Reader::new();
-    let mut wrong = String::new();
+/// Writes the files and runs the commands of a page, and compares the output with the page.
+fn run_page(name: &str) -> PageRunner {
+    let mut runner = PageRunner::new();
+    let mut differences = String::new();
     for block in blocks(&page(name)) {
         if let Some(path) = &block.file {
-            reader.write(path, &block.text);
+            runner.write(path, &block.text);
         } else if block.language == "console" {
-            let now = replayed(&mut reader, &block);
-            if now != block.text {
-                let (line, said) = (block.line, &block.text);
-                write!(wrong, "docs/{name}:{line}: it prints\n{now}and the page says\n{said}\n")
+            let actual = run_block(&mut runner, &block);
+            if actual != block.text {
+                let Block { line, text, .. } = &block;
+                write!(differences, "docs/{name}:{line}: expected\n{text}actual\n{actual}\n")
                     .unwrap();
             }
         }
     }
-    assert!(wrong.is_empty(), "{wrong}");
-    reader
+    assert!(differences.is_empty(), "{differences}");
+    runner
+}
+
+/// Checks that a page mentions all of these commands, files and options.
+#[track_caller]
+fn assert_mentions(name: &str, terms: &[&str]) {
+    let page = page(name);
+    for term in terms {
+        assert!(page.contains(term), "docs/{name} does not mention `{term}`");
+    }
 }
 
 #[test]
-fn sb_24_the_walkthrough_prints_what_it_says() {
-    the_page_ended_with_skills(&walked("bag.md").world.home().join("project/.skills"));
+fn sb_24_walkthrough_of_workspaces_is_correct() {
+    let runner = run_page("bag.md");
+    let skills = runner.world.home().join("project/.skills");
+    // The result of the page, so that its main steps cannot be removed.
+    for name in ["find-dead-code", "skillbag-get-skills", "take-notes", "tidy-up"] {
+        assert!(skills.join(name).join("SKILL.md").is_file(), "{name}");
+    }
 }
 
 #[test]
-fn pk_22_the_walkthrough_of_packages_prints_what_it_says() {
-    let reader = walked("packages.md");
-    let home = reader.world.home();
-    // The page must not lose what it is there to show.
+fn pk_22_walkthrough_of_packages_is_correct() {
+    let runner = run_page("packages.md");
+    let home = runner.world.home();
+    // The result of the page, so that its main steps cannot be removed.
     for path in
         ["site/.ctxpkg/packages/@acme+shop.ctxpkg", "site/ctxpkg.lock", ".skillpack/trust.json"]
     {
@@ -142,10 +158,10 @@ fn pk_22_the_walkthrough_of_packages_prints_what_it_says() {
 }
 
 #[test]
-fn cp_12_the_walkthrough_of_context_packs_prints_what_it_says() {
-    let reader = walked("context.md");
-    let home = reader.world.home();
-    // The page must not lose what it is there to show.
+fn cp_12_walkthrough_of_context_packs_is_correct() {
+    let runner = run_page("context.md");
+    let home = runner.world.home();
+    // The result of the page, so that its main steps cannot be removed.
     for path in [
         "context-pack/pack.json",
         "context-pack/tasks.md",
@@ -164,47 +180,35 @@ fn cp_12_the_walkthrough_of_context_packs_prints_what_it_says() {
                 !text.contains("tok_9f8e")
                     && !text.contains("ask Ada")
                     && !text.contains("author of this"),
-                "{dir} has what must not get in"
+                "{dir} has content that must be removed"
             );
         }
     }
 }
 
 #[test]
-fn se_09_the_page_about_checking_prints_what_it_says() {
-    let reader = walked("check.md");
-    assert!(reader.world.home().join("release/scripts/push.sh").is_file());
+fn se_09_walkthrough_of_checks_is_correct() {
+    let runner = run_page("check.md");
+    assert!(runner.world.home().join("release/scripts/push.sh").is_file());
 }
 
 #[test]
-fn mc_08_the_pages_of_agents_print_what_they_say() {
+fn mc_08_walkthroughs_of_agents_are_correct() {
     for agent in ["claude", "cursor", "codex", "vscode", "windsurf"] {
-        // The page shows where VS Code keeps its settings on Linux.
+        // The page shows the path of the settings of VS Code on Linux.
         if agent == "vscode" && cfg!(target_os = "macos") {
             continue;
         }
         let name = format!("agents/{agent}.md");
-        walked(&name);
-        let page = page(&name);
-        for words in
-            ["sp mcp install", "cat ~/", "--scope project", "--http", "By hand", "sp mcp uninstall"]
-        {
-            assert!(page.contains(words), "{name}: {words}");
-        }
-    }
-}
-
-/// The page must not lose what it is there to show.
-fn the_page_ended_with_skills(root: &Path) {
-    for name in ["find-dead-code", "skillbag-get-skills", "take-notes", "tidy-up"] {
-        assert!(root.join(name).join("SKILL.md").is_file(), "{name}");
+        run_page(&name);
+        let terms = ["sp mcp install", "cat ~/", "--scope project", "--http", "sp mcp uninstall"];
+        assert_mentions(&name, &terms);
     }
 }
 
 #[test]
-fn sb_25_the_walkthrough_speaks_of_every_part() {
-    let page = page("bag.md");
-    for words in [
+fn sb_25_walkthrough_of_workspaces_covers_every_feature() {
+    let terms = [
         "SKILLBAG.md",
         "CONTEXT.md",
         "USER_CONTEXT.md",
@@ -225,15 +229,13 @@ fn sb_25_the_walkthrough_speaks_of_every_part() {
         "conflict-resolution:",
         "dependencies:",
         "parameters:",
-    ] {
-        assert!(page.contains(words), "{words}");
-    }
+    ];
+    assert_mentions("bag.md", &terms);
 }
 
 #[test]
-fn pk_22_the_walkthrough_of_packages_speaks_of_every_part() {
-    let page = page("packages.md");
-    for words in [
+fn pk_22_walkthrough_of_packages_covers_every_feature() {
+    let terms = [
         "sp pkg create",
         "sp pkg list",
         "sp pkg info",
@@ -261,15 +263,13 @@ fn pk_22_the_walkthrough_of_packages_speaks_of_every_part() {
         "trust.json",
         "--compat lean-ctx",
         "--envelope v2",
-    ] {
-        assert!(page.contains(words), "{words}");
-    }
+    ];
+    assert_mentions("packages.md", &terms);
 }
 
 #[test]
-fn cp_12_the_walkthrough_of_context_packs_speaks_of_every_part() {
-    let page = page("context.md");
-    for words in [
+fn cp_12_walkthrough_of_context_packs_covers_every_feature() {
+    let terms = [
         "sp context kb add",
         "sp context kb list",
         "sp context kb search",
@@ -295,10 +295,7 @@ fn cp_12_the_walkthrough_of_context_packs_speaks_of_every_part() {
         "kb.yaml",
         "base_url:",
         "skipped",
-        "Secrets",
-        "speaks to the agent",
         "BM25",
-    ] {
-        assert!(page.contains(words), "{words}");
-    }
+    ];
+    assert_mentions("context.md", &terms);
 }

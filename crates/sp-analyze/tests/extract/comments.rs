@@ -1,8 +1,8 @@
-//! Comments in which somebody warns whoever comes next.
+//! Warnings in comments.
 
 use super::*;
 
-/// The warnings of a file, each with its lines.
+/// Extracts the warnings of a file with their lines.
 fn warnings(path: &str, text: &str) -> Vec<String> {
     let line = |note: &ExtractedNote| {
         format!(
@@ -13,12 +13,12 @@ fn warnings(path: &str, text: &str) -> Vec<String> {
             on_one_line(&note.content)
         )
     };
-    one(path, text).notes.iter().filter(|note| note.kind == "gotcha").map(line).collect()
+    extract(path, text).notes.iter().filter(|note| note.kind == "gotcha").map(line).collect()
 }
 
 #[test]
-fn pk_21_every_mark_is_known() {
-    for (mark, category) in [
+fn pk_21_all_warning_markers_are_recognized() {
+    for (marker, category) in [
         ("FIXME", "defect"),
         ("BUG", "defect"),
         ("XXX", "defect"),
@@ -34,20 +34,20 @@ fn pk_21_every_mark_is_known() {
         ("INVARIANT", "invariant"),
         ("SAFETY", "invariant"),
     ] {
-        let text = format!("// {mark}: the list is never empty\nfn a() {{}}\n");
+        let text = format!("// {marker}: the list is never empty\nfn a() {{}}\n");
         assert_eq!(
             warnings("a.rs", &text),
-            [format!("1-1 {category}: {mark}: the list is never empty")]
+            [format!("1-1 {category}: {marker}: the list is never empty")]
         );
-        let text = format!("// {mark}(ada): the list is never empty\nfn a() {{}}\n");
+        let text = format!("// {marker}(ada): the list is never empty\nfn a() {{}}\n");
         assert_eq!(
             warnings("a.rs", &text),
-            [format!("1-1 {category}: {mark}: the list is never empty")]
+            [format!("1-1 {category}: {marker}: the list is never empty")]
         );
-        let text = format!("// {mark}(ada, 2024-05-06): the list is never empty\nfn a() {{}}\n");
+        let text = format!("// {marker}(ada, 2024-05-06): the list is never empty\nfn a() {{}}\n");
         assert_eq!(
             warnings("a.rs", &text),
-            [format!("1-1 {category}: {mark}: the list is never empty")]
+            [format!("1-1 {category}: {marker}: the list is never empty")]
         );
     }
     let note = "// NOTE: this is a longer remark about something that one should know\n";
@@ -56,7 +56,7 @@ fn pk_21_every_mark_is_known() {
 }
 
 #[test]
-fn pk_21_a_mark_is_found_in_every_family_of_languages() {
+fn pk_21_markers_are_found_in_all_comment_styles() {
     for (path, text) in [
         ("a.rs", "@@// FIXME: it is broken here\n"),
         ("a.rs", "@@/* FIXME: it is broken here */\n"),
@@ -93,7 +93,7 @@ fn pk_21_a_mark_is_found_in_every_family_of_languages() {
 }
 
 #[test]
-fn pk_21_a_mark_in_a_string_is_none() {
+fn pk_21_markers_in_strings_are_ignored() {
     for (path, text) in [
         ("a.rs", "const A: &str = \"// FIXME: it is broken here\";\n"),
         ("a.rs", "const A: &str = \"\n// FIXME: it is broken here\n\";\n"),
@@ -108,7 +108,7 @@ fn pk_21_a_mark_in_a_string_is_none() {
 }
 
 #[test]
-fn pk_21_a_warning_goes_on_to_the_end_of_its_paragraph() {
+fn pk_21_warnings_extend_to_the_end_of_the_paragraph() {
     let text = "\
 // An introduction.
 // SAFETY: the pointer is valid
@@ -136,7 +136,7 @@ let b = 1;
 }
 
 #[test]
-fn pk_21_what_is_no_warning_is_left_alone() {
+fn pk_21_other_comments_are_ignored() {
     for text in [
         "// fixme: it is broken here\n",
         "// FIXME\n",
@@ -150,7 +150,7 @@ fn pk_21_what_is_no_warning_is_left_alone() {
 }
 
 #[test]
-fn pk_21_a_warning_belongs_to_the_symbol_that_it_stands_in() {
+fn pk_21_warnings_are_linked_to_the_enclosing_symbol() {
     let project = "
 == src/a.rs
 // FIXME: of the whole file here
@@ -170,9 +170,9 @@ impl B {
 }
 ";
     let edges = edges(&graph(&files(project)));
-    let warned: Vec<&str> = edges.lines().filter(|edge| edge.contains("gotcha")).collect();
+    let warnings: Vec<&str> = edges.lines().filter(|edge| edge.contains("gotcha")).collect();
     assert_eq!(
-        warned,
+        warnings,
         [
             "a.rs#B.c -contains-> src/a.rs:12 gotcha",
             "a.rs#a -contains-> src/a.rs:4 gotcha",

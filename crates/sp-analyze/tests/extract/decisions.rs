@@ -1,11 +1,11 @@
-//! Decisions: records of every form, what takes the place of what, and changelogs.
+//! Decision records, the edges between them, and changelogs.
 
 use insta::assert_snapshot;
 
 use super::*;
 
 #[test]
-fn pk_21_a_record_in_the_form_of_nygard() {
+fn pk_21_nygard_decision_records() {
     let text = "\
 # 3. Use SQLite
 
@@ -31,7 +31,7 @@ No server is needed.
 }
 
 #[test]
-fn pk_21_a_record_in_the_form_of_madr() {
+fn pk_21_madr_decision_records() {
     let text = "\
 ---
 status: accepted
@@ -58,13 +58,13 @@ Chosen option: SQLite, because it is one file.
 }
 
 #[test]
-fn pk_21_a_record_without_sections() {
+fn pk_21_decision_records_without_sections() {
     let text = "# Use SQLite\n\n* Status: **accepted**\n* Date: 2024-05-06\n\nIt is one file.\n";
     assert_snapshot!(notes("rfcs/0003-use-sqlite.md", text), @"decision/record 1-6 on 2024-05-06: Use SQLite⏎⏎Status: accepted⏎⏎* Status: **accepted**⏎* Date: 2024-05-06⏎⏎It is one file.");
-    assert_eq!(one("docs/adr/0003.md", "").notes, []);
-    assert_eq!(one("docs/adr/0003.md", "no heading at all, only words\n").notes, []);
+    assert_eq!(extract("docs/adr/0003.md", "").notes, []);
+    assert_eq!(extract("docs/adr/0003.md", "no heading at all, only words\n").notes, []);
     assert_eq!(
-        one("docs/adr/template.md", "# Title\n\n## Decision\n\nWords.\n")
+        extract("docs/adr/template.md", "# Title\n\n## Decision\n\nWords.\n")
             .notes
             .iter()
             .filter(|note| note.category == "record")
@@ -73,25 +73,26 @@ fn pk_21_a_record_without_sections() {
     );
 }
 
-/// The edges between records, by the names of their files.
-fn superseded(records: &[(&str, &str)]) -> Vec<String> {
+/// Lists the edges between records, with file names.
+fn supersedes_edges(records: &[(&str, &str)]) -> Vec<String> {
     let edges = edges(&graph(records));
-    let own = |edge: &&str| edge.contains("-supersedes->");
+    let is_supersedes = |edge: &&str| edge.contains("-supersedes->");
     edges
         .lines()
-        .filter(own)
+        .filter(is_supersedes)
         .map(|edge| edge.replace("docs/adr/", "").replace(":1 decision", ""))
         .collect()
 }
 
 #[test]
-fn pk_21_what_takes_the_place_of_what_is_known_from_either_side() {
-    let old = |more: &str| format!("# 1. Files\n\n## Status\n\n{more}\n\n## Decision\n\nFiles.\n");
+fn pk_21_supersedes_edges_are_found_from_either_record() {
+    let old =
+        |status: &str| format!("# 1. Files\n\n## Status\n\n{status}\n\n## Decision\n\nFiles.\n");
     let new =
-        |more: &str| format!("# 12. SQLite\n\n## Status\n\n{more}\n\n## Decision\n\nSQLite.\n");
+        |status: &str| format!("# 12. SQLite\n\n## Status\n\n{status}\n\n## Decision\n\nSQLite.\n");
     let other = "# 2. Names\n\n## Decision\n\nWhole words.\n";
     let edge = ["0012-sqlite.md -supersedes-> 0001-files.md"];
-    for (from_old, from_new) in [
+    for (old_status, new_status) in [
         ("Superseded by [SQLite](0012-sqlite.md)", "Accepted"),
         ("Superseded by [ADR 12](./0012-sqlite.md#decision)", "Accepted"),
         ("Superseded by ADR-0012", "Accepted"),
@@ -101,28 +102,28 @@ fn pk_21_what_takes_the_place_of_what_is_known_from_either_side() {
         ("Accepted", "Supersedes ADR-0001"),
         ("Superseded by [SQLite](0012-sqlite.md)", "Supersedes [1. Files](0001-files.md)"),
     ] {
-        let (old, new) = (old(from_old), new(from_new));
+        let (old, new) = (old(old_status), new(new_status));
         let records = [
             ("docs/adr/0001-files.md", old.as_str()),
             ("docs/adr/0002-names.md", other),
             ("docs/adr/0012-sqlite.md", new.as_str()),
         ];
-        assert_eq!(superseded(&records), edge, "{from_old}, {from_new}");
+        assert_eq!(supersedes_edges(&records), edge, "{old_status}, {new_status}");
     }
     let (old, new) = (old("Superseded by ADR-0099"), new("Supersedes nothing"));
     let records =
         [("docs/adr/0001-files.md", old.as_str()), ("docs/adr/0012-sqlite.md", new.as_str())];
-    assert_eq!(superseded(&records), [""; 0], "a record that is not there");
+    assert_eq!(supersedes_edges(&records), [""; 0], "a missing record");
     let itself = "# 1. Files\n\nSupersedes ADR-0001\n\n## Decision\n\nFiles.\n";
     assert_eq!(
-        superseded(&[("docs/adr/0001-files.md", itself)]),
+        supersedes_edges(&[("docs/adr/0001-files.md", itself)]),
         [""; 0],
-        "nothing takes its own place"
+        "no record supersedes itself"
     );
 }
 
 #[test]
-fn pk_21_a_changelog_tells_what_was_decided_and_when() {
+fn pk_21_changelog_sections_are_decisions_with_dates() {
     let text = "\
 # Changelog
 
@@ -161,7 +162,7 @@ fn pk_21_a_changelog_tells_what_was_decided_and_when() {
 }
 
 #[test]
-fn pk_21_a_free_changelog_tells_by_its_words() {
+fn pk_21_decisions_in_free_form_changelogs_are_found_by_keywords() {
     let text = "\
 # Release notes
 
@@ -191,9 +192,9 @@ fn pk_21_a_free_changelog_tells_by_its_words() {
 }
 
 #[test]
-fn pk_21_a_date_that_is_none_is_not_taken() {
+fn pk_21_invalid_dates_are_ignored() {
     for date in ["2024-13-40", "yesterday", "2024-5-6", "0000-00-00", "2024-02-30"] {
         let text = format!("# A\n\nDate: {date}\n\n## Decision\n\nWords of it.\n");
-        assert_eq!(one("docs/adr/1.md", &text).notes[0].date, None, "{date}");
+        assert_eq!(extract("docs/adr/1.md", &text).notes[0].date, None, "{date}");
     }
 }

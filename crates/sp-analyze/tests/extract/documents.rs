@@ -1,11 +1,11 @@
-//! Prose: which sections are knowledge, of which kind, and on which lines.
+//! Sections of documents: their kind and their lines.
 
 use insta::assert_snapshot;
 
 use super::*;
 
 #[test]
-fn pk_21_the_title_of_a_section_says_what_it_is() {
+fn pk_21_section_titles_determine_the_kind() {
     let text = "\
 # Acme
 
@@ -61,7 +61,7 @@ MIT.
 }
 
 #[test]
-fn pk_21_files_for_agents_and_contributors_hold_conventions_and_policies() {
+fn pk_21_agent_and_contributor_files_are_conventions_and_policies() {
     let text = "# Rules\n\nAlways run the tests.\n\n## Testing\n\nUse `cargo test`.\n\n## Gotchas\n\nThe cache is shared.\n";
     for path in [
         "AGENTS.md",
@@ -71,18 +71,19 @@ fn pk_21_files_for_agents_and_contributors_hold_conventions_and_policies() {
         ".cursor/rules/a.mdc",
         ".cursorrules",
     ] {
-        let kinds: Vec<&str> = one(path, text).notes.iter().map(|note| note.kind).collect();
+        let kinds: Vec<&str> = extract(path, text).notes.iter().map(|note| note.kind).collect();
         assert_eq!(kinds, ["convention", "convention", "gotcha"], "{path}");
     }
-    let kinds: Vec<&str> = one("SECURITY.md", text).notes.iter().map(|note| note.kind).collect();
+    let kinds: Vec<&str> =
+        extract("SECURITY.md", text).notes.iter().map(|note| note.kind).collect();
     assert_eq!(kinds, ["policy", "policy", "gotcha"]);
     let kinds: Vec<&str> =
-        one("TROUBLESHOOTING.md", text).notes.iter().map(|note| note.kind).collect();
+        extract("TROUBLESHOOTING.md", text).notes.iter().map(|note| note.kind).collect();
     assert_eq!(kinds, ["gotcha", "gotcha", "gotcha"]);
 }
 
 #[test]
-fn pk_21_badges_comments_and_lists_of_contents_say_nothing() {
+fn pk_21_badges_comments_and_tables_of_contents_are_ignored() {
     let text = "\
 <p align=\"center\">
 <img src=\"logo.png\">
@@ -116,21 +117,21 @@ Be kind.
 }
 
 #[test]
-fn pk_21_front_matter_is_no_text_with_any_ends_of_lines() {
+fn pk_21_frontmatter_is_not_part_of_the_text() {
     let text = "---\ntitle: Notes\nowner: me\n---\n# Notes\n\nWords of the notes.\n";
     for text in [text.to_owned(), text.replace('\n', "\r\n")] {
-        let found = one("docs/notes.md", &text);
-        let said: Vec<(&str, usize, usize)> = found
+        let file = extract("docs/notes.md", &text);
+        let notes: Vec<(&str, usize, usize)> = file
             .notes
             .iter()
             .map(|note| (note.content.as_str(), note.lines.first, note.lines.last))
             .collect();
-        assert_eq!(said, [("Notes\n\nWords of the notes.", 5, 7)]);
+        assert_eq!(notes, [("Notes\n\nWords of the notes.", 5, 7)]);
     }
 }
 
 #[test]
-fn pk_21_a_long_section_is_split_between_paragraphs_and_never_inside_a_fence() {
+fn pk_21_long_sections_are_split_between_paragraphs() {
     let paragraph = |name: &str| format!("{name} {}\n\n", "word ".repeat(110));
     let fence = format!("```sh\n{}```\n\n", "run it\n\n".repeat(80));
     let text = format!(
@@ -139,31 +140,28 @@ fn pk_21_a_long_section_is_split_between_paragraphs_and_never_inside_a_fence() {
         paragraph("Two"),
         paragraph("Three")
     );
-    let found = one("README.md", &text);
+    let file = extract("README.md", &text);
     let lines: Vec<&str> = text.lines().collect();
-    assert!(found.notes.len() > 1, "{:?}", found.notes.len());
+    assert!(file.notes.len() > 1, "{:?}", file.notes.len());
     let mut next = 3;
-    for note in &found.notes {
+    for note in &file.notes {
         assert!(
             note.lines.first >= next
                 && lines[next - 1..note.lines.first - 1].iter().all(|line| line.is_empty())
         );
         next = note.lines.last + 1;
         let body = note.content.split_once("\n\n").unwrap().1;
-        assert_eq!(body.matches("```").count() % 2, 0, "a fence is whole: {body}");
-        let shown = lines[note.lines.first - 1..note.lines.last].join("\n");
-        assert!(shown.contains(body.lines().next().unwrap()), "{note:?}");
+        assert_eq!(body.matches("```").count() % 2, 0, "a fence is split: {body}");
+        let source = lines[note.lines.first - 1..note.lines.last].join("\n");
+        assert!(source.contains(body.lines().next().unwrap()), "{note:?}");
     }
-    assert!(
-        found.notes[1].content.starts_with("Usage (continued)\n\n"),
-        "{}",
-        found.notes[1].content
-    );
-    assert_eq!(next, text.trim_end().lines().count() + 1, "nothing is lost");
+    let title = file.notes[1].content.lines().next().unwrap();
+    assert!(title.starts_with("Usage ") && title != "Usage ", "{title}");
+    assert_eq!(next, text.trim_end().lines().count() + 1, "the last line is included");
 }
 
 #[test]
-fn pk_21_admonitions_are_warnings_and_notes_are_not() {
+fn pk_21_only_warning_admonitions_are_gotchas() {
     let text = "\
 # A
 
@@ -179,17 +177,17 @@ fn pk_21_admonitions_are_warnings_and_notes_are_not() {
 
 > A plain quotation of many words.
 ";
-    let gotchas: Vec<String> = one("docs/a.md", text)
+    let gotchas: Vec<String> = extract("docs/a.md", text)
         .notes
         .iter()
         .filter(|note| note.kind == "gotcha")
-        .map(shown)
+        .map(format_note)
         .collect();
     assert_eq!(gotchas, ["gotcha/warning 3-5: The cache is not shared between `workers`."]);
 }
 
 #[test]
-fn pk_21_restructured_text_has_sections_and_directives() {
+fn pk_21_restructured_text_sections_and_directives() {
     let text = "\
 ====
 Acme
@@ -223,19 +221,19 @@ It is slow on Mondays.
 }
 
 #[test]
-fn pk_21_generated_pages_and_templates_are_not_read() {
+fn pk_21_generated_pages_and_templates_are_ignored() {
     for (path, text) in [
         ("docs/a.md", "<!-- This file is generated by make docs. -->\n# A\n\nWords of it.\n"),
         ("docs/a.md", "# A\n\n<!-- Do not edit: run `make`. -->\n\nWords of it.\n"),
         ("docs/a.rst", ".. This file is @generated\n\nA\n=\n\nWords of it.\n"),
         ("templates/README.md", "# {{name}}\n\nWords of it.\n"),
     ] {
-        assert_eq!(one(path, text).notes, [], "{path}: {text}");
+        assert_eq!(extract(path, text).notes, [], "{path}: {text}");
     }
 }
 
 #[test]
-fn pk_21_names_in_backticks_lead_to_what_they_name() {
+fn pk_21_names_in_backticks_are_linked_to_symbols_and_files() {
     let project = "
 == README.md
 # A

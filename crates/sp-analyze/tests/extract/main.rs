@@ -1,9 +1,9 @@
-//! What is read from a project: its code, its documents, its manifests; and what never is.
+//! Extraction of code, documents and manifests from projects, without secrets.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
-    reason = "a test ends at the first surprise"
+    reason = "tests stop at the first failure"
 )]
 
 mod comments;
@@ -23,53 +23,52 @@ use sp_analyze::extract::{
     assemble, extract_file,
 };
 
-/// Room for every project of these tests.
-const ROOMY: AssembleOptions = AssembleOptions { level: 2, max_bytes: 8 * 1024 * 1024 };
+/// Options with which every project of these tests fits.
+const OPTIONS: AssembleOptions = AssembleOptions { level: 2, max_bytes: 8 * 1024 * 1024 };
 
-/// The files of a project that is written as one text: each begins with a line of `== ` and its
-/// path.
+/// Splits a project in one text. Each file starts with a line of `== ` and its path.
 fn files(project: &str) -> Vec<(&str, &str)> {
     let parts = project.split("\n== ").skip(1);
     parts.map(|part| part.split_once('\n').expect("a path on a line of its own")).collect()
 }
 
-fn one(path: &str, text: impl AsRef<[u8]>) -> FileExtract {
+fn extract(path: &str, text: impl AsRef<[u8]>) -> FileExtract {
     extract_file(ExtractInput { path, bytes: text.as_ref() })
 }
 
-fn all(files: &[(&str, &str)]) -> Vec<FileExtract> {
-    files.iter().map(|(path, text)| one(path, text)).collect()
+fn extract_all(files: &[(&str, &str)]) -> Vec<FileExtract> {
+    files.iter().map(|(path, text)| extract(path, text)).collect()
 }
 
 /// The graph of a project, without a history.
 fn graph(files: &[(&str, &str)]) -> ExtractedGraph {
-    assemble(all(files), &CommitHistory::default(), ROOMY)
+    assemble(extract_all(files), &CommitHistory::default(), OPTIONS)
 }
 
-/// What a file says, a line for each note: kind, category, lines, and what it says, with `⏎` for
-/// the end of a line.
+/// Extracts the notes of a file, one per line: kind, category, lines and content.
 fn notes(path: &str, text: &str) -> String {
-    one(path, text).notes.iter().map(shown).collect::<Vec<_>>().join("\n")
+    extract(path, text).notes.iter().map(format_note).collect::<Vec<_>>().join("\n")
 }
 
-fn shown(note: &ExtractedNote) -> String {
-    let sure = if note.confidence < 1.0 { format!(" ~{}", note.confidence) } else { String::new() };
+fn format_note(note: &ExtractedNote) -> String {
+    let confidence =
+        if note.confidence < 1.0 { format!(" ~{}", note.confidence) } else { String::new() };
     let date = note.date.as_ref().map(|date| format!(" on {date}")).unwrap_or_default();
     let (kind, category, lines) = (note.kind, note.category, note.lines);
     format!(
-        "{kind}/{category} {}-{}{sure}{date}: {}",
+        "{kind}/{category} {}-{}{confidence}{date}: {}",
         lines.first,
         lines.last,
         on_one_line(&note.content)
     )
 }
 
+/// Replaces line breaks by `⏎`.
 fn on_one_line(text: &str) -> String {
     text.replace('\n', "⏎")
 }
 
-/// A node of a graph as JSON.
-fn values(extracted: &ExtractedGraph) -> Vec<Value> {
+fn nodes_as_json(extracted: &ExtractedGraph) -> Vec<Value> {
     extracted
         .graph
         .nodes
@@ -78,8 +77,8 @@ fn values(extracted: &ExtractedGraph) -> Vec<Value> {
         .collect()
 }
 
-/// What a node is called in these tests: a file by its path, a symbol by its file and name, a note
-/// by its kind and line.
+/// Returns a short name for a node: the path of a file, the file and name of a symbol, or the file,
+/// line and kind of a note.
 fn label(node: &Value) -> String {
     let text = |key: &str| node[key].as_str().unwrap_or_default();
     match text("type") {
@@ -91,9 +90,9 @@ fn label(node: &Value) -> String {
     }
 }
 
-/// The nodes that are code: kind, name and lines, and what each says.
+/// Lists the code nodes: kind, name, lines and content.
 fn code(extracted: &ExtractedGraph) -> String {
-    let nodes = values(extracted);
+    let nodes = nodes_as_json(extracted);
     let is_code =
         |node: &&Value| node["type"].as_str().is_some_and(|kind| kind.starts_with("code_"));
     let line = |node: &Value| {
@@ -108,10 +107,9 @@ fn code(extracted: &ExtractedGraph) -> String {
     nodes.iter().filter(is_code).map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// The edges, each as `from -type-> to`, sorted; those that only say that a file contains something
-/// are left out.
+/// Lists the edges as `from -type-> to`, sorted.
 fn edges(extracted: &ExtractedGraph) -> String {
-    let names: HashMap<String, String> = values(extracted)
+    let names: HashMap<String, String> = nodes_as_json(extracted)
         .iter()
         .map(|node| (node["id"].as_str().unwrap().to_owned(), label(node)))
         .collect();
@@ -125,7 +123,7 @@ fn edges(extracted: &ExtractedGraph) -> String {
     lines.join("\n")
 }
 
-/// Everything that goes into a package, as text.
+/// Returns the content of a package with this graph.
 fn json(extracted: &ExtractedGraph) -> String {
     extracted.graph.to_content_json()
 }

@@ -1,4 +1,4 @@
-//! What holds for any bytes under any name, in any order.
+//! Properties of extraction for arbitrary files.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -9,7 +9,7 @@ use sp_analyze::extract::{FileHistory, RevertCommit, is_extractable};
 
 use super::*;
 
-/// Names of every kind of file that is read, and of some that are not.
+/// Names of every supported kind of file, and of some others.
 const NAMES: &[&str] = &[
     "src/lib.rs",
     "src/a.rs",
@@ -83,7 +83,7 @@ const NAMES: &[&str] = &[
     "a/",
 ];
 
-/// Words of every language that is read, so that a few of them together mean something.
+/// Parts of every supported language, so that combinations are meaningful.
 const WORDS: &[&str] = &[
     "pub ",
     "fn ",
@@ -212,7 +212,7 @@ fn bytes() -> impl Strategy<Value = Vec<u8>> {
     ]
 }
 
-/// Files with one name each, in any order.
+/// Files with unique names.
 fn project() -> impl Strategy<Value = Vec<(String, Vec<u8>)>> {
     vec((select(NAMES), bytes()), 0..14).prop_map(|files| {
         let unique: BTreeMap<&str, Vec<u8>> = files.into_iter().collect();
@@ -221,32 +221,31 @@ fn project() -> impl Strategy<Value = Vec<(String, Vec<u8>)>> {
 }
 
 fn history(files: &[(String, Vec<u8>)], seed: u32) -> CommitHistory {
-    let at = |number: usize| jiff_second(1_700_000_000 + i64::try_from(number).unwrap() * 86_400);
-    let known = files.iter().enumerate().filter(|(number, _)| number % 3 != 2);
-    let known = known.map(|(number, (path, _))| {
+    let timestamp = |day: usize| {
+        let second = 1_700_000_000 + i64::try_from(day).unwrap() * 86_400;
+        jiff::Timestamp::from_second(second).unwrap()
+    };
+    let tracked = files.iter().enumerate().filter(|(number, _)| number % 3 != 2);
+    let tracked = tracked.map(|(number, (path, _))| {
         let commits = seed.wrapping_mul(u32::try_from(number).unwrap() + 7) % 50;
-        (path.clone(), FileHistory { last_changed: at(number), commits })
+        (path.clone(), FileHistory { last_changed: timestamp(number), commits })
     });
     let files: Vec<String> = files.iter().map(|(path, _)| path.clone()).collect();
     let revert = RevertCommit {
-        at: at(3),
+        at: timestamp(3),
         subject: "Faster parsing".into(),
         body: "It lost data.".into(),
         files,
     };
-    CommitHistory::new(known.collect(), vec![revert])
+    CommitHistory::new(tracked.collect(), vec![revert])
 }
 
-fn jiff_second(second: i64) -> jiff::Timestamp {
-    jiff::Timestamp::from_second(second).unwrap()
-}
-
-fn found(files: &[(String, Vec<u8>)]) -> Vec<FileExtract> {
+fn extract_files(files: &[(String, Vec<u8>)]) -> Vec<FileExtract> {
     files.iter().map(|(path, bytes)| extract_file(ExtractInput { path, bytes })).collect()
 }
 
-/// How many lines a file has, as an editor counts them.
-fn lines_of(bytes: &[u8]) -> u64 {
+/// Counts lines like an editor.
+fn count_lines(bytes: &[u8]) -> u64 {
     let text = String::from_utf8_lossy(bytes);
     text.strip_prefix('\u{feff}').unwrap_or(&text).lines().count().max(1).try_into().unwrap()
 }
@@ -255,49 +254,49 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn pk_21_any_bytes_under_any_name_give_the_same_twice_with_lines_that_are_there(name in select(NAMES), bytes in bytes()) {
+    fn pk_21_extraction_is_deterministic_and_line_numbers_are_valid(name in select(NAMES), bytes in bytes()) {
         is_extractable(name);
-        let once = extract_file(ExtractInput { path: name, bytes: &bytes });
-        let twice = extract_file(ExtractInput { path: name, bytes: &bytes });
-        prop_assert_eq!(&once.notes, &twice.notes);
-        prop_assert_eq!(&once.secret_lines, &twice.secret_lines);
-        let last = lines_of(&bytes);
-        for note in &once.notes {
-            let (first, end) = (note.lines.first as u64, note.lines.last as u64);
-            prop_assert!(1 <= first && first <= end && end <= last, "{} lines: {:?}", last, note);
+        let first = extract_file(ExtractInput { path: name, bytes: &bytes });
+        let second = extract_file(ExtractInput { path: name, bytes: &bytes });
+        prop_assert_eq!(&first.notes, &second.notes);
+        prop_assert_eq!(&first.secret_lines, &second.secret_lines);
+        let line_count = count_lines(&bytes);
+        for note in &first.notes {
+            let (first_line, last_line) = (note.lines.first as u64, note.lines.last as u64);
+            prop_assert!(1 <= first_line && first_line <= last_line && last_line <= line_count, "{} lines: {:?}", line_count, note);
             prop_assert!(!note.content.trim().is_empty(), "{:?}", note);
             prop_assert!((0.0..=1.0).contains(&note.confidence), "{:?}", note);
             prop_assert!(note.enclosing_symbol.is_none() || note.kind == "gotcha", "{:?}", note);
         }
-        prop_assert!(once.skip_reason.is_none() || once.notes.is_empty());
+        prop_assert!(first.skip_reason.is_none() || first.notes.is_empty());
     }
 
     #[test]
-    fn pk_21_a_graph_is_whole_and_the_same_in_any_order(files in project(), seed in any::<u32>(), level in 1_u64..=3) {
-        let options = AssembleOptions { level, ..ROOMY };
+    fn pk_21_graphs_are_consistent_and_independent_of_file_order(files in project(), seed in any::<u32>(), level in 1_u64..=3) {
+        let options = AssembleOptions { level, ..OPTIONS };
         let history = history(&files, seed);
-        let extracted = assemble(found(&files), &history, options);
-        let mut turned = files.clone();
-        turned.rotate_left(files.len() / 2);
-        turned.reverse();
-        prop_assert_eq!(json(&assemble(found(&turned), &history, options)), json(&extracted));
-        check(&files, &extracted, level)?;
+        let extracted = assemble(extract_files(&files), &history, options);
+        let mut reordered = files.clone();
+        reordered.rotate_left(files.len() / 2);
+        reordered.reverse();
+        prop_assert_eq!(json(&assemble(extract_files(&reordered), &history, options)), json(&extracted));
+        check_graph(&files, &extracted, level)?;
     }
 
     #[test]
-    fn pk_21_a_graph_keeps_within_its_room(files in project(), room in 0_usize..20_000) {
-        let all = assemble(found(&files), &CommitHistory::default(), ROOMY);
-        let some = assemble(found(&files), &CommitHistory::default(), AssembleOptions { max_bytes: room, ..ROOMY });
+    fn pk_21_graphs_respect_the_size_limit(files in project(), max_bytes in 0_usize..20_000) {
+        let complete = assemble(extract_files(&files), &CommitHistory::default(), OPTIONS);
+        let limited = assemble(extract_files(&files), &CommitHistory::default(), AssembleOptions { max_bytes, ..OPTIONS });
         let symbols = |extracted: &ExtractedGraph| extracted.graph.nodes.iter().filter(|node| node.kind.starts_with("code_")).count();
-        prop_assert_eq!(symbols(&some) + some.omitted_symbols, symbols(&all));
-        // Knowledge is never left out; code is, so that all of it fits.
-        let notes: usize = all.graph.nodes.iter().filter(|node| !node.kind.starts_with("code_")).map(|node| node.to_json().len()).sum();
-        let edges: usize = some.graph.edges.iter().map(|edge| edge.to_json().len()).sum();
-        prop_assert!(json(&some).len() <= room + notes + edges + 200, "{} in {}", json(&some).len(), room);
+        prop_assert_eq!(symbols(&limited) + limited.omitted_symbols, symbols(&complete));
+        // Only code is omitted; notes and edges are always included.
+        let notes: usize = complete.graph.nodes.iter().filter(|node| !node.kind.starts_with("code_")).map(|node| node.to_json().len()).sum();
+        let edges: usize = limited.graph.edges.iter().map(|edge| edge.to_json().len()).sum();
+        prop_assert!(json(&limited).len() <= max_bytes + notes + edges + 200, "{} in {}", json(&limited).len(), max_bytes);
     }
 
     #[test]
-    fn pk_21_what_is_foreign_or_a_sample_is_never_wanted(
+    fn pk_21_vendored_files_and_samples_are_never_extracted(
         before in select(&["", "a/", "src/b/"][..]),
         folder in select(&["node_modules", "vendor", "target", ".git", "dist", "__pycache__", "venv", "testdata", "fixtures", "third_party"][..]),
         after in select(NAMES),
@@ -307,32 +306,33 @@ proptest! {
     }
 }
 
-fn check(
+fn check_graph(
     files: &[(String, Vec<u8>)],
     extracted: &ExtractedGraph,
     level: u64,
 ) -> Result<(), TestCaseError> {
-    let nodes = values(extracted);
+    let nodes = nodes_as_json(extracted);
     let ids: HashSet<&str> = nodes.iter().map(|node| node["id"].as_str().unwrap()).collect();
-    prop_assert_eq!(ids.len(), nodes.len(), "every id is one node's");
-    let whole: HashSet<String> = nodes.iter().map(|node| without(node, "id").to_string()).collect();
-    prop_assert_eq!(whole.len(), nodes.len(), "no node is there twice");
-    let lines: BTreeMap<&str, u64> =
-        files.iter().map(|(path, bytes)| (path.as_str(), lines_of(bytes))).collect();
+    prop_assert_eq!(ids.len(), nodes.len(), "IDs are unique");
+    let distinct: HashSet<String> =
+        nodes.iter().map(|node| without(node, "id").to_string()).collect();
+    prop_assert_eq!(distinct.len(), nodes.len(), "nodes are unique");
+    let line_counts: BTreeMap<&str, u64> =
+        files.iter().map(|(path, bytes)| (path.as_str(), count_lines(bytes))).collect();
     for node in &nodes {
         let path = node["file_path"].as_str().unwrap();
         prop_assert!(!node["content"].as_str().unwrap().trim().is_empty(), "{}", node);
         prop_assert!((0.0..=1.0).contains(&node["activation"].as_f64().unwrap()), "{}", node);
         prop_assert!(
-            node["confidence"].as_f64().is_none_or(|sure| (0.0..=1.0).contains(&sure)),
+            node["confidence"].as_f64().is_none_or(|confidence| (0.0..=1.0).contains(&confidence)),
             "{}",
             node
         );
-        match (lines.get(path), node["line_start"].as_u64(), node["line_end"].as_u64()) {
+        match (line_counts.get(path), node["line_start"].as_u64(), node["line_end"].as_u64()) {
             (Some(last), Some(first), Some(end)) => {
                 prop_assert!(1 <= first && first <= end && end <= *last, "{}", node);
             }
-            (None, None, None) => prop_assert_eq!(path, ".", "only the project itself has no file"),
+            (None, None, None) => prop_assert_eq!(path, ".", "only the project has no file"),
             _ => prop_assert!(false, "{}", node),
         }
         prop_assert_eq!(
@@ -344,7 +344,7 @@ fn check(
         prop_assert!(level < 2 || node["created_at"].is_string(), "{}", node);
     }
     let edges = &extracted.graph.edges;
-    prop_assert!(level > 1 || edges.is_empty(), "level 1 is flat");
+    prop_assert!(level > 1 || edges.is_empty(), "level 1 has no edges");
     let mut seen = HashSet::new();
     for edge in edges {
         prop_assert!(
@@ -354,7 +354,7 @@ fn check(
         );
         prop_assert!(edge.from != edge.to, "{:?}", edge);
         prop_assert!((0.0..=1.0).contains(&edge.weight), "{:?}", edge);
-        prop_assert!(seen.insert((&edge.from, &edge.to, &edge.kind)), "twice: {:?}", edge);
+        prop_assert!(seen.insert((&edge.from, &edge.to, &edge.kind)), "duplicate: {:?}", edge);
     }
     Ok(())
 }

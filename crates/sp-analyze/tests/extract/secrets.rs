@@ -1,56 +1,55 @@
-//! What looks like a secret never enters a graph, wherever it stands; what only resembles one
-//! stays.
+//! Secrets are never extracted, from any position. Text that only resembles a secret is kept.
 
 use sp_analyze::extract::RevertCommit;
 
 use super::*;
 
-/// Text that no service has ever given anybody, in the shapes of well-known services.
+/// Random text for fake secrets.
 const RANDOM: &str = "k7Qz9XbR2mVt4LwPs8YcJ3nHd6Fg";
 
-/// Secrets in one word, by what they are.
-fn words() -> Vec<(&'static str, String)> {
+/// Fake secrets with their names.
+fn fake_secrets() -> Vec<(&'static str, String)> {
     let of = |prefix: &str| format!("{prefix}{RANDOM}");
     vec![
-        ("a token of GitHub", of("ghp_")),
-        ("a fine-grained token of GitHub", of("github_pat_")),
-        ("a token of an app of GitHub", of("ghs_")),
-        ("a token of GitLab", of("glpat-")),
-        ("a key of OpenAI", of("sk-proj-")),
-        ("a key of Anthropic", of("sk-ant-api03-")),
-        ("a live key of Stripe", of("sk_live_")),
-        ("a webhook of Stripe", of("whsec_")),
-        ("a bot of Slack", format!("xoxb-1234567890-{RANDOM}")),
-        ("a key id of AWS", "AKIAIOSFODNN7Q3RKLMX".into()),
-        ("a secret key of AWS", "wJalrXUtnFEMIxK7MDENGxbPxRfiCYq3Z8TkLmNpQ".into()),
-        ("a key of Google", of("AIzaSy")),
-        ("a token of Google", of("ya29.")),
-        ("a token of npm", of("npm_")),
-        ("a token of PyPI", of("pypi-AgEIcHlwaS5vcmc")),
-        ("a token of Hugging Face", of("hf_")),
-        ("a key of SendGrid", format!("SG.{RANDOM}.{RANDOM}")),
-        ("a token of Shopify", of("shpat_")),
-        ("a token of DigitalOcean", of("dop_v1_")),
-        ("a token of Docker", of("dckr_pat_")),
-        ("a token of Vault", of("hvs.")),
-        ("a key of age", "AGE-SECRET-KEY-1QQPQZRRY9X8GF2TVDW0S3JN54KHCE6MUA7L".into()),
-        ("a token of Linear", of("lin_api_")),
-        ("a token of Sentry", of("sntrys_")),
+        ("GitHub token", of("ghp_")),
+        ("fine-grained GitHub token", of("github_pat_")),
+        ("GitHub app token", of("ghs_")),
+        ("GitLab token", of("glpat-")),
+        ("OpenAI key", of("sk-proj-")),
+        ("Anthropic key", of("sk-ant-api03-")),
+        ("live Stripe key", of("sk_live_")),
+        ("Stripe webhook secret", of("whsec_")),
+        ("Slack bot token", format!("xoxb-1234567890-{RANDOM}")),
+        ("AWS key ID", "AKIAIOSFODNN7Q3RKLMX".into()),
+        ("AWS secret key", "wJalrXUtnFEMIxK7MDENGxbPxRfiCYq3Z8TkLmNpQ".into()),
+        ("Google key", of("AIzaSy")),
+        ("Google token", of("ya29.")),
+        ("npm token", of("npm_")),
+        ("PyPI token", of("pypi-AgEIcHlwaS5vcmc")),
+        ("Hugging Face token", of("hf_")),
+        ("SendGrid key", format!("SG.{RANDOM}.{RANDOM}")),
+        ("Shopify token", of("shpat_")),
+        ("DigitalOcean token", of("dop_v1_")),
+        ("Docker token", of("dckr_pat_")),
+        ("Vault token", of("hvs.")),
+        ("age key", "AGE-SECRET-KEY-1QQPQZRRY9X8GF2TVDW0S3JN54KHCE6MUA7L".into()),
+        ("Linear token", of("lin_api_")),
+        ("Sentry token", of("sntrys_")),
         (
-            "a signed token",
+            "JSON Web Token",
             "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N".into(),
         ),
-        ("an address of a database", "postgres://app:hunter2hunter2@db.internal:5432/app".into()),
-        ("an address of a queue", "amqps://worker:Tr0ub4dor@queue.internal/v".into()),
+        ("database URL", "postgres://app:hunter2hunter2@db.internal:5432/app".into()),
+        ("queue URL", "amqps://worker:Tr0ub4dor@queue.internal/v".into()),
         ("random text", format!("{RANDOM}{RANDOM}")),
         ("random text in base64", "dGhpcyBpcyBhIHNlY3JldCBrZXkgMTIzNDU2Nzg5MA==".into()),
-        ("a key of New Relic", of("NRAK-")),
-        ("a key of Postman", of("PMAK-")),
+        ("New Relic key", of("NRAK-")),
+        ("Postman key", of("PMAK-")),
     ]
 }
 
-/// Where a secret can stand: a path, and a text around `{}`, with the line on which the secret is.
-const PLACES: &[(&str, &str, usize)] = &[
+/// Paths and texts with `{}` for a secret, and the line of the secret.
+const POSITIONS: &[(&str, &str, usize)] = &[
     ("README.md", "# A\n\n## Usage\n\nCall it with {} and see.\n", 5),
     ("README.md", "# A\n\n## Usage\n\nCall it with `{}` and see.\n", 5),
     ("README.md", "# A\n\n## Usage\n\nIt is **{}**, [{}]({}), <{}>, ({}) or \"{}\".\n", 5),
@@ -108,24 +107,24 @@ const PLACES: &[(&str, &str, usize)] = &[
 ];
 
 #[test]
-fn pk_21_no_secret_of_any_kind_enters_from_any_place() {
+fn pk_21_secrets_are_not_extracted_from_any_position() {
     let mut leaks = Vec::new();
-    for (path, template, line) in PLACES {
-        for (what, secret) in words() {
+    for (path, template, line) in POSITIONS {
+        for (name, secret) in fake_secrets() {
             let text = template.replace("{}", &secret);
-            let with = [(*path, text.as_str()), ("src/b.ts", "export function b() {}\n")];
-            let graph = json(&graph(&with));
-            let withheld = one(path, &text).secret_lines;
-            let plain = one(path, template.replace("{}", "something"));
-            let says_anything = json(&assemble(vec![plain], &CommitHistory::default(), ROOMY))
+            let project = [(*path, text.as_str()), ("src/b.ts", "export function b() {}\n")];
+            let graph = json(&graph(&project));
+            let secret_lines = extract(path, &text).secret_lines;
+            let harmless = extract(path, template.replace("{}", "something"));
+            let is_extracted = json(&assemble(vec![harmless], &CommitHistory::default(), OPTIONS))
                 .contains("something");
             if graph.contains(&secret) || graph.contains(RANDOM) {
-                leaks.push(format!("{path}: {template:?}: {what}"));
-            } else if says_anything && withheld.is_empty() {
-                leaks.push(format!("{path}: {template:?}: {what} was left out without a word"));
-            } else if says_anything && !withheld.iter().any(|at| *at <= line + 1) {
+                leaks.push(format!("{path}: {template:?}: {name}"));
+            } else if is_extracted && secret_lines.is_empty() {
+                leaks.push(format!("{path}: {template:?}: {name} was not reported"));
+            } else if is_extracted && !secret_lines.iter().any(|reported| *reported <= line + 1) {
                 leaks.push(format!(
-                    "{path}: {template:?}: {what} is on line {line}, and not on {withheld:?}"
+                    "{path}: {template:?}: {name} is on line {line}, not {secret_lines:?}"
                 ));
             }
         }
@@ -134,7 +133,7 @@ fn pk_21_no_secret_of_any_kind_enters_from_any_place() {
 }
 
 #[test]
-fn pk_21_no_value_beside_a_telling_name_enters() {
+fn pk_21_values_of_secret_names_are_not_extracted() {
     let mut leaks = Vec::new();
     let value = "Winter-is-coming-42";
     for (path, text) in [
@@ -174,7 +173,7 @@ fn pk_21_no_value_beside_a_telling_name_enters() {
 }
 
 #[test]
-fn pk_21_private_keys_never_enter_not_even_in_part() {
+fn pk_21_private_keys_are_not_extracted() {
     for kind in [
         "RSA PRIVATE KEY",
         "OPENSSH PRIVATE KEY",
@@ -182,7 +181,8 @@ fn pk_21_private_keys_never_enter_not_even_in_part() {
         "EC PRIVATE KEY",
         "PGP PRIVATE KEY BLOCK",
     ] {
-        let lines: String = (0..60).map(|at| format!("{RANDOM}{at:02}+/Zq8{RANDOM}\n")).collect();
+        let lines: String =
+            (0..60).map(|number| format!("{RANDOM}{number:02}+/Zq8{RANDOM}\n")).collect();
         let key = format!("-----BEGIN {kind}-----\n{lines}-----END {kind}-----\n");
         for (path, text) in [
             ("README.md", format!("# A\n\n## Setup\n\n```\n{key}```\n")),
@@ -195,9 +195,9 @@ fn pk_21_private_keys_never_enter_not_even_in_part() {
                 !graph.contains("-----BEGIN") && !graph.contains(RANDOM),
                 "{kind} in {path}: {graph}"
             );
-            let found = one(path, &text);
+            let file = extract(path, &text);
             assert!(
-                !found.secret_lines.is_empty() || found.skip_reason.is_some(),
+                !file.secret_lines.is_empty() || file.skip_reason.is_some(),
                 "{kind} in {path}"
             );
         }
@@ -205,7 +205,7 @@ fn pk_21_private_keys_never_enter_not_even_in_part() {
 }
 
 #[test]
-fn pk_21_names_that_are_secrets_do_not_enter() {
+fn pk_21_secrets_in_names_are_not_extracted() {
     let secret = format!("ghp_{RANDOM}");
     for (path, text) in [
         ("src/a.rs", "pub fn @@() {}\n"),
@@ -234,8 +234,8 @@ fn pk_21_names_that_are_secrets_do_not_enter() {
 }
 
 #[test]
-fn pk_21_commits_that_were_taken_back_do_not_bring_secrets() {
-    for (what, secret) in words() {
+fn pk_21_secrets_in_reverted_commits_are_not_extracted() {
+    for (name, secret) in fake_secrets() {
         for (subject, body) in [
             (format!("Use {secret}"), "It broke.".into()),
             ("Use it".into(), format!("Key: `{secret}`")),
@@ -246,14 +246,15 @@ fn pk_21_commits_that_were_taken_back_do_not_bring_secrets() {
                 Default::default(),
                 vec![RevertCommit { at, subject, body, files }],
             );
-            let graph = json(&assemble(vec![one("src/a.rs", "pub fn a() {}\n")], &history, ROOMY));
-            assert!(!graph.contains(&secret), "{what}: {graph}");
+            let graph =
+                json(&assemble(vec![extract("src/a.rs", "pub fn a() {}\n")], &history, OPTIONS));
+            assert!(!graph.contains(&secret), "{name}: {graph}");
         }
     }
 }
 
 #[test]
-fn pk_21_a_secret_that_is_cut_off_does_not_enter_in_part() {
+fn pk_21_truncated_secrets_are_not_extracted() {
     let secret = format!("ghp_{RANDOM}");
     for length in 850..920 {
         let text = format!("// FIXME: {}{secret}\npub fn a() {{}}\n", "a,".repeat(length / 2));
@@ -263,8 +264,8 @@ fn pk_21_a_secret_that_is_cut_off_does_not_enter_in_part() {
 }
 
 #[test]
-fn pk_21_what_only_resembles_a_secret_stays() {
-    let mut gone = Vec::new();
+fn pk_21_text_that_resembles_a_secret_is_kept() {
+    let mut rejected = Vec::new();
     for (path, text) in [
         ("README.md", "# A\n\n## Setup\n\nSet `GITHUB_TOKEN=<your token>` first.\n"),
         ("README.md", "# A\n\n## Setup\n\nSet `API_KEY=$MY_KEY` and `password: ${DB_PASSWORD}`.\n"),
@@ -313,10 +314,10 @@ fn pk_21_what_only_resembles_a_secret_stays() {
         ),
         ("SECURITY.md", "# Security\n\nNever commit a password: write to security@example.com.\n"),
     ] {
-        let found = one(path, text);
-        if !found.secret_lines.is_empty() {
-            gone.push(format!("{path}: {text:?}"));
+        let file = extract(path, text);
+        if !file.secret_lines.is_empty() {
+            rejected.push(format!("{path}: {text:?}"));
         }
     }
-    assert!(gone.is_empty(), "{} are gone:\n{}", gone.len(), gone.join("\n"));
+    assert!(rejected.is_empty(), "{} false positives:\n{}", rejected.len(), rejected.join("\n"));
 }

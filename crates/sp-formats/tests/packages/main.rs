@@ -1,6 +1,6 @@
-//! What we write as a package: it is read again, it holds, it is canonical, and nothing that we do
-//! not know is lost. And what the layers of schema 1 become.
-#![expect(clippy::unwrap_used, reason = "a test ends at the first surprise")]
+//! Written packages are valid and canonical and keep unknown members. Layers of schema 1 convert to
+//! a graph.
+#![expect(clippy::panic, clippy::unwrap_used, reason = "tests stop at the first failure")]
 
 mod layers;
 mod round_trips;
@@ -8,7 +8,7 @@ mod signatures;
 mod writing;
 
 use proptest::prelude::*;
-use serde_json::{Value as Plain, json};
+use serde_json::{Value, json};
 use sp_formats::json::JsonValue;
 use sp_formats::package::{
     Package, PackageDraft, PackageKind, PackageName, PackageVersion, SignatureCoverage,
@@ -46,37 +46,37 @@ fn draft(content: impl Into<String>) -> PackageDraft {
     }
 }
 
-/// Reads a text that must hold.
-fn holds(text: &str) -> Package {
+/// Reads a package that must be valid.
+fn read_valid(text: &str) -> Package {
     let read = read("a package", text.as_bytes().to_vec(), &limits());
-    let told: Vec<&String> = read.report.findings.iter().map(|finding| &finding.message).collect();
+    let findings = &read.report.findings;
     assert!(
         read.steps.iter().all(|step| step.outcome != VerificationOutcome::Failed),
-        "{:?} {told:?}\n{text}",
+        "{:?} {findings:?}\n{text}",
         read.steps
     );
-    assert!(read.package.is_some(), "{told:?}\n{text}");
+    assert!(read.package.is_some(), "{findings:?}\n{text}");
     read.package.unwrap()
 }
 
-fn written(draft: &PackageDraft) -> Package {
-    holds(&write(draft, None, &limits()).unwrap())
+fn write_and_read(draft: &PackageDraft) -> Package {
+    read_valid(&write(draft, None, &limits()).unwrap())
 }
 
-fn plain(value: JsonValue<'_>) -> Plain {
+fn to_value(value: JsonValue<'_>) -> Value {
     serde_json::from_str(value.raw()).unwrap()
 }
 
-/// Whether all of one value stands in the other: members may have come, and nothing may have gone.
-fn stands_in(one: &Plain, other: &Plain) -> bool {
-    match (one, other) {
-        (Plain::Object(one), Plain::Object(other)) => one
+/// Returns whether `other` has all members and items of `value`, and maybe more members.
+fn is_contained(value: &Value, other: &Value) -> bool {
+    match (value, other) {
+        (Value::Object(members), Value::Object(others)) => members
             .iter()
-            .all(|(key, value)| other.get(key).is_some_and(|found| stands_in(value, found))),
-        (Plain::Array(one), Plain::Array(other)) => {
-            one.len() == other.len()
-                && one.iter().zip(other).all(|(one, other)| stands_in(one, other))
+            .all(|(key, value)| others.get(key).is_some_and(|other| is_contained(value, other))),
+        (Value::Array(items), Value::Array(others)) => {
+            items.len() == others.len()
+                && items.iter().zip(others).all(|(item, other)| is_contained(item, other))
         }
-        (one, other) => one == other,
+        (value, other) => value == other,
     }
 }

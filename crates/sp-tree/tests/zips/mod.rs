@@ -1,11 +1,10 @@
-//! Zip archives written byte by byte, with whatever a test wants them to say, and what is unpacked
-//! from them.
+//! Builds zip archives byte by byte, with arbitrary header fields, and unpacks them.
 #![allow(
     dead_code,
     clippy::disallowed_methods,
     clippy::unwrap_used,
     clippy::panic,
-    reason = "each test program uses some of it"
+    reason = "each test target uses a part of this module"
 )]
 
 use std::collections::BTreeMap;
@@ -26,12 +25,12 @@ pub(crate) const DESCRIPTOR: u16 = 1 << 3;
 pub(crate) const UTF_8: u16 = 1 << 11;
 pub(crate) const GIB: u64 = 1 << 30;
 
-/// A member, and what its two headers say of it.
+/// A member and the fields of its two headers.
 #[derive(Clone)]
 pub(crate) struct Member {
     pub(crate) name: Vec<u8>,
     pub(crate) local_name: Option<Vec<u8>>,
-    /// The bytes that stand in the archive.
+    /// The bytes in the archive, compressed or not.
     pub(crate) packed: Vec<u8>,
     pub(crate) size: u64,
     pub(crate) crc: u32,
@@ -40,17 +39,17 @@ pub(crate) struct Member {
     pub(crate) flags: u16,
     pub(crate) creator: u16,
     pub(crate) mode: u32,
-    /// Whether the sizes of the central header are in an extra field.
+    /// Whether the sizes are in a zip64 extra field.
     pub(crate) zip64: bool,
-    /// Where the central header says that the local one is.
+    /// The offset of the local header in the central one, if it is not the real one.
     pub(crate) offset: Option<u32>,
-    /// Extra fields of the local header and of the directory, each with its ID and its length.
+    /// Extra fields of the local and the central header, each with its ID and length.
     pub(crate) local_extra: Vec<u8>,
     pub(crate) extra: Vec<u8>,
-    /// What the local header has in place of the flags, the checksum, the packed size and the size.
+    /// Replacements for the flags, and for checksum, packed size and size, in the local header.
     pub(crate) local_flags: Option<u16>,
     pub(crate) local_sums: Option<[u32; 3]>,
-    /// The bytes of the data descriptor; made from the rest if there is none.
+    /// The bytes of the data descriptor; by default the correct ones.
     pub(crate) descriptor: Option<Vec<u8>>,
     pub(crate) disk: u16,
 }
@@ -94,27 +93,28 @@ pub(crate) fn folder(name: &str) -> Member {
     Member { mode: 0o040_755, ..stored(name, b"") }
 }
 
-/// What the end of an archive says of the rest.
+/// Fields of the end record.
 #[derive(Default)]
-pub(crate) struct End {
+pub(crate) struct EndRecord {
+    /// The number of members, if it is not the real one.
     pub(crate) claimed: Option<u64>,
     pub(crate) zip64: bool,
     pub(crate) comment: Vec<u8>,
 }
 
-/// Writes numbers as a zip has them, the lowest byte first.
-pub(crate) struct Out(pub(crate) Vec<u8>);
+/// Writes little-endian numbers.
+pub(crate) struct ByteWriter(pub(crate) Vec<u8>);
 
-impl Out {
-    pub(crate) fn two(&mut self, values: &[u16]) -> &mut Self {
+impl ByteWriter {
+    pub(crate) fn u16s(&mut self, values: &[u16]) -> &mut Self {
         values.iter().for_each(|value| self.0.extend(value.to_le_bytes()));
         self
     }
-    pub(crate) fn four(&mut self, values: &[u32]) -> &mut Self {
+    pub(crate) fn u32s(&mut self, values: &[u32]) -> &mut Self {
         values.iter().for_each(|value| self.0.extend(value.to_le_bytes()));
         self
     }
-    pub(crate) fn eight(&mut self, values: &[u64]) -> &mut Self {
+    pub(crate) fn u64s(&mut self, values: &[u64]) -> &mut Self {
         values.iter().for_each(|value| self.0.extend(value.to_le_bytes()));
         self
     }
@@ -125,28 +125,28 @@ impl Out {
 }
 
 impl Member {
-    /// The local header, the bytes, and the descriptor behind them.
+    /// Returns the local header, the packed bytes and the data descriptor.
     pub(crate) fn local(&self) -> Vec<u8> {
         let name = self.local_name.as_ref().unwrap_or(&self.name);
-        let mut out = Out(Vec::new());
-        let is_late = self.flags & DESCRIPTOR != 0;
-        let mut extra = Out(self.local_extra.clone());
-        let sums = match (is_late, self.zip64) {
-            (true, _) => [0; 3],
-            (false, false) => [self.crc, self.packed_size(), self.size as u32],
-            (false, true) => {
-                extra.two(&[1, 16]).eight(&[self.size, self.packed.len() as u64]);
-                [self.crc, u32::MAX, u32::MAX]
-            }
+        let mut out = ByteWriter(Vec::new());
+        let has_descriptor = self.flags & DESCRIPTOR != 0;
+        let mut extra = ByteWriter(self.local_extra.clone());
+        let sums = if has_descriptor {
+            [0; 3]
+        } else if self.zip64 {
+            extra.u16s(&[1, 16]).u64s(&[self.size, self.packed.len() as u64]);
+            [self.crc, u32::MAX, u32::MAX]
+        } else {
+            [self.crc, self.packed_size(), self.size as u32]
         };
         let flags = self.local_flags.unwrap_or(self.flags);
-        out.four(&[0x0403_4b50]).two(&[20, flags, self.local_method.unwrap_or(self.method), 0, 0]);
-        out.four(&self.local_sums.unwrap_or(sums)).two(&[name.len() as u16, extra.0.len() as u16]);
+        out.u32s(&[0x0403_4b50]).u16s(&[20, flags, self.local_method.unwrap_or(self.method), 0, 0]);
+        out.u32s(&self.local_sums.unwrap_or(sums)).u16s(&[name.len() as u16, extra.0.len() as u16]);
         out.bytes(name).bytes(&extra.0).bytes(&self.packed);
         match &self.descriptor {
             Some(bytes) => out.bytes(bytes),
-            None if is_late => {
-                out.four(&[0x0807_4b50, self.crc, self.packed_size(), self.size as u32])
+            None if has_descriptor => {
+                out.u32s(&[0x0807_4b50, self.crc, self.packed_size(), self.size as u32])
             }
             None => &mut out,
         };
@@ -158,40 +158,40 @@ impl Member {
     }
 
     pub(crate) fn central(&self, offset: usize) -> Vec<u8> {
-        let mut out = Out(Vec::new());
+        let mut out = ByteWriter(Vec::new());
         let sizes = if self.zip64 { [u32::MAX; 2] } else { [self.packed_size(), self.size as u32] };
-        let mut extra = Out(self.extra.clone());
+        let mut extra = ByteWriter(self.extra.clone());
         if self.zip64 {
-            extra.two(&[1, 16]).eight(&[self.size, self.packed.len() as u64]);
+            extra.u16s(&[1, 16]).u64s(&[self.size, self.packed.len() as u64]);
         }
-        out.four(&[0x0201_4b50])
-            .two(&[self.creator | 45, 45, self.flags, self.method, 0, 0])
-            .four(&[self.crc]);
-        out.four(&sizes).two(&[self.name.len() as u16, extra.0.len() as u16, 0, self.disk, 0]);
-        out.four(&[self.mode << 16, self.offset.unwrap_or(offset as u32)])
+        out.u32s(&[0x0201_4b50])
+            .u16s(&[self.creator | 45, 45, self.flags, self.method, 0, 0])
+            .u32s(&[self.crc]);
+        out.u32s(&sizes).u16s(&[self.name.len() as u16, extra.0.len() as u16, 0, self.disk, 0]);
+        out.u32s(&[self.mode << 16, self.offset.unwrap_or(offset as u32)])
             .bytes(&self.name)
             .bytes(&extra.0);
         out.0
     }
 }
 
-/// The records behind the central directory.
-pub(crate) fn end(start: usize, size: usize, count: usize, end: &End) -> Vec<u8> {
-    let mut out = Out(Vec::new());
+/// Returns the end records, which follow the central directory.
+pub(crate) fn end_records(start: usize, size: usize, count: usize, end: &EndRecord) -> Vec<u8> {
+    let mut out = ByteWriter(Vec::new());
     let claimed = end.claimed.unwrap_or(count as u64);
     if end.zip64 {
-        out.four(&[0x0606_4b50]).eight(&[44]).two(&[45, 45]).four(&[0, 0]);
-        out.eight(&[claimed, claimed, size as u64, start as u64]);
-        out.four(&[0x0706_4b50, 0]).eight(&[(start + size) as u64]).four(&[1]);
+        out.u32s(&[0x0606_4b50]).u64s(&[44]).u16s(&[45, 45]).u32s(&[0, 0]);
+        out.u64s(&[claimed, claimed, size as u64, start as u64]);
+        out.u32s(&[0x0706_4b50, 0]).u64s(&[(start + size) as u64]).u32s(&[1]);
     }
-    let short = if end.zip64 { u16::MAX } else { claimed as u16 };
-    let places = if end.zip64 { [u32::MAX; 2] } else { [size as u32, start as u32] };
-    out.four(&[0x0605_4b50]).two(&[0, 0, short, short]).four(&places);
-    out.two(&[end.comment.len() as u16]).bytes(&end.comment);
+    let count_field = if end.zip64 { u16::MAX } else { claimed as u16 };
+    let directory_fields = if end.zip64 { [u32::MAX; 2] } else { [size as u32, start as u32] };
+    out.u32s(&[0x0605_4b50]).u16s(&[0, 0, count_field, count_field]).u32s(&directory_fields);
+    out.u16s(&[end.comment.len() as u16]).bytes(&end.comment);
     out.0
 }
 
-pub(crate) fn zip_with(members: &[Member], told: &End) -> Vec<u8> {
+pub(crate) fn zip_with(members: &[Member], end: &EndRecord) -> Vec<u8> {
     let mut zip = Vec::new();
     let mut central = Vec::new();
     for member in members {
@@ -200,18 +200,18 @@ pub(crate) fn zip_with(members: &[Member], told: &End) -> Vec<u8> {
     }
     let start = zip.len();
     zip.extend(&central);
-    zip.extend(end(start, central.len(), members.len(), told));
+    zip.extend(end_records(start, central.len(), members.len(), end));
     zip
 }
 
 pub(crate) fn zip(members: &[Member]) -> Vec<u8> {
-    zip_with(members, &End::default())
+    zip_with(members, &EndRecord::default())
 }
 
-/// The executable bit and the bytes of a file; a folder has none.
-pub(crate) type Unit = Option<(bool, Vec<u8>)>;
-/// What was unpacked, by path.
-pub(crate) type Unpacked = BTreeMap<String, Unit>;
+/// The executable bit and the bytes of a file; `None` for a directory.
+pub(crate) type EntryContent = Option<(bool, Vec<u8>)>;
+/// Unpacked entries by path.
+pub(crate) type Unpacked = BTreeMap<String, EntryContent>;
 
 pub(crate) fn unpack_file(path: &Path, limits: &Limits) -> Result<Unpacked, ArchiveError> {
     let archive = Archive::open(path, limits)?;
@@ -241,18 +241,19 @@ pub(crate) fn unpack(bytes: &[u8]) -> Result<Unpacked, ArchiveError> {
     unpack_with(bytes, &Limits::default())
 }
 
+/// Returns why a member of the archive is rejected.
 #[track_caller]
-pub(crate) fn refused(bytes: &[u8]) -> ZipMemberError {
+pub(crate) fn member_error(bytes: &[u8]) -> ZipMemberError {
     match unpack(bytes) {
         Err(ArchiveError::Member { why, .. }) => why,
-        other => panic!("no member was refused: {other:?}"),
+        other => panic!("no member was rejected: {other:?}"),
     }
 }
 
-pub(crate) fn file(executable: bool, bytes: &[u8]) -> Unit {
+pub(crate) fn file(executable: bool, bytes: &[u8]) -> EntryContent {
     Some((executable, bytes.into()))
 }
 
-pub(crate) fn tree<const N: usize>(entries: [(&str, Unit); N]) -> Unpacked {
+pub(crate) fn tree<const N: usize>(entries: [(&str, EntryContent); N]) -> Unpacked {
     entries.into_iter().map(|(path, content)| (path.into(), content)).collect()
 }

@@ -1,87 +1,105 @@
-//! What skills and contexts need: who says from where, what is a conflict, and what stops.
+//! Dependencies of skills and contexts: where they come from, conflicts, and manual steps.
 
 use super::*;
 
-/// Writes a source with one skill into the directory `name`; the skill needs `entries`.
+/// Writes a source with one skill that has these dependencies into the directory `src/<name>`.
 fn source(world: &World, name: &str, entries: &[&str]) -> String {
-    let more = if entries.is_empty() { String::new() } else { needs(entries) };
-    dir(world, &format!("src/{name}"), &Bag::new(&[]).skill(name, &more))
+    let more = if entries.is_empty() { String::new() } else { dependency_section(entries) };
+    source_dir(world, &format!("src/{name}"), &SourceFiles::new(&[]).with_skill(name, &more))
 }
 
+/// Returns who requested a skill, from the report of `sp bag get`.
 #[track_caller]
-fn by(world: &World, report: &Value, name: &str) -> Vec<String> {
-    in_step(world, name);
+fn requesters(world: &World, report: &Value, name: &str) -> Vec<String> {
+    assert_consistent(world, name);
     let skill = report["skills"].as_array().unwrap().iter().find(|skill| skill["name"] == name);
     let by = skill.unwrap_or_else(|| panic!("no {name} in {report}"))["by"].clone();
     serde_json::from_value(by).unwrap()
 }
 
 #[test]
-fn sb_14_what_a_skill_needs_comes_too_all_the_way_down() {
+fn sb_14_transitive_dependencies_are_installed() {
     let world = workspace();
     source(&world, "d", &[]);
     source(&world, "c", &["name: d, source: ../d"]);
     source(&world, "b", &["name: c, source: ../c"]);
     let a = source(&world, "a", &["name: b, source: ../b"]);
     let report = json(&world, &["get", "a", "--source", &a]);
-    assert_eq!(skills(&world), ["a", "b", "c", "d"]);
-    assert_eq!(by(&world, &report, "a"), ["you"]);
-    assert_eq!(by(&world, &report, "d"), ["`c`"]);
+    assert_eq!(skill_names(&world), ["a", "b", "c", "d"]);
+    assert_eq!(requesters(&world, &report, "a"), ["you"]);
+    assert_eq!(requesters(&world, &report, "d"), ["`c`"]);
 }
 
 #[test]
-fn sb_14_a_skill_that_two_need_comes_once() {
+fn sb_14_shared_dependency_is_installed_once() {
     let world = workspace();
     source(&world, "d", &[]);
     source(&world, "b", &["name: d, source: ../d"]);
     source(&world, "c", &["name: d, source: ./../d/"]);
     let a = source(&world, "a", &["name: b, source: ../b", "name: c, source: ../c"]);
     let report = json(&world, &["get", "a", "--source", &a]);
-    assert_eq!(skills(&world), ["a", "b", "c", "d"]);
-    assert_eq!(by(&world, &report, "d"), ["`b`", "`c`"]);
+    assert_eq!(skill_names(&world), ["a", "b", "c", "d"]);
+    assert_eq!(requesters(&world, &report, "d"), ["`b`", "`c`"]);
 }
 
 #[test]
-fn sb_14_a_cycle_is_an_error_that_prints_it() {
+fn sb_14_dependency_cycle_is_an_error_that_shows_the_cycle() {
     let world = workspace();
     source(&world, "c", &["name: a, source: ../a"]);
     source(&world, "b", &["name: c, source: ../c"]);
     let a = source(&world, "a", &["name: b, source: ../b"]);
-    let run = refused(&world, &["get", "a", "--source", &a], 3, "a → b → c → a");
-    assert!(run.stderr.contains("nothing was changed"), "{run}");
     let own = source(&world, "own", &["name: own, source: ../own"]);
-    refused(&world, &["get", "own", "--source", &own], 3, "own → own");
-    // One that lies further down is printed without the way to it.
+    // The path to a cycle is not part of it.
     let top = source(&world, "top", &["name: a, source: ../a"]);
-    refused(&world, &["get", "top", "--source", &top], 3, "circle: a → b → c → a");
-}
-
-#[test]
-fn sb_15_two_sources_for_one_name_are_a_conflict_that_names_both_requesters() {
-    let world = workspace();
-    source(&world, "x", &[]);
-    dir(&world, "src/x2", &Bag::new(&["x"]));
-    let a = source(&world, "a", &["name: x, source: ../x"]);
-    let b = source(&world, "b", &["name: x, source: ../x2"]);
-    let both = dir(
-        &world,
-        "src/both",
-        &Bag::new(&[]).skill(
-            "both",
-            &needs(&[&format!("name: a, source: {a}"), &format!("name: b, source: {b}")]),
-        ),
-    );
-    let run = refused(&world, &["get", "both", "--source", &both], 1, "`x` is wanted twice");
-    for words in ["`a` wants ../x", "`b` wants ../x2", "nothing was changed"] {
-        assert!(run.stderr.contains(words), "`{words}` is not in {run}");
+    for (name, source, cycle) in
+        [("a", a, "a → b → c → a"), ("own", own, "own → own"), ("top", top, "a → b → c → a")]
+    {
+        let error =
+            assert_refused(&world, &["get", name, "--source", &source], "E-dependency-cycle");
+        assert!(error.message.contains(cycle), "{error:#?}");
+        assert!(!error.message.contains("top →"), "{error:#?}");
     }
 }
 
-/// A repository with `x` at `v1` and, otherwise, at `v2`.
-fn versions(world: &World) -> Repo {
+/// Checks that the skill `both` of `source` cannot be installed because of a conflict about `x`,
+/// and that the error names each requester with what it requests.
+#[track_caller]
+fn conflicts(world: &World, source: &str, requests: &[(&str, &str)]) {
+    let error = assert_refused(world, &["get", "both", "--source", source], "E-unresolvable");
+    assert!(error.message.contains("`x`"), "{error:#?}");
+    for (requester, request) in requests {
+        let is_named =
+            |cause: &String| cause.contains(requester) && cause.contains(&format!(" {request}"));
+        assert!(error.because.iter().any(is_named), "{requester} {request}: {error:#?}");
+    }
+}
+
+#[test]
+fn sb_15_conflicting_sources_name_both_requesters() {
+    let world = workspace();
+    source(&world, "x", &[]);
+    source_dir(&world, "src/x2", &SourceFiles::new(&["x"]));
+    let a = source(&world, "a", &["name: x, source: ../x"]);
+    let b = source(&world, "b", &["name: x, source: ../x2"]);
+    let both = source_dir(
+        &world,
+        "src/both",
+        &SourceFiles::new(&[]).with_skill(
+            "both",
+            &dependency_section(&[
+                &format!("name: a, source: {a}"),
+                &format!("name: b, source: {b}"),
+            ]),
+        ),
+    );
+    conflicts(&world, &both, &[("`a`", "../x"), ("`b`", "../x2")]);
+}
+
+/// Returns a repository with the tags `v1`, `v2` and `v3` of `x`.
+fn tagged_versions(world: &World) -> Repo {
     let repo = world.git("x");
     for version in ["v1", "v2", "v3"] {
-        Bag::new(&[]).skill("x", &format!("Of {version}.\n")).put(repo.path());
+        SourceFiles::new(&[]).with_skill("x", &format!("Of {version}.\n")).write_to(repo.path());
         repo.commit(version);
         repo.git(&["tag", version]);
     }
@@ -89,9 +107,9 @@ fn versions(world: &World) -> Repo {
 }
 
 #[test]
-fn sb_15_two_pinned_versions_are_a_conflict_that_names_both_requesters() {
+fn sb_15_conflicting_versions_name_both_requesters() {
     let world = workspace();
-    let url = versions(&world).url();
+    let url = tagged_versions(&world).url();
     source(&world, "a", &[&format!("name: x, source: '{url}', version: v1")]);
     source(&world, "b", &[&format!("name: x, source: '{url}', version: v2")]);
     source(&world, "free", &[&format!("name: x, source: '{url}'")]);
@@ -99,17 +117,14 @@ fn sb_15_two_pinned_versions_are_a_conflict_that_names_both_requesters() {
         let entries = first.map(|name| format!("name: {name}, source: ../{name}"));
         let free = "name: free, source: ../free";
         let both = source(&world, "both", &[free, &entries[0], &entries[1]]);
-        let run = refused(&world, &["get", "both", "--source", &both], 1, "`x` is wanted twice");
-        for words in ["`a` wants v1", "`b` wants v2"] {
-            assert!(run.stderr.contains(words), "`{words}` is not in {run}");
-        }
+        conflicts(&world, &both, &[("`a`", "v1"), ("`b`", "v2")]);
     }
 }
 
 #[test]
-fn sb_15_one_pinned_version_holds_for_those_that_pin_none() {
+fn sb_15_pinned_version_satisfies_requesters_without_a_version() {
     let outer = world!();
-    let url = versions(&outer).url();
+    let url = tagged_versions(&outer).url();
     for order in [["a", "free"], ["free", "a"]] {
         let world = workspace();
         source(&world, "a", &[&format!("name: x, source: '{url}', version: v1")]);
@@ -123,46 +138,50 @@ fn sb_15_one_pinned_version_holds_for_those_that_pin_none() {
 }
 
 #[test]
-fn sb_10_what_the_context_declares_is_installed() {
+fn sb_10_get_installs_the_dependencies_of_the_context() {
     let world = workspace();
-    let url = versions(&world).url();
+    let url = tagged_versions(&world).url();
     let a = source(&world, "a", &[]);
     write(
         &world,
         "ws/CONTEXT.md",
-        &needs(&[
+        &dependency_section(&[
             &format!("name: x, version: v2, source: '{url}'"),
             &format!("name: a, version: '1', source: {a}"),
         ]),
     );
     let report = json(&world, &["get"]);
-    assert_eq!(skills(&world), ["a", "x"]);
-    assert_eq!(by(&world, &report, "x"), ["`CONTEXT.md`"]);
+    assert_eq!(skill_names(&world), ["a", "x"]);
+    assert_eq!(requesters(&world, &report, "x"), ["`CONTEXT.md`"]);
     assert_eq!(read(&world, "ws/.skills/x/SKILL.md"), skill("x", "Of v2.\n"));
 }
 
 #[test]
-fn sb_10_a_context_that_leaves_something_out_is_refused_where_it_stands() {
+fn sb_10_invalid_context_dependency_is_reported_with_its_position() {
     let world = workspace();
-    for (entry, words) in [
-        ("name: a, source: ./a", "`version` is missing"),
-        ("name: a, version: '1'", "`source` is missing"),
-        ("version: '1', source: ./a", "`name` is missing"),
-        ("name: a_b, version: '1', source: ./a", "the name `a_b`"),
-        ("name: a, version: '1', source: ./a, colour: red", "unknown key `colour`"),
-        ("name: a, version: '1', source: 'ext::sh -c date'", "the source cannot be used"),
+    for (entry, data) in [
+        ("name: a, source: ./a", "`version`"),
+        ("name: a, version: '1'", "`source`"),
+        ("version: '1', source: ./a", "`name`"),
+        ("name: a_b, version: '1', source: ./a", "`a_b`"),
+        ("name: a, version: '1', source: ./a, colour: red", "`colour`"),
+        ("name: a, version: '1', source: 'ext::sh -c date'", "ext"),
     ] {
-        write(&world, "ws/CONTEXT.md", &needs(&[entry]));
-        let run = refused(&world, &["get"], 3, words);
-        assert!(run.stderr.contains("CONTEXT.md:6:"), "{entry}: {run}");
+        write(&world, "ws/CONTEXT.md", &dependency_section(&[entry]));
+        let error = assert_refused(&world, &["get"], "SB-10");
+        let finding = &error.findings[0];
+        assert_eq!((finding.file.as_str(), finding.line), ("CONTEXT.md", 6), "{entry}");
+        assert!(finding.message.contains(data), "{entry}: {error:#?}");
     }
 }
 
 #[test]
-fn sb_14_a_context_overrides_what_skills_declare_and_the_user_the_project() {
+fn sb_14_contexts_override_skills_and_user_context_overrides_project() {
     let outer = world!();
-    let url = versions(&outer).url();
-    let entry = |version: &str| needs(&[&format!("name: x, version: {version}, source: '{url}'")]);
+    let url = tagged_versions(&outer).url();
+    let entry = |version: &str| {
+        dependency_section(&[&format!("name: x, version: {version}, source: '{url}'")])
+    };
     for (project, user, expected) in [
         (None, None, "v1"),
         (Some("v2"), None, "v2"),
@@ -183,41 +202,48 @@ fn sb_14_a_context_overrides_what_skills_declare_and_the_user_the_project() {
             skill("x", &format!("Of {expected}.\n")),
             "{project:?} {user:?}"
         );
-        in_step(&world, expected);
+        assert_consistent(&world, expected);
     }
 }
 
 #[test]
-fn sb_15_a_context_settles_a_conflict() {
+fn sb_15_context_resolves_a_conflict() {
     let world = workspace();
-    let url = versions(&world).url();
+    let url = tagged_versions(&world).url();
     source(&world, "a", &[&format!("name: x, source: '{url}', version: v1")]);
     source(&world, "b", &[&format!("name: x, source: '{url}', version: v2")]);
     let both = source(&world, "both", &["name: a, source: ../a", "name: b, source: ../b"]);
-    refused(&world, &["get", "both", "--source", &both], 1, "`x` is wanted twice");
-    write(&world, "ws/CONTEXT.md", &needs(&[&format!("name: x, version: v3, source: '{url}'")]));
+    conflicts(&world, &both, &[("`a`", "v1"), ("`b`", "v2")]);
+    write(
+        &world,
+        "ws/CONTEXT.md",
+        &dependency_section(&[&format!("name: x, version: v3, source: '{url}'")]),
+    );
     let report = json(&world, &["get", "both", "--source", &both]);
     assert_eq!(read(&world, "ws/.skills/x/SKILL.md"), skill("x", "Of v3.\n"));
-    assert_eq!(by(&world, &report, "x"), ["`CONTEXT.md`", "`a`", "`b`"]);
+    assert_eq!(requesters(&world, &report, "x"), ["`CONTEXT.md`", "`a`", "`b`"]);
 }
 
 #[test]
-fn sb_14_what_the_command_says_is_never_silently_something_else() {
+fn sb_14_version_of_the_command_line_is_never_ignored() {
     let world = workspace();
-    let url = versions(&world).url();
-    write(&world, "ws/CONTEXT.md", &needs(&[&format!("name: x, version: v1, source: '{url}'")]));
-    // The conversation counts most; a conflict would be honest too.
+    let url = tagged_versions(&world).url();
+    write(
+        &world,
+        "ws/CONTEXT.md",
+        &dependency_section(&[&format!("name: x, version: v1, source: '{url}'")]),
+    );
+    // The command line has the highest precedence; a conflict is acceptable too.
     let run = bag(&world, &["get", "x", "--source", &url, "--version", "v3"]);
-    match run.code {
-        Some(0) => {
-            assert_eq!(read(&world, "ws/.skills/x/SKILL.md"), skill("x", "Of v3.\n"), "{run}");
-        }
-        code => assert_eq!((code, skills(&world)), (Some(1), vec![]), "{run}"),
+    if run.code == Some(0) {
+        assert_eq!(read(&world, "ws/.skills/x/SKILL.md"), skill("x", "Of v3.\n"), "{run}");
+    } else {
+        assert_eq!((run.code, skill_names(&world)), (Some(1), vec![]), "{run}");
     }
 }
 
 #[test]
-fn sb_14_a_local_skill_counts_before_the_requesters_declaration() {
+fn sb_14_local_skill_satisfies_a_dependency_with_a_source() {
     let world = workspace();
     write(&world, "ws/.skills/x/SKILL.md", &skill("x", "Mine.\n"));
     bag(&world, &["sync"]).ok();
@@ -229,7 +255,7 @@ fn sb_14_a_local_skill_counts_before_the_requesters_declaration() {
 }
 
 #[test]
-fn sb_14_what_can_be_done_without_is_a_warning_when_it_is_not_there() {
+fn sb_14_unavailable_optional_dependency_is_a_warning() {
     let server = WebServer::start();
     let web = format!("name: x, required: false, source: '{}'", server.url("/x.zip"));
     for entry in ["name: x, required: false", "name: x, required: false, source: ../nowhere", &web]
@@ -237,27 +263,28 @@ fn sb_14_what_can_be_done_without_is_a_warning_when_it_is_not_there() {
         let world = workspace();
         let a = source(&world, "a", &[entry]);
         let run = bag(&world, &["get", "a", "--source", &a]).ok();
-        assert!(run.stderr.contains("warning") && run.stderr.contains("`x`"), "{entry}: {run}");
-        assert_eq!(skills(&world), ["a"], "{entry}");
-        in_step(&world, entry);
+        assert!(run.stderr.contains("warning:") && run.stderr.contains("`x`"), "{entry}: {run}");
+        assert_eq!(skill_names(&world), ["a"], "{entry}");
+        assert_consistent(&world, entry);
     }
     let world = workspace();
     source(&world, "x", &[]);
     let a = source(&world, "a", &["name: x, required: false, source: ../x"]);
     bag(&world, &["get", "a", "--source", &a]).ok();
-    assert_eq!(skills(&world), ["a", "x"], "what is there comes");
+    assert_eq!(skill_names(&world), ["a", "x"], "an available optional skill is installed");
 }
 
 #[test]
-fn sb_19_what_can_be_done_without_must_be_valid_where_it_is_there() {
+fn sb_19_invalid_source_of_an_optional_dependency_is_an_error() {
     let world = workspace();
-    dir(&world, "src/x", &Bag::new(&["x"]).with("AGENTS.md", Some("No.\n")));
+    source_dir(&world, "src/x", &SourceFiles::new(&["x"]).with_file("AGENTS.md", Some("No.\n")));
     let a = source(&world, "a", &["name: x, required: false, source: ../x"]);
-    refused(&world, &["get", "a", "--source", &a], 3, "does not satisfy the SkillBag standard");
+    let error = assert_refused(&world, &["get", "a", "--source", &a], "SB-12");
+    assert!(error.findings[0].file.starts_with("AGENTS.md"), "{error:#?}");
 }
 
 #[test]
-fn sb_14_what_one_can_do_without_and_another_cannot_is_needed() {
+fn sb_14_dependency_is_required_if_one_skill_requires_it() {
     for order in [["b", "c"], ["c", "b"]] {
         let world = workspace();
         source(&world, "x", &[]);
@@ -266,50 +293,46 @@ fn sb_14_what_one_can_do_without_and_another_cannot_is_needed() {
         let entries = order.map(|name| format!("name: {name}, source: ../{name}"));
         let a = source(&world, "a", &[&entries[0], &entries[1]]);
         bag(&world, &["get", "a", "--source", &a]).ok();
-        assert_eq!(skills(&world), ["a", "b", "c", "x"], "{order:?}");
+        assert_eq!(skill_names(&world), ["a", "b", "c", "x"], "{order:?}");
     }
 }
 
 #[test]
-fn sb_14_what_one_cannot_reach_and_another_needs_stops_everything() {
+fn sb_14_unavailable_dependency_is_an_error_if_one_skill_requires_it() {
     for order in [["b", "c"], ["c", "b"]] {
         let world = workspace();
         source(&world, "b", &["name: x, source: ../nowhere, required: false"]);
         source(&world, "c", &["name: x, source: ../nowhere"]);
         let entries = order.map(|name| format!("name: {name}, source: ../{name}"));
         let a = source(&world, "a", &[&entries[0], &entries[1]]);
-        let run = bag(&world, &["get", "a", "--source", &a]);
-        assert!(matches!(run.code, Some(1 | 5)), "{order:?}: {run}");
-        assert_eq!(skills(&world), [""; 0], "{order:?}");
+        assert_refused(&world, &["get", "a", "--source", &a], "E-source-not-found");
     }
 }
 
 #[test]
-fn sb_11_without_a_source_nothing_is_guessed_and_nothing_fetched() {
+fn sb_11_dependency_without_a_source_is_not_fetched() {
     let world = workspace();
     let repo = world.git("skills");
-    Bag::new(&["x"]).skill("a", &needs(&["name: x"])).put(repo.path());
+    SourceFiles::new(&["x"])
+        .with_skill("a", &dependency_section(&["name: x"]))
+        .write_to(repo.path());
     repo.commit("one");
-    // The source of `a` has an `x` too, but nobody said that it is the one.
-    let run = refused(
-        &world,
-        &["get", "a", "--source", &repo.url()],
-        1,
-        "`x`, which `a` needs, is not here",
-    );
-    assert!(run.stderr.contains("hint:"), "{run}");
+    // The source of `a` has a skill `x`, but the dependency does not name that source.
+    let error = assert_refused(&world, &["get", "a", "--source", &repo.url()], "E-skill-not-found");
+    assert!(error.message.contains("`x`") && error.message.contains("`a`"), "{error:#?}");
     bag(&world, &["get", "x", "a", "--source", &repo.url()]).ok();
-    assert_eq!(skills(&world), ["a", "x"]);
-    refused(&world, &["get", "unknown"], 1, "`unknown`");
+    assert_eq!(skill_names(&world), ["a", "x"]);
+    let error = assert_refused(&world, &["get", "unknown"], "E-skill-not-found");
+    assert!(error.message.contains("`unknown`"), "{error:#?}");
 }
 
 #[test]
-fn sb_11_a_skill_from_elsewhere_may_not_name_a_place_of_this_machine() {
+fn sb_11_downloaded_skill_cannot_depend_on_a_local_path() {
     let world = workspace();
-    dir(&world, "private", &Bag::new(&["x"]));
+    source_dir(&world, "private", &SourceFiles::new(&["x"]));
     let http = HttpServer::start(&world.path("git"));
     let server = WebServer::start();
-    for (at, place) in [
+    for (index, path) in [
         "../private",
         "./private",
         "~/private",
@@ -319,97 +342,115 @@ fn sb_11_a_skill_from_elsewhere_may_not_name_a_place_of_this_machine() {
     .iter()
     .enumerate()
     {
-        let remote = Bag::new(&[]).skill("a", &needs(&[&format!("name: x, source: '{place}'")]));
-        let repo = world.git(&format!("r{at}"));
-        remote.put(repo.path());
+        let remote = SourceFiles::new(&[])
+            .with_skill("a", &dependency_section(&[&format!("name: x, source: '{path}'")]));
+        let repo = world.git(&format!("r{index}"));
+        remote.write_to(repo.path());
         repo.commit("one");
         let web = server.page("/a.zip", Answer::Bytes(remote.zip("")));
-        for url in [http.url(&format!("r{at}")), web] {
-            let run = refused(&world, &["get", "a", "--source", &url], 4, "on this machine");
-            assert!(run.stderr.contains("hint:"), "{run}");
+        for url in [http.url(&format!("r{index}")), web] {
+            assert_refused(&world, &["get", "a", "--source", &url], "E-foreign-local-source");
         }
     }
 }
 
 #[test]
-fn sb_11_a_skill_from_elsewhere_may_not_name_a_repository_of_this_machine() {
+fn sb_11_downloaded_skill_cannot_depend_on_a_local_repository() {
     let world = workspace();
     let private = world.git("private");
-    Bag::new(&["x"]).put(private.path());
+    SourceFiles::new(&["x"]).write_to(private.path());
     private.commit("one");
     let server = WebServer::start();
-    let remote =
-        Bag::new(&[]).skill("a", &needs(&[&format!("name: x, source: '{}'", private.url())]));
+    let remote = SourceFiles::new(&[])
+        .with_skill("a", &dependency_section(&[&format!("name: x, source: '{}'", private.url())]));
     let url = server.page("/a.zip", Answer::Bytes(remote.zip("")));
-    refused(&world, &["get", "a", "--source", &url], 4, "on this machine");
+    assert_refused(&world, &["get", "a", "--source", &url], "E-foreign-local-source");
 }
 
 #[test]
-fn sb_11_a_context_gives_what_a_skill_from_elsewhere_may_not_name() {
+fn sb_11_context_can_provide_a_local_source_for_a_downloaded_skill() {
     let world = workspace();
     let server = WebServer::start();
-    let remote = Bag::new(&[]).skill("a", &needs(&["name: x, source: ../private"]));
+    let remote = SourceFiles::new(&[])
+        .with_skill("a", &dependency_section(&["name: x, source: ../private"]));
     let url = server.page("/a.zip", Answer::Bytes(remote.zip("")));
-    let run = refused(&world, &["get", "a", "--source", &url], 4, "on this machine");
-    assert!(run.stderr.contains("declare `x` in `CONTEXT.md` with a source of your own"), "{run}");
-    // What the hint says must help.
-    let own = dir(&world, "own", &Bag::new(&["x"]));
-    write(&world, "ws/CONTEXT.md", &needs(&[&format!("name: x, version: '1', source: {own}")]));
+    let error = assert_refused(&world, &["get", "a", "--source", &url], "E-foreign-local-source");
+    assert!(error.hints_at("`x`") && error.hints_at("`CONTEXT.md`"), "{error:#?}");
+    // Following the hint works.
+    let own = source_dir(&world, "own", &SourceFiles::new(&["x"]));
+    write(
+        &world,
+        "ws/CONTEXT.md",
+        &dependency_section(&[&format!("name: x, version: '1', source: {own}")]),
+    );
     bag(&world, &["get", "a", "--source", &url]).ok();
-    assert_eq!(skills(&world), ["a", "x"]);
+    assert_eq!(skill_names(&world), ["a", "x"]);
 }
 
 #[test]
-fn sb_12_a_source_below_the_home_may_name_its_neighbours() {
+fn sb_12_source_in_the_home_directory_can_name_relative_sources() {
     let world = workspace();
-    dir(&world, "home/src/x", &Bag::new(&["x"]));
-    dir(&world, "home/src/a", &Bag::new(&[]).skill("a", &needs(&["name: x, source: ../x"])));
-    bag(&world, &["get", "a", "--source", "~/src/a"]).ok();
-    assert_eq!(skills(&world), ["a", "x"]);
-}
-
-#[test]
-fn sb_15_one_place_written_in_two_ways_is_no_conflict() {
-    let world = workspace();
-    let x = dir(&world, "home/src/x", &Bag::new(&["x"]));
-    let b =
-        dir(&world, "home/src/b", &Bag::new(&[]).skill("b", &needs(&["name: x, source: ~/src/x"])));
-    let a = dir(
+    source_dir(&world, "home/src/x", &SourceFiles::new(&["x"]));
+    source_dir(
         &world,
         "home/src/a",
-        &Bag::new(&[]).skill(
+        &SourceFiles::new(&[]).with_skill("a", &dependency_section(&["name: x, source: ../x"])),
+    );
+    bag(&world, &["get", "a", "--source", "~/src/a"]).ok();
+    assert_eq!(skill_names(&world), ["a", "x"]);
+}
+
+#[test]
+fn sb_15_two_spellings_of_one_directory_do_not_conflict() {
+    let world = workspace();
+    let x = source_dir(&world, "home/src/x", &SourceFiles::new(&["x"]));
+    let b = source_dir(
+        &world,
+        "home/src/b",
+        &SourceFiles::new(&[]).with_skill("b", &dependency_section(&["name: x, source: ~/src/x"])),
+    );
+    let a = source_dir(
+        &world,
+        "home/src/a",
+        &SourceFiles::new(&[]).with_skill(
             "a",
-            &needs(&[&format!("name: x, source: {x}"), &format!("name: b, source: {b}")]),
+            &dependency_section(&[
+                &format!("name: x, source: {x}"),
+                &format!("name: b, source: {b}"),
+            ]),
         ),
     );
     bag(&world, &["get", "a", "--source", &a]).ok();
-    assert_eq!(skills(&world), ["a", "b", "x"]);
+    assert_eq!(skill_names(&world), ["a", "b", "x"]);
 }
 
-fn asking(steps: &str) -> Bag {
-    Bag::new(&["a", "b"])
-        .with("AGENTS.md", Some(&format!("{AGENTS}\n## Extra installation steps\n\n{steps}\n")))
+/// Returns a source that asks for manual installation steps.
+fn with_manual_steps(steps: &str) -> SourceFiles {
+    SourceFiles::new(&["a", "b"]).with_file(
+        "AGENTS.md",
+        Some(&format!("{AGENTS}\n## Extra installation steps\n\n{steps}\n")),
+    )
 }
 
 #[test]
-fn sb_13_extra_steps_are_shown_confirmed_and_never_run() {
+fn sb_13_manual_steps_are_shown_confirmed_and_never_run() {
     let world = workspace();
-    let ran = world.path("ran").display().to_string();
-    let steps = format!("1. Run `touch {ran}`.\n\n```sh\ntouch {ran}\n```\n\u{1b}[2J");
-    let source = dir(&world, "src", &asking(&steps));
-    let run = refused(&world, &["get", "a", "--source", &source], 1, "asks for extra steps");
-    for words in ["1. Run `touch", "--steps-done", "nothing was changed and nothing was run"] {
-        assert!(run.stderr.contains(words), "`{words}` is not in {run}");
-    }
-    assert!(!run.stderr.contains('\u{1b}'), "escapes of a stranger are not passed on: {run}");
+    let marker = world.path("ran").display().to_string();
+    let steps = format!("1. Run `touch {marker}`.\n\n```sh\ntouch {marker}\n```\n\u{1b}[2J");
+    let source = source_dir(&world, "src", &with_manual_steps(&steps));
+    let error = assert_refused(&world, &["get", "a", "--source", &source], "E-manual-steps");
+    assert!(error.hints_at("--steps-done"), "{error:#?}");
+    let run = bag(&world, &["get", "a", "--source", &source]).fails(1);
+    assert!(run.stderr.contains("1. Run `touch"), "{run}");
+    assert!(!run.stderr.contains('\u{1b}'), "terminal escapes are not printed: {run}");
     bag(&world, &["get", "a", "--source", &source, "--steps-done"]).ok();
-    assert!(!world.path("ran").exists(), "nothing is run");
+    assert!(!world.path("ran").exists(), "the steps are not run");
     assert!(lock(&world)["skills"]["a"]["steps"].as_str().unwrap().len() >= 64);
-    in_step(&world, "confirmed");
+    assert_consistent(&world, "confirmed");
 }
 
 #[test]
-fn sb_13_extra_steps_are_found_however_they_are_written() {
+fn sb_13_manual_steps_are_detected_in_various_forms() {
     for steps in [
         "## Installation\n\nRun make.",
         "## Extra steps\n\nRun make.",
@@ -420,103 +461,105 @@ fn sb_13_extra_steps_are_found_however_they_are_written() {
         "<h2>Installation</h2>\n\nRun make.",
     ] {
         let world = workspace();
-        let source = dir(
+        let source = source_dir(
             &world,
             "src",
-            &Bag::new(&["a"]).with("AGENTS.md", Some(&format!("{AGENTS}\n{steps}\n"))),
+            &SourceFiles::new(&["a"]).with_file("AGENTS.md", Some(&format!("{AGENTS}\n{steps}\n"))),
         );
-        let run = bag(&world, &["get", "a", "--source", &source]);
-        assert_eq!((run.code, skills(&world)), (Some(1), vec![]), "{steps}: {run}");
+        assert_refused(&world, &["get", "a", "--source", &source], "E-manual-steps");
     }
 }
 
 #[test]
-fn sb_13_confirmed_steps_are_asked_for_again_only_when_they_change() {
+fn sb_13_changed_steps_need_confirmation_again() {
     let world = workspace();
-    let source = dir(&world, "src", &asking("Install pandoc."));
+    let source = source_dir(&world, "src", &with_manual_steps("Install pandoc."));
     bag(&world, &["get", "a", "--source", &source, "--steps-done"]).ok();
     let first = lock(&world)["skills"]["a"]["steps"].clone();
-    asking("Install pandoc.").skill("a", "New.\n").put(&world.path("src"));
+    with_manual_steps("Install pandoc.").with_skill("a", "New.\n").write_to(&world.path("src"));
     bag(&world, &["get", "a", "--upgrade"]).ok();
     assert_eq!(lock(&world)["skills"]["a"]["steps"], first);
-    asking("Install pandoc 3.").put(&world.path("src"));
+    with_manual_steps("Install pandoc 3.").write_to(&world.path("src"));
     bag(&world, &["get", "a"]).ok();
-    refused(&world, &["get", "a", "--upgrade"], 1, "Install pandoc 3.");
+    let error = assert_refused(&world, &["get", "a", "--upgrade"], "E-manual-steps");
+    assert!(error.because.concat().contains("Install pandoc 3."), "{error:#?}");
     bag(&world, &["get", "a", "--upgrade", "--steps-done"]).ok();
     assert_ne!(lock(&world)["skills"]["a"]["steps"], first);
-    Bag::new(&["a"]).put(&world.path("src"));
+    SourceFiles::new(&["a"]).write_to(&world.path("src"));
     bag(&world, &["get", "a", "--upgrade"]).ok();
     assert_eq!(lock(&world)["skills"]["a"].get("steps"), None);
 }
 
 #[test]
-fn sb_13_the_steps_of_a_dependency_stop_everything_too() {
+fn sb_13_manual_steps_of_a_dependency_need_confirmation() {
     let world = workspace();
-    dir(
+    source_dir(
         &world,
         "src/x",
-        &Bag::new(&["x"]).with("AGENTS.md", Some(&format!("{AGENTS}\n## Setup\n\nSing.\n"))),
+        &SourceFiles::new(&["x"])
+            .with_file("AGENTS.md", Some(&format!("{AGENTS}\n## Setup\n\nRun make.\n"))),
     );
     let a = source(&world, "a", &["name: x, source: ../x"]);
-    refused(&world, &["get", "a", "--source", &a], 1, "Sing.");
-    write(&world, "ws/CONTEXT.md", &needs(&[&format!("name: a, version: '1', source: {a}")]));
-    refused(&world, &["init"], 1, "Sing.");
+    assert_refused(&world, &["get", "a", "--source", &a], "E-manual-steps");
+    write(
+        &world,
+        "ws/CONTEXT.md",
+        &dependency_section(&[&format!("name: a, version: '1', source: {a}")]),
+    );
+    assert_refused(&world, &["init"], "E-manual-steps");
     bag(&world, &["init", "--steps-done"]).ok();
-    assert_eq!(skills(&world), ["a", "x"]);
+    assert_eq!(skill_names(&world), ["a", "x"]);
 }
 
 #[test]
-fn sb_15_deps_shows_who_needs_whom_and_what_is_missing() {
+fn sb_15_deps_lists_dependencies_missing_skills_and_conflicts() {
     let world = workspace();
     write(
         &world,
         "ws/.skills/a/SKILL.md",
-        &skill("a", &needs(&["name: b", "name: x, source: ./one"])),
+        &skill("a", &dependency_section(&["name: b", "name: x, source: ./one"])),
     );
     write(
         &world,
         "ws/.skills/b/SKILL.md",
-        &skill("b", &needs(&["name: x, source: ./two, required: false"])),
+        &skill("b", &dependency_section(&["name: x, source: ./two, required: false"])),
     );
     bag(&world, &["sync"]).ok();
     let deps = json(&world, &["deps"]);
-    let shown: Vec<(&str, &str, bool, bool)> = deps["dependencies"]
+    let dependencies: Vec<[&Value; 4]> = deps["dependencies"]
         .as_array()
         .unwrap()
         .iter()
-        .map(|one| {
-            let text = |key: &str| one[key].as_str().unwrap();
-            (
-                text("by"),
-                text("name"),
-                one["required"].as_bool().unwrap(),
-                one["present"].as_bool().unwrap(),
-            )
-        })
+        .map(|dependency| ["by", "name", "required", "present"].map(|key| &dependency[key]))
         .collect();
-    assert_eq!(shown, [("a", "b", true, true), ("a", "x", true, false), ("b", "x", false, false)]);
+    let expected = [
+        ["a".into(), "b".into(), true.into(), true.into()],
+        ["a".into(), "x".into(), true.into(), false.into()],
+        ["b".into(), "x".into(), false.into(), false.into()],
+    ];
+    assert_eq!(dependencies, expected.each_ref().map(|values: &[Value; 4]| values.each_ref()));
     let conflicts = deps["conflicts"].to_string();
-    assert!(
-        conflicts.contains("a wants ./one") && conflicts.contains("b wants ./two"),
-        "{conflicts}"
-    );
+    assert!(conflicts.contains("./one") && conflicts.contains("./two"), "{conflicts}");
 }
 
 #[test]
-fn sb_11_an_installed_skill_from_elsewhere_names_no_place_of_this_machine_either() {
+fn sb_11_installed_downloaded_skill_cannot_depend_on_a_local_path() {
     let world = workspace();
     let server = WebServer::start();
-    let remote = Bag::new(&[]).skill("a", &needs(&["name: x, source: ../private"]));
+    let remote = SourceFiles::new(&[])
+        .with_skill("a", &dependency_section(&["name: x, source: ../private"]));
     let url = server.page("/a.zip", Answer::Bytes(remote.zip("")));
-    let own = dir(&world, "own", &Bag::new(&["x"]));
-    write(&world, "ws/CONTEXT.md", &needs(&[&format!("name: x, version: '1', source: {own}")]));
+    let own = source_dir(&world, "own", &SourceFiles::new(&["x"]));
+    write(
+        &world,
+        "ws/CONTEXT.md",
+        &dependency_section(&[&format!("name: x, version: '1', source: {own}")]),
+    );
     bag(&world, &["get", "a", "--source", &url]).ok();
-    assert_eq!(skills(&world), ["a", "x"]);
-    // Once it is here, its words are still a stranger's.
+    assert_eq!(skill_names(&world), ["a", "x"]);
+    // The source of an installed skill is still not trusted.
     std::fs::remove_file(world.path("ws/CONTEXT.md")).unwrap();
     std::fs::remove_dir_all(world.path("ws/.skills/x")).unwrap();
-    dir(&world, "private", &Bag::new(&["x"]));
-    let run = bag(&world, &["get", "a"]);
-    assert_eq!(skills(&world), ["a"], "{run}");
-    assert_ne!(run.code, Some(0), "{run}");
+    source_dir(&world, "private", &SourceFiles::new(&["x"]));
+    assert_refused(&world, &["get", "a"], "E-foreign-local-source");
 }

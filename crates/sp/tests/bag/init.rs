@@ -1,16 +1,18 @@
-//! Making workspaces and sources, and judging them.
+//! `sp bag init`, `sp bag source init` and `sp bag check`.
 
 use super::*;
 
 const RESERVED: &str = ".skills/skillbag-get-skills/SKILL.md";
 
-fn empty() -> World {
+/// Returns a world with an empty directory `ws`.
+fn empty_dir() -> World {
     let world = world!();
     std::fs::create_dir(world.path("ws")).unwrap();
     world
 }
 
-fn names(world: &World) -> Vec<String> {
+/// Returns the files of the workspace without directories.
+fn file_names(world: &World) -> Vec<String> {
     world
         .files("ws")
         .into_iter()
@@ -20,37 +22,37 @@ fn names(world: &World) -> Vec<String> {
 }
 
 #[test]
-fn sb_01_init_makes_a_workspace_and_no_empty_contexts() {
-    let world = empty();
+fn sb_01_init_creates_a_workspace_without_context_files() {
+    let world = empty_dir();
     bag(&world, &["init"]).ok();
     assert_eq!(
-        names(&world),
+        file_names(&world),
         [".gitignore", ".skills/.skillbag.lock", ".skills/SKILLS.md", RESERVED, "SKILLBAG.md"]
     );
-    assert_eq!(read(&world, "ws/.skills/SKILLS.md"), BOOTSTRAP, "SB-17");
+    assert_eq!(read(&world, "ws/.skills/SKILLS.md"), RESERVED_LINE, "SB-17");
     assert_eq!(read(&world, "ws/.gitignore"), "USER_CONTEXT.md\n");
     assert!(read(&world, "ws/SKILLBAG.md").starts_with("SkillBag v0.3.0\n"));
     bag(&world, &["check"]).ok();
     let before = world.files("ws");
     bag(&world, &["init"]).ok();
-    assert_eq!(world.files("ws"), before, "a second time changes nothing");
+    assert_eq!(world.files("ws"), before, "init is idempotent");
 }
 
 #[test]
-fn sb_01_init_makes_the_directory_that_is_named() {
-    let world = empty();
+fn sb_01_init_creates_the_named_directory() {
+    let world = empty_dir();
     let report = json(&world, &["init", "deep/er"]);
     assert!(world.path("ws/deep/er/SKILLBAG.md").is_file(), "{report}");
     assert_eq!(report["files"], serde_json::json!(["SKILLBAG.md", ".gitignore"]));
-    // The nearest workspace upward is meant.
+    // Commands use the nearest workspace upward.
     std::fs::create_dir_all(world.path("ws/deep/er/src/x")).unwrap();
     world.sp_in("ws/deep/er/src/x", &["bag", "list"]).ok();
-    bag(&world, &["list"]).fails(1);
+    assert_eq!(bag_error(&world, &["list"]).code, "E-workspace-not-found");
 }
 
 #[test]
-fn sb_01_init_leaves_what_is_there_as_it_is() {
-    let world = empty();
+fn sb_01_init_keeps_existing_files() {
+    let world = empty_dir();
     write(&world, "ws/SKILLBAG.md", "SkillBag v0.1.0\n\nOurs.\n");
     write(&world, "ws/.gitignore", "target\n*.log");
     write(&world, "ws/CONTEXT.md", "# Ours\n");
@@ -66,80 +68,77 @@ fn sb_01_init_leaves_what_is_there_as_it_is() {
     for (path, entry) in &expected {
         assert_eq!(after.get(path), Some(entry), "{path}");
     }
-    assert_eq!(read(&world, "ws/.skills/SKILLS.md"), format!("own: Does own.\n{BOOTSTRAP}"));
-    for listed in ["/USER_CONTEXT.md\n", "x\nUSER_CONTEXT.md\n", "USER_CONTEXT.md"] {
-        write(&world, "ws/.gitignore", listed);
+    assert_eq!(read(&world, "ws/.skills/SKILLS.md"), format!("own: Does own.\n{RESERVED_LINE}"));
+    for ignored in ["/USER_CONTEXT.md\n", "x\nUSER_CONTEXT.md\n", "USER_CONTEXT.md"] {
+        write(&world, "ws/.gitignore", ignored);
         bag(&world, &["init"]).ok();
-        assert_eq!(read(&world, "ws/.gitignore"), listed);
+        assert_eq!(read(&world, "ws/.gitignore"), ignored);
     }
 }
 
 #[test]
-fn sb_01_the_entrypoint_may_be_another_text() {
-    let world = empty();
+fn sb_01_init_accepts_another_entrypoint_text() {
+    let world = empty_dir();
     let text = "SkillBag v0.1.0\n\nOther words.\n";
     write(&world, "entry.md", text);
     bag(&world, &["init", "--entrypoint", "../entry.md"]).ok();
     assert_eq!(read(&world, "ws/SKILLBAG.md"), text);
-    let world = empty();
-    let run = bag(&world, &["init", "--entrypoint", "nowhere.md"]).fails(1);
-    assert!(run.stderr.contains("hint:"), "{run}");
-    assert_eq!(names(&world), [""; 0]);
+    let world = empty_dir();
+    assert_refused(&world, &["init", "--entrypoint", "nowhere.md"], "E-file-not-found");
+    assert_eq!(file_names(&world), [""; 0]);
 }
 
 #[test]
-fn sb_01_init_that_fails_makes_no_directory() {
-    let world = empty();
-    bag(&world, &["init", "new/er", "--entrypoint", "nowhere.md"]).fails(1);
-    assert_eq!(world.files("ws"), sp_testkit::Files::new());
+fn sb_01_failed_init_creates_no_directory() {
+    let world = empty_dir();
+    let args = ["init", "new/er", "--entrypoint", "nowhere.md"];
+    assert_refused(&world, &args, "E-file-not-found");
 }
 
 #[test]
-fn sb_01_an_entrypoint_without_a_version_is_no_entrypoint() {
-    let world = empty();
+fn sb_01_entrypoint_without_a_version_is_rejected() {
+    let world = empty_dir();
     write(&world, "entry.md", "# Hello\n");
-    let run = bag(&world, &["init", "--entrypoint", "../entry.md"]);
-    match run.code {
-        // What was made must be a workspace.
-        Some(0) => drop(bag(&world, &["check"]).ok()),
-        _ => assert_eq!(names(&world), [""; 0], "{run}"),
-    }
+    let error = assert_refused(&world, &["init", "--entrypoint", "../entry.md"], "SB-01");
+    assert_eq!((error.findings[0].file.as_str(), error.findings[0].line), ("../entry.md", 1));
+    assert_eq!(file_names(&world), [""; 0]);
 }
 
 #[test]
-fn sb_10_init_installs_what_the_context_declares() {
-    let world = empty();
-    let a = dir(&world, "a", &Bag::new(&["a"]));
-    let b = dir(&world, "b", &Bag::new(&["b"]));
+fn sb_10_init_installs_the_dependencies_of_the_context() {
+    let world = empty_dir();
+    let a = source_dir(&world, "a", &SourceFiles::new(&["a"]));
+    let b = source_dir(&world, "b", &SourceFiles::new(&["b"]));
     write(
         &world,
         "ws/CONTEXT.md",
-        &needs(&[
+        &dependency_section(&[
             &format!("name: a, version: '1', source: {a}"),
             &format!("name: b, version: '1', source: {b}"),
         ]),
     );
     bag(&world, &["init"]).ok();
-    assert_eq!(skills(&world), ["a", "b"]);
-    in_step(&world, "init");
+    assert_eq!(skill_names(&world), ["a", "b"]);
+    assert_consistent(&world, "init");
     bag(&world, &["check"]).ok();
 }
 
 #[test]
-fn sb_19_init_that_fails_leaves_nothing() {
-    let world = empty();
-    let a = dir(&world, "a", &Bag::new(&["a"]));
+fn sb_19_failed_init_leaves_no_files() {
+    let world = empty_dir();
+    let a = source_dir(&world, "a", &SourceFiles::new(&["a"]));
     let entries = [
         format!("name: a, version: '1', source: {a}"),
         "name: b, version: '1', source: ../nowhere".into(),
     ];
-    write(&world, "ws/CONTEXT.md", &needs(&[&entries[0], &entries[1]]));
-    refused(&world, &["init"], 5, "nowhere");
-    assert_eq!(names(&world), ["CONTEXT.md"]);
+    write(&world, "ws/CONTEXT.md", &dependency_section(&[&entries[0], &entries[1]]));
+    let error = assert_refused(&world, &["init"], "E-source-not-found");
+    assert!(error.message.contains("nowhere"), "{error:#?}");
+    assert_eq!(file_names(&world), ["CONTEXT.md"]);
 }
 
 #[test]
-fn sb_12_source_init_makes_a_source_that_others_can_install_from() {
+fn sb_12_source_init_creates_an_installable_source() {
     let world = workspace();
     write(&world, "src/.skills/a/SKILL.md", &skill("a", ""));
     write(&world, "src/README.md", "Hello.\n");
@@ -150,12 +149,12 @@ fn sb_12_source_init_makes_a_source_that_others_can_install_from() {
     bag(&world, &["get", "a", "--source", "../src"]).ok();
     let before = world.files("src");
     world.sp_in("src", &["bag", "source", "init"]).ok();
-    assert_eq!(world.files("src"), before, "a second time changes nothing");
+    assert_eq!(world.files("src"), before, "source init is idempotent");
 }
 
 #[test]
-fn sb_12_source_init_keeps_what_agents_md_says() {
-    let world = empty();
+fn sb_12_source_init_keeps_the_text_of_agents_md() {
+    let world = empty_dir();
     write(&world, "src/.skills/a/SKILL.md", &skill("a", ""));
     write(&world, "src/AGENTS.md", "# Ours\n\nUse tabs.\n");
     world.sp_in("src", &["bag", "source", "init"]).ok();
@@ -173,14 +172,15 @@ fn sb_12_source_init_works_in_an_empty_directory() {
     world.sp_in("src", &["bag", "check"]).ok();
 }
 
-/// The findings of `sp bag check` as lines.
-fn findings(world: &World, place: &str, args: &[&str]) -> Vec<String> {
-    let run = world.sp_in(place, &[&["bag", "check", "--format", "plain"], args].concat());
-    run.stdout.lines().map(Into::into).collect()
+/// Returns the findings of `sp bag check` without their messages, such as
+/// `CONTEXT.md:4:1: error[SB-07]`.
+fn findings(world: &World, dir: &str) -> Vec<String> {
+    let run = world.sp_in(dir, &["bag", "check", "--format", "plain"]);
+    run.stdout.lines().map(|line| line.split_once("] ").unwrap().0.to_owned() + "]").collect()
 }
 
 #[test]
-fn sb_25_check_names_every_broken_rule_with_its_place() {
+fn sb_25_check_reports_each_broken_rule_with_its_position() {
     let cases: [(&str, &str, &str, &str); 9] = [
         ("SKILLBAG.md", "Hello.\n", "SB-01", "SKILLBAG.md:1:"),
         (".skills/SKILLS.md", "z: gone\n", "SB-02", ".skills/SKILLS.md:1:"),
@@ -222,91 +222,88 @@ fn sb_25_check_names_every_broken_rule_with_its_place() {
             "USER_CONTEXT.md:5:",
         ),
     ];
-    for (file, text, rule, place) in cases {
+    for (file, text, rule, position) in cases {
         let world = workspace();
         write(&world, "ws/.skills/a/SKILL.md", &skill("a", ""));
         bag(&world, &["sync"]).ok();
-        assert_eq!(findings(&world, "ws", &[]), [""; 0], "{rule}: before");
+        assert_eq!(findings(&world, "ws"), [""; 0], "{rule}: not broken yet");
         write(&world, &format!("ws/{file}"), text);
-        let lines = findings(&world, "ws", &[]);
+        let lines = findings(&world, "ws");
         assert!(
-            lines.iter().any(|line| line.contains(rule) && line.contains(place)),
-            "{rule} at {place}: {lines:#?}"
+            lines.iter().any(|line| line.starts_with(position) && line.contains(rule)),
+            "{rule} at {position}: {lines:#?}"
         );
         bag(&world, &["check"]).fails(1);
     }
 }
 
 #[test]
-fn sb_25_check_finds_what_is_missing() {
+fn sb_25_check_reports_missing_files() {
     for (file, rule) in
         [("SKILLBAG.md", "SB-01"), (".skills/SKILLS.md", "SB-01"), (RESERVED, "SB-17")]
     {
         let world = workspace();
         std::fs::remove_file(world.path("ws").join(file)).unwrap();
-        let lines = findings(&world, "ws", &[]);
+        let lines = findings(&world, "ws");
         assert!(lines.iter().any(|line| line.contains(rule)), "{file}: {lines:#?}");
     }
 }
 
 #[test]
-fn sb_25_check_judges_a_source() {
-    let world = empty();
+fn sb_25_check_reports_invalid_sources() {
+    let world = empty_dir();
     for (file, text, rule) in [
         ("AGENTS.md", Some("# SKILLBAG\n"), "SB-12"),
         (".skills/SKILLS.md", Some("z: gone\n"), "SB-02"),
         (".skills/SKILLS.md", None, "SB-12"),
         (".skills/a/SKILL.md", Some("---\nname: b\ndescription: B.\n---\n"), "SB-04"),
     ] {
-        dir(&world, "src", &Bag::new(&["a"]));
-        assert_eq!(findings(&world, "src", &[]), [""; 0], "{file}");
-        dir(&world, "src", &Bag::new(&["a"]).with(file, text));
-        let lines = findings(&world, "src", &[]);
-        assert!(
-            lines.iter().any(|line| line.contains(rule)),
-            "{file}: {rule} is not in {lines:#?}"
-        );
+        source_dir(&world, "src", &SourceFiles::new(&["a"]));
+        assert_eq!(findings(&world, "src"), [""; 0], "{file}");
+        source_dir(&world, "src", &SourceFiles::new(&["a"]).with_file(file, text));
+        let lines = findings(&world, "src");
+        assert!(lines.iter().any(|line| line.contains(rule)), "{file}: no {rule} in {lines:#?}");
         world.sp_in("src", &["bag", "check"]).fails(1);
     }
 }
 
 #[test]
-fn sb_25_fix_mends_what_is_mechanical_in_a_workspace() {
+fn sb_25_fix_restores_generated_files_of_a_workspace() {
     let world = workspace();
     write(&world, "ws/.skills/a/SKILL.md", &skill("a", ""));
     bag(&world, &["sync"]).ok();
     let good = world.files("ws");
     type Damage = fn(&World);
-    let breakings: [(&str, Damage); 5] = [
+    let damages: [(&str, Damage); 5] = [
         ("catalog", |world| write(world, "ws/.skills/SKILLS.md", "z: gone\n")),
         ("no catalog", |world| std::fs::remove_file(world.path("ws/.skills/SKILLS.md")).unwrap()),
         ("no reserved skill", |world| {
             std::fs::remove_dir_all(world.path("ws/.skills/skillbag-get-skills")).unwrap();
         }),
         ("no .gitignore", |world| std::fs::remove_file(world.path("ws/.gitignore")).unwrap()),
-        ("all of it", |world| {
+        ("everything", |world| {
             write(world, "ws/.skills/SKILLS.md", "# Skills\n");
             std::fs::remove_dir_all(world.path("ws/.skills/skillbag-get-skills")).unwrap();
             std::fs::remove_file(world.path("ws/.gitignore")).unwrap();
         }),
     ];
-    for (what, damage) in breakings {
+    for (name, damage) in damages {
         damage(&world);
         let damaged = world.files("ws");
         bag(&world, &["check", "--fix", "--dry-run"]);
-        assert_eq!(world.files("ws"), damaged, "{what}: a plan changes nothing");
+        assert_eq!(world.files("ws"), damaged, "{name}: a dry run changes nothing");
         bag(&world, &["check", "--fix"]).ok();
-        assert_eq!(world.files("ws"), good, "{what}");
+        assert_eq!(world.files("ws"), good, "{name}");
         bag(&world, &["check"]).ok();
     }
 }
 
 #[test]
-fn sb_25_fix_mends_the_catalog_of_a_source() {
-    let world = empty();
-    let good = Bag::new(&["a", "b"]);
+fn sb_25_fix_regenerates_the_catalog_of_a_source() {
+    let world = empty_dir();
+    let good = SourceFiles::new(&["a", "b"]);
     for catalog in [Some("b: Does b.\na: Else.\n"), Some(""), None] {
-        dir(&world, "src", &good.clone().with(".skills/SKILLS.md", catalog));
+        source_dir(&world, "src", &good.clone().with_file(".skills/SKILLS.md", catalog));
         world.sp_in("src", &["bag", "check", "--fix"]).ok();
         assert_eq!(
             read(&world, "src/.skills/SKILLS.md"),
@@ -318,53 +315,51 @@ fn sb_25_fix_mends_the_catalog_of_a_source() {
 }
 
 #[test]
-fn sb_01_a_user_context_that_git_tracks_is_a_warning() {
-    let world = empty();
+fn sb_01_user_context_tracked_by_git_is_a_warning() {
+    let world = empty_dir();
     let repo = Repo::new(world.path("ws"));
     bag(&world, &["init"]).ok();
     write(&world, "ws/USER_CONTEXT.md", "# Me\n");
-    assert_eq!(findings(&world, "ws", &[]), [""; 0], "there, and ignored");
+    assert_eq!(findings(&world, "ws"), [""; 0], "ignored by git");
     repo.git(&["add", "--force", "USER_CONTEXT.md"]);
-    let run = bag(&world, &["check", "--format", "plain"]).ok();
-    assert!(run.stdout.contains("USER_CONTEXT.md") && run.stdout.contains("SB-01"), "{run}");
+    assert_eq!(findings(&world, "ws"), ["USER_CONTEXT.md:1:1: warning[SB-01]"]);
+    bag(&world, &["check"]).ok();
     bag(&world, &["check", "--strict"]).fails(1);
     repo.git(&["rm", "--cached", "--quiet", "USER_CONTEXT.md"]);
     bag(&world, &["check", "--strict"]).ok();
 }
 
 #[test]
-fn sb_01_a_newer_version_is_a_warning_and_the_newest_known_rules_apply() {
+fn sb_01_newer_version_is_a_warning_and_the_known_rules_apply() {
     let world = workspace();
     write(&world, "ws/SKILLBAG.md", "SkillBag v9.9.9\n");
-    let lines = findings(&world, "ws", &[]);
-    assert!(
-        lines.iter().any(|line| line.contains("SB-01") && line.contains("newer")),
-        "{lines:#?}"
-    );
+    assert_eq!(findings(&world, "ws"), ["SKILLBAG.md:1:1: warning[SB-01]"]);
     bag(&world, &["check"]).ok();
     assert_eq!(json(&world, &["enter"])["version"], "9.9.9");
-    let near = dir(&world, "near", &Bag::new(&["a"]));
-    bag(&world, &["get", "a", "--source", &near]).ok();
+    let source = source_dir(&world, "local", &SourceFiles::new(&["a"]));
+    bag(&world, &["get", "a", "--source", &source]).ok();
     assert_eq!(read(&world, "ws/SKILLBAG.md"), "SkillBag v9.9.9\n");
 }
 
 #[test]
-fn sb_25_check_finds_a_circle_of_dependencies() {
+fn sb_25_check_reports_dependency_cycles() {
     let world = workspace();
-    write(&world, "ws/.skills/a/SKILL.md", &skill("a", &needs(&["name: b"])));
-    write(&world, "ws/.skills/b/SKILL.md", &skill("b", &needs(&["name: a"])));
+    write(&world, "ws/.skills/a/SKILL.md", &skill("a", &dependency_section(&["name: b"])));
+    write(&world, "ws/.skills/b/SKILL.md", &skill("b", &dependency_section(&["name: a"])));
     bag(&world, &["sync"]).ok();
-    let lines = findings(&world, "ws", &[]);
-    assert_eq!(lines.iter().filter(|line| line.contains("in turn")).count(), 2, "{lines:#?}");
+    assert_eq!(
+        findings(&world, "ws"),
+        [".skills/a/SKILL.md:12:5: error[SB-11]", ".skills/b/SKILL.md:12:5: error[SB-11]"]
+    );
 }
 
 #[test]
-fn sb_01_root_names_the_workspace_from_anywhere() {
+fn sb_01_root_option_selects_the_workspace() {
     let world = workspace();
-    let (root, near) =
-        (world.path("ws").display().to_string(), dir(&world, "near", &Bag::new(&["a"])));
-    let runs: [&[&str]; 8] = [
-        &["get", "a", "--source", &near],
+    let root = world.path("ws").display().to_string();
+    let source = source_dir(&world, "local", &SourceFiles::new(&["a"]));
+    let commands: [&[&str]; 8] = [
+        &["get", "a", "--source", &source],
         &["list"],
         &["enter"],
         &["deps"],
@@ -374,31 +369,30 @@ fn sb_01_root_names_the_workspace_from_anywhere() {
         &["remove", "a"],
     ];
     let elsewhere = world.files("home/repo");
-    for args in runs {
+    for args in commands {
         let run = world.sp(&[&["bag"], args, &["--root", &root]].concat());
         assert_eq!(run.code, Some(0), "{args:?}: {run}");
         assert_eq!(world.files("home/repo"), elsewhere, "{args:?}");
     }
-    assert_eq!(skills(&world), [""; 0]);
+    assert_eq!(skill_names(&world), [""; 0]);
     write(&world, "ws/.skills/SKILLS.md", "");
     world.sp(&["bag", "check", "--root", &root]).fails(1);
     world.sp(&["bag", "check", "--fix", "--root", &root]).ok();
-    in_step(&world, "mended");
+    assert_consistent(&world, "fixed");
 }
 
 #[test]
-fn sb_17_the_reserved_skill_is_there_to_the_letter_and_is_put_back() {
+fn sb_17_reserved_skill_is_exact_and_fix_restores_it() {
     let world = workspace();
-    let catalog = read(&world, "ws/.skills/SKILLS.md");
-    assert_eq!(catalog, "skillbag-get-skills: Install one or more skills into .skills/.\n");
-    let skill = read(&world, "ws/.skills/skillbag-get-skills/SKILL.md");
+    assert_eq!(read(&world, "ws/.skills/SKILLS.md"), RESERVED_LINE);
+    let skill = read(&world, &format!("ws/{RESERVED}"));
     assert!(skill.starts_with(
         "---\nname: skillbag-get-skills\ndescription: Install one or more skills into .skills/.\n"
     ));
     std::fs::remove_dir_all(world.path("ws/.skills/skillbag-get-skills")).unwrap();
-    let run = bag(&world, &["check"]);
-    assert!(run.code == Some(1) && run.stdout.contains("SB-17"), "{run}");
+    bag(&world, &["check"]).fails(1);
+    let lines = findings(&world, "ws");
+    assert!(lines.iter().any(|line| line.ends_with("error[SB-17]")), "{lines:#?}");
     bag(&world, &["check", "--fix"]).ok();
-    let again = read(&world, "ws/.skills/skillbag-get-skills/SKILL.md");
-    assert_eq!(again, skill);
+    assert_eq!(read(&world, &format!("ws/{RESERVED}")), skill);
 }

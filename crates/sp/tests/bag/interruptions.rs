@@ -1,5 +1,5 @@
-//! Wholly old or wholly new, catalog and lock included: `sp bag` is killed and refused at every
-//! call.
+//! Atomicity: `sp bag` is killed, or fails, at every file-system call. The workspace must be in
+//! the old or in the new state, including catalog and lock.
 
 use std::process::{Command, Stdio};
 
@@ -7,7 +7,9 @@ use sp_testkit::Files;
 
 use super::*;
 
-const PARTS: [&str; 2] = ["home", "ws"];
+const ENOSPC: i32 = 28;
+/// The directories that a command may change.
+const CHANGED_DIRS: [&str; 2] = ["home", "ws"];
 
 /// A command of `sp bag` and the world that it starts from.
 struct Scenario {
@@ -16,21 +18,30 @@ struct Scenario {
     old: Files,
     new: Files,
     calls: u64,
-    /// Text that must not be lost.
+    /// Text of an edited file, which must not be lost.
     edit: Option<&'static str>,
-    /// Whether what a killed run left beside its files is swept by the same command, and not by
-    /// any.
-    rerun_sweeps: bool,
+    /// Whether only the same command, not any command, removes the temporary files of a killed
+    /// run.
+    only_rerun_cleans_up: bool,
 }
 
 impl Scenario {
-    /// Plays it once, to learn what comes of it and how many calls that takes.
+    /// Runs the command once to record the new state and the number of calls.
     fn new(world: World, args: &[&str], edit: Option<&'static str>) -> Self {
-        PARTS.iter().for_each(|part| copy(&world.path(part), &world.path("before").join(part)));
+        for dir in CHANGED_DIRS {
+            copy(&world.path(dir), &world.path("before").join(dir));
+        }
         let (old, trace) = (world.files("ws"), world.path("trace"));
         let args = args.iter().map(|arg| (*arg).to_owned()).collect();
-        let mut scenario =
-            Self { world, args, new: old.clone(), old, calls: 0, edit, rerun_sweeps: false };
+        let mut scenario = Self {
+            world,
+            args,
+            new: old.clone(),
+            old,
+            calls: 0,
+            edit,
+            only_rerun_cleans_up: false,
+        };
         scenario.run("SP_FAULT_TRACE", &trace.display().to_string()).ok();
         scenario.calls = std::fs::read_to_string(&trace).unwrap().lines().count() as u64;
         scenario.new = scenario.world.files("ws");
@@ -45,81 +56,80 @@ impl Scenario {
         self.world.run(command)
     }
 
-    fn restart(&self) {
-        for part in PARTS {
-            std::fs::remove_dir_all(self.world.path(part)).unwrap();
-            copy(&self.world.path("before").join(part), &self.world.path(part));
+    fn restore(&self) {
+        for dir in CHANGED_DIRS {
+            std::fs::remove_dir_all(self.world.path(dir)).unwrap();
+            copy(&self.world.path("before").join(dir), &self.world.path(dir));
         }
     }
 
-    /// After a broken run: the next command finds it old or new, and a rerun makes it new. True if
-    /// it was old.
+    /// Checks that the state is old or new after the next command, and new after a rerun. Returns
+    /// whether it was old.
     #[track_caller]
-    fn check(&self, what: &str) -> bool {
-        // Where there is no workspace yet, listing fails, and puts things in order all the same.
+    fn check(&self, context: &str) -> bool {
+        // Without a workspace this command fails, but it still recovers.
         let list = bag(&self.world, &["list"]);
         let mut files = self.world.files("ws");
-        files.retain(|name, _| !self.rerun_sweeps || !name.ends_with(".sp-new"));
+        files.retain(|name, _| !self.only_rerun_cleans_up || !name.ends_with(".sp-new"));
         let is_old = files == self.old;
-        assert!(is_old || files == self.new, "{what}: torn\n{files:#?}\n{list}");
-        assert!(list.code == Some(0) || is_old && self.old.is_empty(), "{what}: {list}");
-        if !self.rerun_sweeps {
-            no_leftovers(&self.world, what);
+        assert!(is_old || files == self.new, "{context}: torn\n{files:#?}\n{list}");
+        assert!(list.code == Some(0) || is_old && self.old.is_empty(), "{context}: {list}");
+        if !self.only_rerun_cleans_up {
+            assert_no_leftovers(&self.world, context);
         }
-        self.keeps_edits(what);
+        self.assert_edit_kept(context);
         if is_old {
-            assert_eq!(self.run("X", "").code, Some(0), "{what}");
+            assert_eq!(self.run("X", "").code, Some(0), "{context}");
         }
-        assert_eq!(self.world.files("ws"), self.new, "{what}: a rerun does not converge");
-        self.keeps_edits(what);
-        in_step(&self.world, what);
+        assert_eq!(self.world.files("ws"), self.new, "{context}: a rerun does not converge");
+        self.assert_edit_kept(context);
+        assert_consistent(&self.world, context);
         is_old
     }
 
+    /// Checks that the edited file is in the workspace or in the trash.
     #[track_caller]
-    fn keeps_edits(&self, what: &str) {
-        let holds = |path: &str, text: &str| {
-            self.world
-                .files(path)
-                .values()
-                .any(|entry| matches!(entry, Entry::File(content, _) if content == text))
-        };
-        let lost = self
-            .edit
-            .is_some_and(|text| !holds("ws", text) && !holds("home/.skillpack/trash", text));
-        assert!(!lost, "{what}: an edit is lost");
+    fn assert_edit_kept(&self, context: &str) {
+        let Some(text) = self.edit else { return };
+        let is_edit = |entry: &Entry| matches!(entry, Entry::File(content, _) if content == text);
+        let is_kept = ["ws", "home/.skillpack/trash"]
+            .iter()
+            .any(|dir| self.world.files(dir).values().any(is_edit));
+        assert!(is_kept, "{context}: the edit is lost");
     }
 
-    fn kill_everywhere(&self) {
+    fn kill_at_every_call(&self) {
         let (mut old, mut new) = (0, 0);
         for call in 1..=self.calls {
-            self.restart();
+            self.restore();
             let run = self.run("SP_FAULT", &format!("kill@{call}"));
             assert_eq!(run.code, None, "call {call} of {}: {run}", self.calls);
-            match self.check(&format!("killed at call {call}")) {
-                true => old += 1,
-                false => new += 1,
+            if self.check(&format!("killed at call {call}")) {
+                old += 1;
+            } else {
+                new += 1;
             }
         }
-        assert!(old > 0 && new > 0, "both ends are seen: {old} old, {new} new");
+        assert!(old > 0 && new > 0, "both states must occur: {old} old, {new} new");
     }
 
-    fn refuse_everywhere(&self, number: i32) {
-        for (ending, call) in
-            ["", "+"].iter().flat_map(|ending| (1..=self.calls).map(move |call| (ending, call)))
+    /// Makes each call fail with this error number, alone and with all later calls.
+    fn fail_at_every_call(&self, errno: i32) {
+        for (suffix, call) in
+            ["", "+"].iter().flat_map(|suffix| (1..=self.calls).map(move |call| (suffix, call)))
         {
-            self.restart();
-            let run = self.run("SP_FAULT", &format!("{number}@{call}{ending}"));
-            let what = format!("error {number} at call {call}{ending}");
+            self.restore();
+            let fault = format!("{errno}@{call}{suffix}");
+            let run = self.run("SP_FAULT", &fault);
             match run.code {
-                Some(0) => assert_eq!(self.world.files("ws"), self.new, "{what}: {run}"),
+                Some(0) => assert_eq!(self.world.files("ws"), self.new, "{fault}: {run}"),
                 Some(5) => assert!(
                     run.stderr.contains("error:") && run.stderr.contains("hint:"),
-                    "{what}: {run}"
+                    "{fault}: {run}"
                 ),
-                _ => panic!("{what}: {run}"),
+                _ => panic!("{fault}: {run}"),
             }
-            self.check(&what);
+            self.check(&fault);
         }
     }
 }
@@ -129,75 +139,76 @@ fn copy(from: &Path, to: &Path) {
     assert!(Command::new("cp").arg("-a").arg(from).arg(to).status().unwrap().success());
 }
 
-fn installing() -> Scenario {
+fn get_scenario() -> Scenario {
     let world = workspace();
-    let near = dir(&world, "near", &Bag::new(&["a", "b"]));
-    Scenario::new(world, &["get", "a", "b", "--source", &near], None)
+    let source = source_dir(&world, "local", &SourceFiles::new(&["a", "b"]));
+    Scenario::new(world, &["get", "a", "b", "--source", &source], None)
 }
 
-/// One skill was edited, one is as it came, one is new, and one is the user's own.
-fn upgrading() -> Scenario {
+/// Returns a scenario with an edited skill, an unchanged one, a new one and one that `sp` did not
+/// install.
+fn upgrade_scenario() -> Scenario {
     let world = workspace();
-    let near = dir(&world, "near", &Bag::new(&["a", "b"]));
-    bag(&world, &["get", "a", "b", "--source", &near]).ok();
-    Bag::new(&["c"])
-        .skill("a", "New.\n")
-        .skill("b", &needs(&["name: c, source: ."]))
-        .put(&world.path("near"));
+    let source = source_dir(&world, "local", &SourceFiles::new(&["a", "b"]));
+    bag(&world, &["get", "a", "b", "--source", &source]).ok();
+    SourceFiles::new(&["c"])
+        .with_skill("a", "New.\n")
+        .with_skill("b", &dependency_section(&["name: c, source: ."]))
+        .write_to(&world.path("local"));
     write(&world, "ws/.skills/a/mine.md", "By hand.\n");
     write(&world, "ws/.skills/own/SKILL.md", &skill("own", ""));
     Scenario::new(world, &["get", "a", "b", "--upgrade", "--replace"], Some("By hand.\n"))
 }
 
-fn removing() -> Scenario {
+fn remove_scenario() -> Scenario {
     let world = workspace();
-    let near = dir(&world, "near", &Bag::new(&["a", "b"]));
-    bag(&world, &["get", "a", "b", "--source", &near]).ok();
+    let source = source_dir(&world, "local", &SourceFiles::new(&["a", "b"]));
+    bag(&world, &["get", "a", "b", "--source", &source]).ok();
     write(&world, "ws/.skills/a/mine.md", "By hand.\n");
     Scenario::new(world, &["remove", "a"], Some("By hand.\n"))
 }
 
 #[test]
-fn se_01_get_killed_at_every_call_is_old_or_new() {
-    installing().kill_everywhere();
+fn se_01_get_killed_at_every_call_is_atomic() {
+    get_scenario().kill_at_every_call();
 }
 
 #[test]
-fn se_01_an_upgrade_killed_at_every_call_is_old_or_new() {
-    upgrading().kill_everywhere();
+fn se_01_upgrade_killed_at_every_call_is_atomic() {
+    upgrade_scenario().kill_at_every_call();
 }
 
 #[test]
-fn se_01_remove_killed_at_every_call_is_old_or_new() {
-    removing().kill_everywhere();
+fn se_01_remove_killed_at_every_call_is_atomic() {
+    remove_scenario().kill_at_every_call();
 }
 
 #[test]
-fn se_01_init_killed_at_every_call_is_old_or_new() {
+fn se_01_init_killed_at_every_call_is_atomic() {
     let world = world!();
     std::fs::create_dir(world.path("ws")).unwrap();
-    Scenario::new(world, &["init"], None).kill_everywhere();
+    Scenario::new(world, &["init"], None).kill_at_every_call();
 }
 
 #[test]
-fn se_01_get_from_the_web_killed_at_every_call_is_old_or_new_and_leaves_no_download() {
+fn se_01_web_get_killed_at_every_call_is_atomic_and_leaves_no_download() {
     let server = WebServer::start();
-    let url = server.page("/skills.zip", Answer::Bytes(Bag::new(&["a"]).zip("")));
+    let url = server.page("/skills.zip", Answer::Bytes(SourceFiles::new(&["a"]).zip("")));
     let scenario = Scenario::new(workspace(), &["get", "a", "--source", &url], None);
-    Scenario { rerun_sweeps: true, ..scenario }.kill_everywhere();
+    Scenario { only_rerun_cleans_up: true, ..scenario }.kill_at_every_call();
 }
 
 #[test]
-fn se_01_check_fix_killed_at_every_call_is_old_or_new() {
+fn se_01_check_fix_killed_at_every_call_is_atomic() {
     let world = workspace();
     write(&world, "ws/.skills/own/SKILL.md", &skill("own", ""));
     std::fs::remove_dir_all(world.path("ws/.skills/skillbag-get-skills")).unwrap();
     std::fs::remove_file(world.path("ws/.gitignore")).unwrap();
-    Scenario::new(world, &["check", "--fix"], None).kill_everywhere();
+    Scenario::new(world, &["check", "--fix"], None).kill_at_every_call();
 }
 
-/// A workspace in which a value is about to be saved.
-fn saving(context: Option<&str>) -> Scenario {
+/// Returns a scenario that saves a value.
+fn save_scenario(context: Option<&str>) -> Scenario {
     let world = workspace();
     write(
         &world,
@@ -209,27 +220,27 @@ fn saving(context: Option<&str>) -> Scenario {
         write(&world, "ws/USER_CONTEXT.md", text);
     }
     let scenario = Scenario::new(world, &["run", "a", "--set", "note=x", "--save"], None);
-    Scenario { rerun_sweeps: true, ..scenario }
+    Scenario { only_rerun_cleans_up: true, ..scenario }
 }
 
 #[test]
-fn sb_09_saving_a_value_killed_at_every_call_is_old_or_new() {
-    saving(Some("# Me\n")).kill_everywhere();
+fn sb_09_save_killed_at_every_call_is_atomic() {
+    save_scenario(Some("# Me\n")).kill_at_every_call();
 }
 
 #[test]
-fn sb_09_saving_the_first_value_killed_at_every_call_is_old_or_new() {
-    saving(None).kill_everywhere();
+fn sb_09_first_save_killed_at_every_call_is_atomic() {
+    save_scenario(None).kill_at_every_call();
 }
 
 #[test]
-fn se_01_an_upgrade_without_space_at_any_call_is_old_or_new() {
-    upgrading().refuse_everywhere(28);
+fn se_01_upgrade_on_a_full_disk_is_atomic() {
+    upgrade_scenario().fail_at_every_call(ENOSPC);
 }
 
-/// Runs commands of `sp bag` all at once.
+/// Runs several `sp bag` commands concurrently.
 #[track_caller]
-fn at_once(world: &World, commands: &[Vec<&str>]) {
+fn run_concurrently(world: &World, commands: &[Vec<&str>]) {
     let start = |args: &Vec<&str>| {
         let mut command = world.command(&[&["bag"], &args[..]].concat());
         command
@@ -247,45 +258,45 @@ fn at_once(world: &World, commands: &[Vec<&str>]) {
 }
 
 #[test]
-fn se_01_eight_gets_at_once_lose_nothing() {
+fn se_01_eight_concurrent_gets_install_every_skill() {
     let names = ["a", "b", "c", "d", "e", "f", "g", "h"];
     for _ in 0..5 {
         let world = workspace();
-        let near = dir(&world, "near", &Bag::new(&names));
-        at_once(&world, &names.map(|name| vec!["get", name, "--source", &near]));
-        assert_eq!(skills(&world), names);
+        let source = source_dir(&world, "local", &SourceFiles::new(&names));
+        run_concurrently(&world, &names.map(|name| vec!["get", name, "--source", &source]));
+        assert_eq!(skill_names(&world), names);
         assert_eq!(lock(&world)["skills"].as_object().unwrap().len(), 9);
-        in_step(&world, "eight at once");
+        assert_consistent(&world, "concurrent");
     }
 }
 
 #[test]
-fn se_01_eight_removals_at_once_lose_nothing() {
+fn se_01_eight_concurrent_removals_remove_every_skill() {
     let names = ["a", "b", "c", "d", "e", "f", "g", "h"];
     for _ in 0..5 {
         let world = workspace();
-        let near = dir(&world, "near", &Bag::new(&names));
-        bag(&world, &[&["get"], &names[..], &["--source", &near]].concat()).ok();
-        at_once(&world, &names.map(|name| vec!["remove", name]));
-        assert_eq!(skills(&world), [""; 0]);
-        in_step(&world, "eight at once");
+        let source = source_dir(&world, "local", &SourceFiles::new(&names));
+        bag(&world, &[&["get"], &names[..], &["--source", &source]].concat()).ok();
+        run_concurrently(&world, &names.map(|name| vec!["remove", name]));
+        assert_eq!(skill_names(&world), [""; 0]);
+        assert_consistent(&world, "concurrent");
     }
 }
 
 #[test]
-fn se_01_gets_and_removals_at_once_lose_nothing() {
+fn se_01_concurrent_gets_and_removals_all_apply() {
     let (old, new) = (["a", "b", "c", "d"], ["e", "f", "g", "h"]);
     for _ in 0..5 {
         let world = workspace();
-        let near = dir(&world, "near", &Bag::new(&[old, new].concat()));
-        bag(&world, &[&["get"], &old[..], &["--source", &near]].concat()).ok();
+        let source = source_dir(&world, "local", &SourceFiles::new(&[old, new].concat()));
+        bag(&world, &[&["get"], &old[..], &["--source", &source]].concat()).ok();
         let mut commands: Vec<Vec<&str>> = Vec::new();
-        for (gone, comes) in old.into_iter().zip(new) {
-            commands.extend([vec!["remove", gone], vec!["get", comes, "--source", &near]]);
+        for (removed, added) in old.into_iter().zip(new) {
+            commands.extend([vec!["remove", removed], vec!["get", added, "--source", &source]]);
         }
-        at_once(&world, &commands);
-        assert_eq!(skills(&world), new);
+        run_concurrently(&world, &commands);
+        assert_eq!(skill_names(&world), new);
         assert_eq!(lock(&world)["skills"].as_object().unwrap().len(), 5);
-        in_step(&world, "all at once");
+        assert_consistent(&world, "concurrent");
     }
 }

@@ -1,36 +1,37 @@
-//! Which of all that is said counts: values, prohibitions, tags, and who prevails.
+//! Precedence of parameter values, prohibitions, tags and conflict resolution.
 
 use super::*;
 
 const CONVERT: &str = "\n## Parameters\n\n```yaml\nrequired:\n  - name: input\n    description: The file.\noptional:\n  - \
                        name: paper\n    default: skill\n  - name: copies\n  - name: note\n```\n\n## Instructions\n\nConvert.\n";
 
-/// A workspace with the skill `convert-to-pdf`.
-fn converting() -> World {
+/// Returns a workspace with the skill `convert-to-pdf`.
+fn converter_workspace() -> World {
     let world = workspace();
     write(&world, "ws/.skills/convert-to-pdf/SKILL.md", &skill("convert-to-pdf", CONVERT));
     bag(&world, &["sync"]).ok();
     world
 }
 
-/// A context file whose only block of YAML stands below `title` from line 4 on.
+/// Returns a context file with one section. Its YAML starts at line 4.
 fn section(title: &str, yaml: &str) -> String {
     format!("# {title}\n\n```yaml\n{yaml}\n```\n")
 }
 
-fn values(yaml: &str) -> String {
+fn parameters(yaml: &str) -> String {
     section("Parameters", yaml)
 }
 
-/// One parameter, as `params` has it.
-fn parameter(world: &World, name: &str, set: &[&str]) -> Value {
+/// Returns a parameter from the output of `sp bag params`.
+fn parameter(world: &World, name: &str, assignments: &[&str]) -> Value {
     let mut args = vec!["params", "convert-to-pdf"];
-    set.iter().for_each(|set| args.extend(["--set", set]));
+    assignments.iter().for_each(|assignment| args.extend(["--set", assignment]));
     let list = json(world, &args);
-    list["parameters"].as_array().unwrap().iter().find(|one| one["name"] == name).unwrap().clone()
+    let parameters = list["parameters"].as_array().unwrap();
+    parameters.iter().find(|parameter| parameter["name"] == name).unwrap().clone()
 }
 
-/// File, line and value of an origin.
+/// Returns the file, the line and the value of an origin.
 fn origin(value: &Value) -> (String, Option<u64>, String) {
     (
         value["file"].as_str().unwrap().into(),
@@ -39,9 +40,18 @@ fn origin(value: &Value) -> (String, Option<u64>, String) {
     )
 }
 
+/// Returns the error of a run without a value for `input`. The report on stdout lists it, too.
+#[track_caller]
+fn missing_parameter_error(world: &World) -> CliError {
+    let run = bag(world, &["run", "convert_to_pdf", "--format", "json"]).fails(1);
+    let report: Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!(report["missing"], serde_json::json!(["input"]), "{run}");
+    Run { stdout: String::new(), ..run }.error()
+}
+
 #[test]
-fn sb_06_the_highest_level_that_says_something_counts_and_beats_the_rest_in_order() {
-    let world = converting();
+fn sb_06_highest_level_overrides_the_others_in_order() {
+    let world = converter_workspace();
     let entry = read(&world, "ws/SKILLBAG.md").lines().next().unwrap().to_owned() + "\n\n";
     let levels = [
         "--set",
@@ -52,10 +62,10 @@ fn sb_06_the_highest_level_that_says_something_counts_and_beats_the_rest_in_orde
     ];
     let with_default = skill("convert-to-pdf", CONVERT);
     for subset in 0..32_u32 {
-        let says = |level: usize| subset & (1 << level) != 0;
+        let is_set = |level: usize| subset & (1 << level) != 0;
         let text = |level: usize| {
-            if says(level) {
-                values(&format!("parameters:\n  paper: level-{level}"))
+            if is_set(level) {
+                parameters(&format!("parameters:\n  paper: level-{level}"))
             } else {
                 String::new()
             }
@@ -63,7 +73,7 @@ fn sb_06_the_highest_level_that_says_something_counts_and_beats_the_rest_in_orde
         write(&world, "ws/USER_CONTEXT.md", &text(1));
         write(&world, "ws/CONTEXT.md", &text(2));
         write(&world, "ws/SKILLBAG.md", &(entry.clone() + &text(3)));
-        let default = if says(4) { "    default: level-4\n" } else { "" };
+        let default = if is_set(4) { "    default: level-4\n" } else { "" };
         write(
             &world,
             "ws/.skills/convert-to-pdf/SKILL.md",
@@ -79,26 +89,30 @@ fn sb_06_the_highest_level_that_says_something_counts_and_beats_the_rest_in_orde
             _ => Some(5),
         };
         let mut expected = (0..5)
-            .filter(|level| says(*level))
+            .filter(|level| is_set(*level))
             .map(|level| (levels[level].to_owned(), line(level), format!("level-{level}")));
-        let paper = parameter(&world, "paper", if says(0) { &["paper=level-0"] } else { &[] });
+        let paper = parameter(&world, "paper", if is_set(0) { &["paper=level-0"] } else { &[] });
         let from = paper.get("from").filter(|from| !from.is_null()).map(origin);
         assert_eq!(from, expected.next(), "{subset:05b}: {paper}");
-        let beaten: Vec<_> = paper["overrode"].as_array().unwrap().iter().map(origin).collect();
-        assert_eq!(beaten, expected.collect::<Vec<_>>(), "{subset:05b}");
+        let overridden: Vec<_> = paper["overrode"].as_array().unwrap().iter().map(origin).collect();
+        assert_eq!(overridden, expected.collect::<Vec<_>>(), "{subset:05b}");
     }
 }
 
 #[test]
 fn sb_06_within_one_file_the_last_definition_wins() {
-    let world = converting();
+    let world = converter_workspace();
     for (yaml, more, expected) in [
         ("parameters:\n  paper: a", "parameters:\n  paper: b", "b"),
         ("parameters:\n  paper: a", "skills:\n  convert-to-pdf:\n    paper: b", "b"),
         ("skills:\n  convert-to-pdf:\n    paper: a", "parameters:\n  paper: b", "b"),
         ("skills:\n  convert-to-pdf:\n    paper: a", "skills:\n  other:\n    paper: b", "a"),
     ] {
-        write(&world, "ws/CONTEXT.md", &format!("{}\nMore.\n\n{}", values(yaml), values(more)));
+        write(
+            &world,
+            "ws/CONTEXT.md",
+            &format!("{}\nMore.\n\n{}", parameters(yaml), parameters(more)),
+        );
         assert_eq!(
             parameter(&world, "paper", &[])["from"]["value"],
             expected,
@@ -109,8 +123,8 @@ fn sb_06_within_one_file_the_last_definition_wins() {
 }
 
 #[test]
-fn sb_06_what_is_outside_a_parameters_section_is_no_definition() {
-    let world = converting();
+fn sb_06_values_outside_a_parameters_section_are_ignored() {
+    let world = converter_workspace();
     write(
         &world,
         "ws/CONTEXT.md",
@@ -120,15 +134,15 @@ fn sb_06_what_is_outside_a_parameters_section_is_no_definition() {
 }
 
 #[test]
-fn sb_06_a_lower_level_never_overrides_a_prohibition() {
-    let world = converting();
-    write(&world, "ws/USER_CONTEXT.md", &values("prohibit:\n  - paper: a5\n  - input"));
-    write(&world, "ws/CONTEXT.md", &values("parameters:\n  paper: a5\n  input: x.md"));
+fn sb_06_lower_level_cannot_override_a_prohibition() {
+    let world = converter_workspace();
+    write(&world, "ws/USER_CONTEXT.md", &parameters("prohibit:\n  - paper: a5\n  - input"));
+    write(&world, "ws/CONTEXT.md", &parameters("parameters:\n  paper: a5\n  input: x.md"));
     let entry = read(&world, "ws/SKILLBAG.md");
     write(
         &world,
         "ws/SKILLBAG.md",
-        &format!("{entry}\n{}", values("parameters:\n  paper: letter")),
+        &format!("{entry}\n{}", parameters("parameters:\n  paper: letter")),
     );
     let paper = parameter(&world, "paper", &[]);
     assert_eq!(paper["from"]["value"], "letter", "{paper}");
@@ -136,15 +150,15 @@ fn sb_06_a_lower_level_never_overrides_a_prohibition() {
     assert_eq!(paper["kept_out"][0]["prohibited_by"], "USER_CONTEXT.md:5");
     let input = parameter(&world, "input", &[]);
     assert!(input["from"].is_null(), "{input}");
-    bag(&world, &["run", "convert_to_pdf"]).fails(1);
-    // What the user says now is above all of it.
+    assert_eq!(missing_parameter_error(&world).code, "E-missing-parameter");
+    // Values of the command line have the highest precedence.
     assert_eq!(parameter(&world, "paper", &["paper=a5"])["from"]["value"], "a5");
     assert_eq!(parameter(&world, "input", &["input=y.md"])["from"]["value"], "y.md");
-    // A prohibition of the lower level does not reach up.
-    write(&world, "ws/CONTEXT.md", &values("prohibit: [paper]"));
-    write(&world, "ws/USER_CONTEXT.md", &values("parameters:\n  paper: a5"));
+    // A prohibition does not apply to higher levels.
+    write(&world, "ws/CONTEXT.md", &parameters("prohibit: [paper]"));
+    write(&world, "ws/USER_CONTEXT.md", &parameters("parameters:\n  paper: a5"));
     assert_eq!(parameter(&world, "paper", &[])["from"]["value"], "a5");
-    // It does reach the skill's own default.
+    // It applies to the default of the skill.
     std::fs::remove_file(world.path("ws/USER_CONTEXT.md")).unwrap();
     let paper = parameter(&world, "paper", &[]);
     assert!(paper["from"].is_null(), "{paper}");
@@ -152,118 +166,109 @@ fn sb_06_a_lower_level_never_overrides_a_prohibition() {
 }
 
 #[test]
-fn sb_06_quotes_are_no_way_round_a_prohibition() {
-    let world = converting();
-    for (forbidden, said) in
+fn sb_06_quotes_do_not_bypass_a_prohibition() {
+    let world = converter_workspace();
+    for (forbidden, value) in
         [("3", "3"), ("3", "'3'"), ("'3'", "3"), ("true", "'true'"), ("a5", "'a5'")]
     {
         write(
             &world,
             "ws/USER_CONTEXT.md",
-            &values(&format!("prohibit:\n  - copies: {forbidden}")),
+            &parameters(&format!("prohibit:\n  - copies: {forbidden}")),
         );
-        write(&world, "ws/CONTEXT.md", &values(&format!("parameters:\n  copies: {said}")));
+        write(&world, "ws/CONTEXT.md", &parameters(&format!("parameters:\n  copies: {value}")));
         let copies = parameter(&world, "copies", &[]);
-        assert!(copies["from"].is_null(), "{forbidden} forbids {said}: {copies}");
+        assert!(copies["from"].is_null(), "{forbidden} forbids {value}: {copies}");
     }
 }
 
 #[test]
-fn sb_08_every_value_is_explained_with_file_and_line_and_what_it_beat() {
-    let world = converting();
+fn sb_08_explain_shows_file_line_and_overridden_values() {
+    let world = converter_workspace();
     write(
         &world,
         "ws/USER_CONTEXT.md",
-        &values("parameters:\n  paper: mine\nprohibit:\n  - copies: 9"),
+        &parameters("parameters:\n  paper: mine\nprohibit:\n  - copies: 9"),
     );
-    write(&world, "ws/CONTEXT.md", &values("parameters:\n  paper: ours\n  copies: 9"));
-    let shown =
+    write(&world, "ws/CONTEXT.md", &parameters("parameters:\n  paper: ours\n  copies: 9"));
+    let explained =
         bag(&world, &["params", "convert-to-pdf", "--explain", "--set", "input=x.md"]).ok().stdout;
-    for line in [
-        "input: x.md",
-        "  from --set (conversation)",
-        "paper: mine",
-        "  from USER_CONTEXT.md:5 (user context)",
-        "  over ours from CONTEXT.md:5 (context)",
-        "  over skill from .skills/convert-to-pdf/SKILL.md:15 (skill)",
-        "copies: not given",
-        "  not 9 from CONTEXT.md:6 (context): prohibited in USER_CONTEXT.md:7",
+    for parts in [
+        &["input: x.md"][..],
+        &["--set"],
+        &["paper: mine"],
+        &["USER_CONTEXT.md:5"],
+        &["ours", " CONTEXT.md:5"],
+        &["skill", ".skills/convert-to-pdf/SKILL.md:15"],
+        &["copies: "],
+        &["9", " CONTEXT.md:6", "USER_CONTEXT.md:7"],
     ] {
-        assert!(shown.lines().any(|other| other == line), "no `{line}` in\n{shown}");
+        let is_shown = |line: &str| parts.iter().all(|part| line.contains(part));
+        assert!(explained.lines().any(is_shown), "no {parts:?} in\n{explained}");
     }
     let brief = bag(&world, &["params", "convert-to-pdf"]).ok().stdout;
     assert!(
-        brief.contains("paper: mine")
-            && brief.contains("input: missing")
-            && !brief.contains("from"),
+        brief.contains("paper: mine") && brief.contains("input: ") && !brief.contains("CONTEXT.md"),
         "{brief}"
     );
 }
 
 #[test]
-fn sb_07_a_required_value_that_nobody_gives_is_named_with_the_places_for_it() {
-    let world = converting();
-    let run = bag(&world, &["run", "convert_to_pdf"]).fails(1);
-    for words in ["`input`", "--set input=", "`USER_CONTEXT.md`", "`CONTEXT.md`"] {
-        assert!(run.stderr.contains(words), "`{words}` is not in {run}");
+fn sb_07_missing_required_value_is_named_with_ways_to_set_it() {
+    let world = converter_workspace();
+    let error = missing_parameter_error(&world);
+    assert_eq!(error.code, "E-missing-parameter");
+    assert!(error.message.contains("`input`"), "{error:#?}");
+    for part in ["--set input=", "`USER_CONTEXT.md`", "`CONTEXT.md`"] {
+        assert!(error.hints_at(part), "no `{part}` in {error:#?}");
     }
     let run = bag(&world, &["run", "convert_to_pdf", "--set", "input=x.md"]).ok();
     assert!(run.stdout.contains("- input: x.md") && run.stdout.contains("Convert."), "{run}");
-    let run = bag(&world, &["run", "convert_to_pdf", "--set", "inptu=x.md"]).fails(2);
-    assert!(run.stderr.contains("did you mean `input`?"), "{run}");
-    write(&world, "ws/CONTEXT.md", &values("parameters:\n  input: x.md"));
+    let args = ["run", "convert_to_pdf", "--set", "inptu=x.md"];
+    let error = assert_refused(&world, &args, "E-unknown-parameter");
+    assert!(error.hints_at("`input`"), "{error:#?}");
+    write(&world, "ws/CONTEXT.md", &parameters("parameters:\n  input: x.md"));
     bag(&world, &["run", "convert_to_pdf"]).ok();
 }
 
 #[test]
-fn sb_05_only_run_takes_the_identifier_and_all_else_the_name() {
-    let world = converting();
-    let given = ["--set", "input=x"];
-    bag(&world, &[&["run", "convert_to_pdf"], &given[..]].concat()).ok();
-    let run = bag(&world, &[&["run", "convert-to-pdf"], &given[..]].concat()).fails(2);
-    assert!(run.stderr.contains("`sp bag run convert_to_pdf`"), "{run}");
-    for bad in
+fn sb_05_only_run_accepts_identifiers() {
+    let world = converter_workspace();
+    let run = |identifier| ["run", identifier, "--set", "input=x"];
+    bag(&world, &run("convert_to_pdf")).ok();
+    let error = assert_refused(&world, &run("convert-to-pdf"), "E-invalid-name");
+    assert!(error.hints_at("`sp bag run convert_to_pdf`"), "{error:#?}");
+    for identifier in
         ["Convert_to_pdf", "_convert", "convert__to", "convert_", "", "../x", "convert to pdf"]
     {
-        bag(&world, &["run", bad]).fails(2);
+        assert_refused(&world, &run(identifier), "E-invalid-name");
     }
-    let run = bag(&world, &["run", "convert_to_pfd"]).fails(1);
-    assert!(run.stderr.contains("did you mean"), "{run}");
-    bag(&world, &["params", "convert_to_pdf"]).fails(1);
-    refused(&world, &["remove", "convert_to_pdf"], 1, "no skill called `convert_to_pdf`");
-    refused(&world, &["get", "convert_to_pdf"], 2, "hyphens");
+    for command in ["params", "remove"] {
+        assert_refused(&world, &[command, "convert_to_pdf"], "E-skill-not-found");
+    }
+    assert_refused(&world, &["get", "convert_to_pdf"], "E-invalid-name");
 }
 
 #[test]
-fn sb_05_what_a_skill_that_does_not_exist_is_suggested_as_is_what_run_takes() {
-    let world = converting();
-    let run = bag(&world, &["run", "convert_to_pfd"]).fails(1);
-    assert!(run.stderr.contains("did you mean `convert_to_pdf`?"), "{run}");
+fn sb_05_run_suggests_identifiers_for_unknown_skills() {
+    let world = converter_workspace();
+    let error = assert_refused(&world, &["run", "convert_to_pfd"], "E-skill-not-found");
+    assert!(error.hints_at("`convert_to_pdf`"), "{error:#?}");
 }
 
 #[test]
-fn sb_09_values_are_kept_only_on_request_and_as_they_were_said() {
-    let world = converting();
+fn sb_09_values_are_saved_exactly_and_only_with_save() {
+    let world = converter_workspace();
     let before = world.files("ws");
     bag(&world, &["run", "convert_to_pdf", "--set", "input=x.md"]).ok();
-    assert_eq!(world.files("ws"), before, "nothing is kept unasked");
+    assert_eq!(world.files("ws"), before, "nothing is saved without --save");
     write(&world, "ws/USER_CONTEXT.md", "# Me\n\nI like paper.");
     for value in
         ["x.md", "it's \"x\": #1, {a}", "two\nlines", "```", "no", "3", "C:\\x", "ü 🚀", "- a", ""]
     {
-        bag(
-            &world,
-            &[
-                "run",
-                "convert_to_pdf",
-                "--set",
-                "input=f",
-                "--set",
-                &format!("note={value}"),
-                "--save",
-            ],
-        )
-        .ok();
+        let note = format!("note={value}");
+        let args = ["run", "convert_to_pdf", "--set", "input=f", "--set", &note, "--save"];
+        bag(&world, &args).ok();
         assert!(
             read(&world, "ws/USER_CONTEXT.md").starts_with("# Me\n\nI like paper.\n"),
             "{value}"
@@ -274,26 +279,26 @@ fn sb_09_values_are_kept_only_on_request_and_as_they_were_said() {
             (&value.into(), &"user context".into()),
             "{note}"
         );
-        no_leftovers(&world, value);
+        assert_no_leftovers(&world, value);
     }
     bag(&world, &["run", "convert_to_pdf"]).ok();
     assert!(
         before.iter().all(|(path, entry)| world.files("ws").get(path) == Some(entry)),
-        "nothing else is touched"
+        "no other file changes"
     );
-    bag(&world, &["run", "convert_to_pdf", "--save"]).fails(2);
+    assert_refused(&world, &["run", "convert_to_pdf", "--save"], "E-invalid-arguments");
 }
 
 #[test]
-fn sb_09_a_context_that_does_not_exist_is_made_by_saving() {
-    let world = converting();
+fn sb_09_save_creates_a_missing_user_context() {
+    let world = converter_workspace();
     bag(&world, &["run", "convert_to_pdf", "--set", "input=x.md", "--save"]).ok();
     assert_eq!(parameter(&world, "input", &[])["from"]["file"], "USER_CONTEXT.md");
-    no_leftovers(&world, "saved");
+    assert_no_leftovers(&world, "saved");
 }
 
 #[test]
-fn sb_09_a_value_that_was_saved_counts_whatever_stands_before_it() {
+fn sb_09_saved_value_applies_after_any_existing_text() {
     for before in [
         "",
         "# Me",
@@ -302,10 +307,10 @@ fn sb_09_a_value_that_was_saved_counts_whatever_stands_before_it() {
         "# Me\n\n```\nnever closed\n",
         "<!-- never closed\n",
     ] {
-        let world = converting();
+        let world = converter_workspace();
         write(&world, "ws/USER_CONTEXT.md", before);
         let run = bag(&world, &["run", "convert_to_pdf", "--set", "input=x.md", "--save"]);
-        // To refuse it is honest; to say that it is saved when it is not is none.
+        // It may refuse to save, but it may not report success without saving.
         assert!(
             run.code != Some(0) || parameter(&world, "input", &[])["from"]["value"] == "x.md",
             "{before:?}: {run}"
@@ -314,7 +319,7 @@ fn sb_09_a_value_that_was_saved_counts_whatever_stands_before_it() {
 }
 
 #[test]
-fn sb_09_secrets_are_never_written_nor_shown() {
+fn sb_09_secrets_are_neither_saved_nor_printed() {
     let world = workspace();
     let parameters = "\n## Parameters\n\n```yaml\noptional: [note, api-token, db_password]\n```\n";
     write(&world, "ws/.skills/a/SKILL.md", &skill("a", parameters));
@@ -330,22 +335,19 @@ fn sb_09_secrets_are_never_written_nor_shown() {
         "note=https://me:hunter2@example.com/x",
         "note=q8Zr2LxV0pT7mYb4WcK9sNdJ3hGf6AuE",
     ] {
-        // One secret keeps all of it out.
-        let run = refused(
-            &world,
-            &["run", "a", "--set", "note=plain", "--set", secret, "--save"],
-            4,
-            "is not written",
-        );
+        // One secret prevents saving all values.
+        let args = ["run", "a", "--set", "note=plain", "--set", secret, "--save"];
+        assert_refused(&world, &args, "E-secret-in-plain-file");
+        let run = bag(&world, &args).fails(4);
         let value = secret.split_once('=').unwrap().1;
-        assert!(!run.stderr.contains(value) && run.stderr.contains("hint:"), "{secret}: {run}");
+        assert!(!run.stderr.contains(value), "{secret}: {run}");
         bag(&world, &["run", "a", "--set", secret]).ok();
         assert_eq!(read(&world, "ws/USER_CONTEXT.md"), "# Me\n", "{secret}");
     }
 }
 
-/// A workspace with skills of these descriptions.
-fn tagged(descriptions: &[(&str, &str)]) -> World {
+/// Returns a workspace with skills that have these descriptions.
+fn tagged_skills(descriptions: &[(&str, &str)]) -> World {
     let world = workspace();
     for (name, description) in descriptions {
         let text =
@@ -356,13 +358,14 @@ fn tagged(descriptions: &[(&str, &str)]) -> World {
     world
 }
 
+/// Returns the skills that always run, in order.
 fn always(world: &World) -> Vec<String> {
     serde_json::from_value(json(world, &["enter"])["always"].clone()).unwrap()
 }
 
 #[test]
-fn sb_23_the_users_context_adds_and_removes_tags_and_the_skill_stays_as_it_is() {
-    let world = tagged(&[
+fn sb_23_user_context_changes_tags_without_changing_the_skill() {
+    let world = tagged_skills(&[
         ("a", "A. #run/always"),
         ("b", "B."),
         ("c", "C. #run/always #run/last"),
@@ -385,14 +388,14 @@ fn sb_23_the_users_context_adds_and_removes_tags_and_the_skill_stays_as_it_is() 
         (&serde_json::json!([]), &serde_json::json!(["run/always", "run/last"]))
     );
     assert_eq!(world.files("ws/.skills"), before);
-    // The user has the last word over the project.
+    // The user context overrides the project.
     write(&world, "ws/CONTEXT.md", &section("Tags", "tags:\n  a: {add: ['#run/always']}"));
     assert_eq!(always(&world), ["b", "c"]);
 }
 
 #[test]
-fn sb_23_what_runs_last_does_so_after_all_others_by_name() {
-    let world = tagged(&[
+fn sb_23_skills_tagged_last_run_after_all_others_by_name() {
+    let world = tagged_skills(&[
         ("a", "A. #run/last #run/always"),
         ("b", "B. #run/always #run/last"),
         ("c", "C. #run/always"),
@@ -400,7 +403,7 @@ fn sb_23_what_runs_last_does_so_after_all_others_by_name() {
         ("e", "E. #run/always"),
     ]);
     assert_eq!(always(&world), ["c", "e", "a", "b"]);
-    // Who prevails does not matter among the last.
+    // The conflict resolution does not change the order of the last ones.
     write(
         &world,
         "ws/USER_CONTEXT.md",
@@ -410,25 +413,25 @@ fn sb_23_what_runs_last_does_so_after_all_others_by_name() {
 }
 
 #[test]
-fn sb_23_a_companion_runs_too_if_it_is_here() {
-    let world = tagged(&[
+fn sb_23_installed_companions_run_too() {
+    let world = tagged_skills(&[
         ("a", "A. #use/last-one #use/c #use/gone #use/b #use/a"),
         ("b", "B. #use/e"),
         ("c", "C."),
         ("e", "E."),
         ("last-one", "L. #run/last"),
     ]);
-    let run = json(&world, &["run", "a"]);
-    let names: Vec<&str> = run["companions"]
+    let report = json(&world, &["run", "a"]);
+    let names: Vec<&str> = report["companions"]
         .as_array()
         .unwrap()
         .iter()
-        .map(|one| one["name"].as_str().unwrap())
+        .map(|companion| companion["name"].as_str().unwrap())
+        .filter(|name| !["a", "e"].contains(name))
         .collect();
-    let names: Vec<&str> = names.into_iter().filter(|name| !["a", "e"].contains(name)).collect();
     assert_eq!(names, ["b", "c", "last-one"]);
-    let shown = bag(&world, &["run", "a"]).ok();
-    assert!(shown.stderr.is_empty() && shown.stdout.contains("Do b."), "{shown}");
+    let run = bag(&world, &["run", "a"]).ok();
+    assert!(run.stderr.is_empty() && run.stdout.contains("Do b."), "{run}");
     write(
         &world,
         "ws/USER_CONTEXT.md",
@@ -438,14 +441,14 @@ fn sb_23_a_companion_runs_too_if_it_is_here() {
 }
 
 #[test]
-fn sb_23_a_skill_is_no_companion_of_its_own() {
-    let world = tagged(&[("a", "A. #use/a")]);
+fn sb_23_skill_is_not_its_own_companion() {
+    let world = tagged_skills(&[("a", "A. #use/a")]);
     assert_eq!(json(&world, &["run", "a"])["companions"], serde_json::json!([]));
 }
 
 #[test]
-fn sb_16_the_users_order_counts_before_the_projects_and_that_before_the_name() {
-    let world = tagged(&["a", "b", "c", "d"].map(|name| (name, "X. #run/always")));
+fn sb_16_order_is_by_user_then_project_then_name() {
+    let world = tagged_skills(&["a", "b", "c", "d"].map(|name| (name, "X. #run/always")));
     assert_eq!(always(&world), ["a", "b", "c", "d"]);
     write(&world, "ws/CONTEXT.md", &section("Conflict resolution", "conflict-resolution: [c, b]"));
     assert_eq!(always(&world), ["c", "b", "a", "d"]);
@@ -458,33 +461,36 @@ fn sb_16_the_users_order_counts_before_the_projects_and_that_before_the_name() {
 }
 
 #[test]
-fn sb_24_enter_prints_the_digest_in_order_and_changes_nothing() {
-    let world = tagged(&[("a", "A. #run/always"), ("b", "B.")]);
+fn sb_24_enter_prints_the_summary_in_order_and_changes_nothing() {
+    let world = tagged_skills(&[("a", "A. #run/always"), ("b", "B.")]);
     write(
         &world,
         "ws/.skills/b/SKILL.md",
-        &skill("b", &needs(&["name: gone", "name: extra, required: false"])),
+        &skill("b", &dependency_section(&["name: gone", "name: extra, required: false"])),
     );
     bag(&world, &["sync"]).ok();
-    write(&world, "ws/CONTEXT.md", &needs(&["name: far, version: '1', source: ./far"]));
+    write(
+        &world,
+        "ws/CONTEXT.md",
+        &dependency_section(&["name: far, version: '1', source: ./far"]),
+    );
     write(&world, "ws/USER_CONTEXT.md", "# Me\n");
     let before = world.files("ws");
-    let shown = bag(&world, &["enter"]).ok().stdout;
+    let output = bag(&world, &["enter"]).ok().stdout;
     let parts = [
-        "SkillBag 0.3.0",
-        "context: CONTEXT.md, USER_CONTEXT.md",
+        "0.3.0",
+        "CONTEXT.md, USER_CONTEXT.md",
         "  a: A. #run/always",
         "  b: Does b.",
         "  skillbag-get-skills: Install",
-        "always run:",
         "  a  #run/always",
-        "missing: far, gone",
+        "far, gone",
     ];
-    let places: Vec<usize> = parts
+    let offsets: Vec<usize> = parts
         .iter()
-        .map(|part| shown.find(part).unwrap_or_else(|| panic!("no `{part}` in\n{shown}")))
+        .map(|part| output.find(part).unwrap_or_else(|| panic!("no `{part}` in\n{output}")))
         .collect();
-    assert!(places.is_sorted(), "{shown}");
+    assert!(offsets.is_sorted(), "{output}");
     let digest = json(&world, &["enter"]);
     assert_eq!(digest["missing"], serde_json::json!(["far", "gone"]));
     assert_eq!(digest["contexts"], serde_json::json!(["CONTEXT.md", "USER_CONTEXT.md"]));
@@ -495,7 +501,7 @@ fn sb_24_enter_prints_the_digest_in_order_and_changes_nothing() {
 
 #[test]
 fn sb_24_run_prints_the_skill_and_executes_nothing() {
-    let world = converting();
+    let world = converter_workspace();
     write(&world, "ws/.skills/convert-to-pdf/scripts/run.sh", "touch ran\n");
     let before = world.files("ws");
     let run = json(&world, &["run", "convert_to_pdf", "--set", "input=x"]);

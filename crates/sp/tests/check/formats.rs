@@ -1,4 +1,4 @@
-//! The five forms in which findings are told.
+//! The five output formats of findings.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use sp_formats::checks::CHECKS;
 use super::*;
 
 #[test]
-fn sp_31_the_human_form_is_sorted_by_file_and_place_and_ends_with_a_summary() {
+fn sp_31_human_output_is_sorted_and_ends_with_a_summary() {
     insta::assert_snapshot!(check(&sample(), &[]), @"
     exit: 1
     --- stdout
@@ -74,26 +74,29 @@ fn sp_31_the_human_form_is_sorted_by_file_and_place_and_ends_with_a_summary() {
 }
 
 #[test]
-fn sp_31_the_plain_form_is_one_line_a_finding() {
+fn sp_31_plain_output_has_one_line_per_finding() {
     let world = sample();
-    insta::assert_snapshot!(check(&world, &["--format", "plain"]), @"
-    exit: 1
-    --- stdout
-    packs/team.yaml:3:5: error[SP-17] `tdy-up` matches no local skill
-    skills/tidy-up/SKILL.md:2:7: warning[AS-02] the name `Tidy Up` has `T` in it
-    skills/tidy-up/SKILL.md:3:14: warning[AS-04] an unquoted value has a `: ` in it
-    skills/tidy-up/SKILL.md:4:1: warning[AS-05] the field `version` is not one of the format
-    skills/tidy-up/SKILL.md:5:16: warning[AS-02] `allowed-tools` must be text with spaces between the tools, not a list
-    skills/tidy-up/SKILL.md:7:16: error[AS-07] `references/lst.md` does not exist in the skill
-    skills/tidy-up/SKILL.md:7:40: warning[AS-07] `scripts/run.sh` does not exist in the skill
-    ");
+    let run = check(&world, &["--format", "plain"]).fails(1);
+    assert_eq!(run.stderr, "");
+    assert_eq!(
+        positions(&run),
+        [
+            "packs/team.yaml:3:5: error[SP-17]",
+            "skills/tidy-up/SKILL.md:2:7: warning[AS-02]",
+            "skills/tidy-up/SKILL.md:3:14: warning[AS-04]",
+            "skills/tidy-up/SKILL.md:4:1: warning[AS-05]",
+            "skills/tidy-up/SKILL.md:5:16: warning[AS-02]",
+            "skills/tidy-up/SKILL.md:7:16: error[AS-07]",
+            "skills/tidy-up/SKILL.md:7:40: warning[AS-07]",
+        ]
+    );
+    let messages = report(&world, &[])["findings"].as_array().unwrap().clone();
+    for (line, finding) in run.stdout.lines().zip(messages) {
+        assert!(line.ends_with(&format!("] {}", finding["message"].as_str().unwrap())), "{line}");
+    }
     std::fs::remove_dir_all(world.repo().join("skills/tidy-up")).unwrap();
     world.pack("team", "name: team\ninclude: ['**']\n");
-    assert_eq!(
-        check(&world, &["--format", "plain"]).ok().to_string(),
-        "exit: 0\n",
-        "nothing found, nothing said"
-    );
+    assert_eq!(check(&world, &["--format", "plain"]).ok().to_string(), "exit: 0\n");
     insta::assert_snapshot!(check(&world, &[]), @"
     exit: 0
     --- stdout
@@ -103,44 +106,44 @@ fn sp_31_the_plain_form_is_one_line_a_finding() {
 }
 
 #[test]
-fn sp_31_findings_come_in_one_order_whatever_the_order_of_the_paths() {
+fn sp_31_order_of_findings_does_not_depend_on_the_order_of_paths() {
     let world = sample();
     for name in ["zeta", "Alpha", "b/mid", "b/last"] {
         world.write(&format!("skills/{name}/SKILL.md"), "no frontmatter\n");
     }
-    let whole = check(&world, &["--format", "json"]);
+    let first = check(&world, &["--format", "json"]);
     for _ in 0..5 {
-        assert_eq!(check(&world, &["--format", "json"]), whole);
+        assert_eq!(check(&world, &["--format", "json"]), first);
     }
-    let there =
-        lines(&world, &["skills/zeta", "packs/team.yaml", "skills/tidy-up", "skills/Alpha"]);
+    let found =
+        findings(&world, &["skills/zeta", "packs/team.yaml", "skills/tidy-up", "skills/Alpha"]);
     assert_eq!(
-        there,
-        lines(&world, &["skills/Alpha", "skills/tidy-up", "packs/team.yaml", "skills/zeta"])
+        found,
+        findings(&world, &["skills/Alpha", "skills/tidy-up", "packs/team.yaml", "skills/zeta"])
     );
-    let files: Vec<&str> = there.iter().map(|line| line.split(':').next().unwrap()).collect();
+    let files: Vec<&str> = found.iter().map(|line| line.split(':').next().unwrap()).collect();
     assert!(files.is_sorted(), "{files:?}");
-    let findings = json(&whole)["findings"].as_array().unwrap().clone();
-    let place = |finding: &Value| {
+    let findings = json(&first)["findings"].as_array().unwrap().clone();
+    let position = |finding: &Value| {
         let number = |name: &str| finding[name].as_u64().unwrap();
         (finding["file"].as_str().unwrap().to_owned(), number("line"), number("column"))
     };
-    assert!(findings.iter().map(place).is_sorted(), "{findings:#?}");
+    assert!(findings.iter().map(position).is_sorted(), "{findings:#?}");
 }
 
-/// The schema in docs/json.md, and the one that the types make.
+/// Returns the schema in docs/json.md, and the one that is generated from the types.
 fn schemas(section: &str) -> [Value; 2] {
     let docs = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/json.md"))
         .unwrap();
     let title = if section == "error" { "## `error`".into() } else { format!("## `sp {section}`") };
     let part = docs.split_once(&title).unwrap_or_else(|| panic!("{title} in docs/json.md")).1;
     let block = part.split_once("```json\n").unwrap().1.split_once("```").unwrap().0;
-    let made =
+    let generated =
         sp_formats::output::schemas().into_iter().find(|(name, _)| *name == section).unwrap().1;
-    [serde_json::from_str(block).unwrap(), made.to_value()]
+    [serde_json::from_str(block).unwrap(), generated.to_value()]
 }
 
-/// Holds a value against its schemas; members that no schema names are a mistake too.
+/// Asserts that a value matches its schemas and has no other members.
 #[track_caller]
 pub(super) fn assert_documented(section: &str, value: &Value) {
     for mut schema in schemas(section) {
@@ -167,7 +170,7 @@ fn close(schema: &mut Value) {
 }
 
 #[test]
-fn sp_31_json_is_as_documented() {
+fn sp_31_json_matches_its_documented_schema() {
     let world = sample();
     world.pack(
         "import",
@@ -199,7 +202,7 @@ fn sp_31_json_is_as_documented() {
 }
 
 #[test]
-fn sp_31_places_in_json_are_those_of_the_file() {
+fn sp_31_positions_in_json_match_the_file() {
     let world = world!();
     let text = "\u{feff}---\r\nname: Über\r\ndescription: 'Für alle 👩\u{200d}🚀'\r\nmödel: x\r\n---\r\n日本 [x](gone.md)\r\n";
     world.write("skills/a/SKILL.md", text);
@@ -208,9 +211,10 @@ fn sp_31_places_in_json_are_those_of_the_file() {
     for finding in &findings {
         let number = |name: &str| usize::try_from(finding[name].as_u64().unwrap()).unwrap();
         let (start, end) = (number("start_byte"), number("end_byte"));
-        let position = |at: usize| {
-            let line_start = text[..at].rfind('\n').map_or(0, |at| at + 1);
-            (text[..at].matches('\n').count() + 1, text[line_start..at].chars().count() + 1)
+        let position = |offset: usize| {
+            let line_start = text[..offset].rfind('\n').map_or(0, |newline| newline + 1);
+            let column = text[line_start..offset].chars().count() + 1;
+            (text[..offset].matches('\n').count() + 1, column)
         };
         assert_eq!((number("line"), number("column")), position(start), "{finding}");
         assert_eq!((number("end_line"), number("end_column")), position(end), "{finding}");
@@ -220,7 +224,7 @@ fn sp_31_places_in_json_are_those_of_the_file() {
 }
 
 #[test]
-fn sp_31_sarif_has_what_sarif_asks_for() {
+fn sp_31_sarif_has_the_required_members() {
     let world = sample();
     world.write("skills/a b/ü,%:#?/SKILL.md", "no frontmatter\n");
     world.write("../elsewhere/x y/SKILL.md", "no frontmatter\n");
@@ -259,12 +263,12 @@ fn sp_31_sarif_has_what_sarif_asks_for() {
         assert_eq!(result["level"], finding["severity"]);
         let text = result["message"]["text"].as_str().unwrap();
         assert!(text.starts_with(finding["message"].as_str().unwrap()), "{text}");
-        let place = &result["locations"][0]["physicalLocation"];
-        uris.insert(world.steady(place["artifactLocation"]["uri"].as_str().unwrap()));
+        let location = &result["locations"][0]["physicalLocation"];
+        uris.insert(world.steady(location["artifactLocation"]["uri"].as_str().unwrap()));
         if finding["end_line"].is_null() {
             assert!(
-                place["region"].is_null(),
-                "what is about a whole file has no region: {result}"
+                location["region"].is_null(),
+                "a finding about a whole file has no region: {result}"
             );
             continue;
         }
@@ -274,7 +278,7 @@ fn sp_31_sarif_has_what_sarif_asks_for() {
             ("endLine", "end_line"),
             ("endColumn", "end_column"),
         ] {
-            assert_eq!(place["region"][region], finding[name], "{result}");
+            assert_eq!(location["region"][region], finding[name], "{result}");
         }
     }
     let expected = [
@@ -288,7 +292,7 @@ fn sp_31_sarif_has_what_sarif_asks_for() {
 }
 
 #[test]
-fn sp_31_sarif_of_nothing_found_is_a_log_without_results() {
+fn sp_31_sarif_without_findings_has_no_results() {
     let world = world!();
     world.skill("a");
     let log = json(&check(&world, &["--format", "sarif"]).ok());
@@ -296,7 +300,7 @@ fn sp_31_sarif_of_nothing_found_is_a_log_without_results() {
 }
 
 #[test]
-fn sp_31_github_gets_one_command_a_finding_with_what_would_end_it_escaped() {
+fn sp_31_github_output_has_one_escaped_command_per_finding() {
     let world = world!();
     world.write(
         "skills/a,b:100%/SKILL.md",
@@ -304,15 +308,21 @@ fn sp_31_github_gets_one_command_a_finding_with_what_would_end_it_escaped() {
     );
     world.pack("p", "name: p\ninclude: [\"100%\"]\n");
     mkfifo(&world.repo().join("skills/b/pipe"));
-    world.write("skills/b/SKILL.md", good("b"));
-    insta::assert_snapshot!(check(&world, &["--format", "github"]), @"
-    exit: 1
-    --- stdout
-    ::error file=packs/p.yaml,line=2,col=11,endLine=2,endColumn=17,title=SP-17::`100%25` matches no local skill%0Ahelp: the nearest are: a,b:100%25
-    ::warning file=skills/a%2Cb%3A100%25/SKILL.md,line=2,col=7,endLine=2,endColumn=8,title=AS-02::the name `x` is not that of the folder%0Ahelp: call both the same: the folder is `a,b:100%25`
-    ::warning file=skills/a%2Cb%3A100%25/SKILL.md,line=4,col=1,endLine=4,endColumn=13,title=AS-05::the field `50%25,a::error` is not one of the format%0Ahelp: no agent that we know reads it: what is your own goes below `metadata:`
-    ::error file=skills/b/pipe,title=SP-21::`skills/b/pipe` is neither a file nor a folder%0Ahelp: remove it: only files and folders can be installed
-    ");
+    world.write("skills/b/SKILL.md", valid_skill("b"));
+    let run = check(&world, &["--format", "github"]).fails(1);
+    let expected = [
+        "::error file=packs/p.yaml,line=2,col=11,endLine=2,endColumn=17,title=SP-17::",
+        "::warning file=skills/a%2Cb%3A100%25/SKILL.md,line=2,col=7,endLine=2,endColumn=8,title=AS-02::",
+        "::warning file=skills/a%2Cb%3A100%25/SKILL.md,line=4,col=1,endLine=4,endColumn=13,title=AS-05::",
+        "::error file=skills/b/pipe,title=SP-21::",
+    ];
+    assert_eq!(run.stdout.lines().count(), expected.len(), "{run}");
+    for (line, start) in run.stdout.lines().zip(expected) {
+        assert!(line.starts_with(start), "{line}");
+    }
+    for (line, quoted) in run.stdout.lines().zip(["`100%25`", "`x`", "`50%25,a::error`"]) {
+        assert!(line.contains(quoted) && line.contains("%0A"), "{line}");
+    }
     let forged = "name: p\ninclude: [\"a\\n::error::forged\"]\n";
     world.pack("p", forged);
     let run = check(&world, &["packs/p.yaml", "--format", "github"]).fails(1);
@@ -320,7 +330,7 @@ fn sp_31_github_gets_one_command_a_finding_with_what_would_end_it_escaped() {
         run.stdout.lines().count() == 1 && run.stdout.starts_with("::error file=packs/p.yaml,"),
         "{run}"
     );
-    // Paths start where it runs, as a workflow expects.
+    // Paths are relative to the current directory, as GitHub expects.
     let run = world
         .sp_in("home/repo/skills/b", &["check", "../../packs/p.yaml", "--format", "github"])
         .fails(1);
@@ -328,7 +338,7 @@ fn sp_31_github_gets_one_command_a_finding_with_what_would_end_it_escaped() {
 }
 
 #[test]
-fn sp_31_forms_that_only_a_check_has_are_refused_elsewhere() {
+fn sp_31_formats_of_check_are_refused_by_other_commands() {
     let world = sample();
     for format in ["sarif", "github"] {
         for args in [
@@ -345,23 +355,17 @@ fn sp_31_forms_that_only_a_check_has_are_refused_elsewhere() {
             &["clean"],
         ] {
             let run = world.sp(&[args, &["--format", format]].concat()).fails(2);
-            let said = format!(
-                "error: `--format {format}` is for `sp check` only\n\nhint: use `human`, `plain` or `json`\n"
-            );
-            assert_eq!((run.stdout.as_str(), run.stderr), ("", said), "{args:?}");
+            let (error, hint) = run.stderr.split_once("\n\nhint: ").unwrap();
+            assert!(error.starts_with("error: ") && run.stdout.is_empty(), "{args:?}: {run}");
+            assert!(error.contains(&format!("`--format {format}`")), "{args:?}: {run}");
+            assert!(error.contains("`sp check`") && hint.contains("`json`"), "{args:?}: {run}");
         }
     }
     assert!(!world.path("home/repo/new").exists() && !world.path("home/.claude").exists());
 }
 
-fn run_with(world: &World, args: &[&str], env: &[(&str, &str)]) -> Run {
-    let mut command = world.command(args);
-    command.envs(env.iter().copied());
-    world.run(command)
-}
-
 #[test]
-fn sp_31_there_is_no_escape_where_there_is_no_terminal_or_no_wish_for_colour() {
+fn sp_31_color_is_only_used_on_terminals_that_support_it() {
     let world = sample();
     let forced = ("CLICOLOR_FORCE", "1");
     for args in [
@@ -373,32 +377,33 @@ fn sp_31_there_is_no_escape_where_there_is_no_terminal_or_no_wish_for_colour() {
         &["explain", "AS-99"],
         &["cost"],
     ] {
-        let coloured = run_with(&world, args, &[forced]);
+        let colored = run_with_env(&world, args, &[forced]);
         assert!(
-            args == ["explain"] || coloured.to_string().contains('\u{1b}'),
-            "{args:?} has colour to lose"
+            args == ["explain"] || colored.to_string().contains('\u{1b}'),
+            "{args:?} has colors"
         );
         for env in
             [&[][..], &[("NO_COLOR", "1")], &[("NO_COLOR", "1"), forced], &[("TERM", "dumb")]]
         {
-            let run = run_with(&world, args, env);
+            let run = run_with_env(&world, args, env);
             assert!(!run.to_string().contains('\u{1b}'), "{args:?} {env:?}: {run:?}");
         }
     }
     for format in ["plain", "json", "sarif", "github"] {
-        let run = run_with(&world, &["check", "--format", format], &[forced]);
+        let run = run_with_env(&world, &["check", "--format", format], &[forced]);
         assert!(!run.stdout.contains('\u{1b}'), "{format}: {run:?}");
     }
     for command in [&["explain"][..], &["cost"], &["schema", "pack"]] {
         for format in ["plain", "json"] {
-            let run = run_with(&world, &[command, &["--format", format]].concat(), &[forced]).ok();
+            let run =
+                run_with_env(&world, &[command, &["--format", format]].concat(), &[forced]).ok();
             assert!(!run.stdout.contains('\u{1b}'), "{command:?} {format}: {run:?}");
         }
     }
 }
 
 #[test]
-fn sp_31_se_12_output_that_cannot_be_written_is_a_failure_and_a_closed_pipe_is_none() {
+fn sp_31_se_12_output_errors_are_failures_but_closed_pipes_are_not() {
     let world = sample();
     for args in [
         &["check"][..],
@@ -412,12 +417,9 @@ fn sp_31_se_12_output_that_cannot_be_written_is_a_failure_and_a_closed_pipe_is_n
             .stdout(std::fs::File::options().write(true).open("/dev/full").unwrap())
             .stderr(Stdio::piped());
         let output = command.spawn().unwrap().wait_with_output().unwrap();
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(
-            (output.status.code(), said.contains("standard output")),
-            (Some(5), true),
-            "{args:?}: {said}"
-        );
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(5), "{args:?}: {stderr}");
+        assert!(stderr.starts_with("error: "), "{args:?}: {stderr}");
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
         let mut command = world.command(args);
@@ -428,7 +430,7 @@ fn sp_31_se_12_output_that_cannot_be_written_is_a_failure_and_a_closed_pipe_is_n
             .unwrap()
             .wait_with_output()
             .unwrap();
-        // The exit code is still that of what was found.
+        // The exit code still depends on the findings.
         let expected = i32::from(args[0] == "check");
         assert_eq!(
             (output.status.code(), output.stderr.as_slice()),

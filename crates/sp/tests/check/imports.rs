@@ -1,4 +1,4 @@
-//! `--imports`: what packs take from other repositories is looked at only if it is asked for.
+//! `--imports`: imports of packs are fetched and checked only with this flag.
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -16,8 +16,8 @@ fn importing(include: &str, exclude: &str) -> World {
     world
 }
 
-/// Puts a `git` first on the path that notes that it was started, and does nothing.
-fn watch_git(world: &mut World) {
+/// Replaces `git` with a program that creates the file `started`.
+fn replace_git(world: &mut World) {
     let bin = world.path("bin");
     std::fs::create_dir_all(&bin).unwrap();
     std::fs::write(
@@ -31,94 +31,65 @@ fn watch_git(world: &mut World) {
 }
 
 #[test]
-fn se_13_without_the_flag_no_git_is_started_and_it_is_said_what_was_not_looked_at() {
+fn se_13_without_the_flag_git_is_not_started() {
     let mut world = importing("[no-such-skill]", "[nothing]");
-    watch_git(&mut world);
-    insta::assert_snapshot!(check(&world, &[]), @"
-    exit: 0
-    --- stdout
-    1 skill and 1 pack: no problems
-    tokens: 4 always, 3 when used, 0 in other files (o200k_base)
-    1 import not looked at; `--imports` fetches and checks them too
-    ");
+    replace_git(&mut world);
+    let run = check(&world, &[]).ok();
+    assert!(run.stdout.contains("`--imports`"), "{run}");
     assert_eq!(report(&world, &["packs/team.yaml"])["summary"]["imports_left"], 1);
     check(&world, &["--fix"]).ok();
     assert!(!world.path("started").exists() && !world.path("home/.skillpack/cache").exists());
     world.sp(&["check", "--imports"]);
-    assert!(world.path("started").exists(), "the test would have seen it");
+    assert!(world.path("started").exists(), "the test detects a start of git");
 }
 
 #[test]
-fn sp_17_patterns_of_imports_are_held_against_what_is_there() {
+fn sp_17_patterns_of_imports_are_checked() {
     let world = importing("[tools/*, tools/revew, '**/none']", "[tools/gone]");
-    insta::assert_snapshot!(check(&world, &["--imports"]), @"
-    exit: 1
-    --- stdout
-    error[SP-17]: `tools/revew` matches no skill of `file://[WORLD]/git/shared`
-     --> packs/team.yaml:6:24
-      |
-    6 |     include: [tools/*, tools/revew, '**/none']
-      |                        ^^^^^^^^^^^
-      |
-      = help: the nearest are: tools/review
-
-    error[SP-17]: `**/none` matches no skill of `file://[WORLD]/git/shared`
-     --> packs/team.yaml:6:37
-      |
-    6 |     include: [tools/*, tools/revew, '**/none']
-      |                                     ^^^^^^^^^
-      |
-      = help: ids look like: tools/deploy, tools/review
-
-    warning[SP-17]: the exclude `tools/gone` takes nothing out
-     --> packs/team.yaml:7:15
-      |
-    7 |     exclude: [tools/gone]
-      |               ^^^^^^^^^^
-      |
-      = help: remove it, or mend the pattern
-
-    1 skill and 1 pack: 2 errors, 1 warning in 1 file
-    tokens: 4 always, 3 when used, 0 in other files (o200k_base)
-    `sp explain <RULE>` tells more of a rule
-    ");
+    let run = check(&world, &["--imports"]).fails(1);
+    assert!(run.stdout.contains("tools/review"), "it suggests the nearest skill: {run}");
+    assert_eq!(
+        findings(&world, &["--imports"]),
+        [
+            "packs/team.yaml:6:24: error[SP-17]",
+            "packs/team.yaml:6:37: error[SP-17]",
+            "packs/team.yaml:7:15: warning[SP-17]",
+        ]
+    );
     let world = importing("['tools/*']", "[tools/deploy]");
     let run = check(&world, &["--imports"]).ok();
-    assert!(
-        run.stdout.starts_with("1 skill and 1 pack: no problems\n")
-            && !run.stdout.contains("not looked at"),
-        "{run}"
-    );
-    assert_eq!(report(&world, &["--imports"])["summary"]["imports_left"], 0);
+    assert!(!run.stdout.contains("--imports"), "{run}");
+    let report = report(&world, &["--imports"]);
+    assert_eq!(report["findings"], Value::Array(vec![]));
+    assert_eq!(report["summary"]["imports_left"], 0);
 }
 
 #[test]
-fn sp_35_offline_uses_what_was_fetched_and_nothing_else() {
+fn sp_35_offline_uses_only_fetched_repositories() {
     let world = importing("[tools/revew]", "[]");
-    let run = check(&world, &["--imports", "--offline"]);
-    assert_ne!(run.code, Some(0), "it was never fetched: {run}");
-    assert!(run.stderr.contains("error: "), "{run}");
-    let found = lines(&world, &["--imports"]);
-    assert!(found.len() == 1 && found[0].contains("error[SP-17]"), "{found:?}");
+    let report = report(&world, &["--imports", "--offline"]);
+    assert_eq!(report["unreadable"][0]["code"], "E-unreadable-file", "not fetched yet: {report}");
+    let expected = ["packs/team.yaml:6:15: error[SP-17]"];
+    assert_eq!(findings(&world, &["--imports"]), expected);
     std::fs::remove_dir_all(world.path("git/shared")).unwrap();
-    assert_eq!(lines(&world, &["--imports", "--offline"]), found);
-    // Without `--imports` there is nothing to be offline for.
+    assert_eq!(findings(&world, &["--imports", "--offline"]), expected);
+    // Without `--imports`, no network is needed.
     check(&world, &["--offline"]).ok();
 }
 
 #[test]
-fn sp_10_an_import_without_a_ref_is_a_warning_with_or_without_the_flag() {
+fn sp_10_an_import_without_a_ref_is_a_warning() {
     let world = importing("['**']", "[]");
     let pack = std::fs::read_to_string(world.repo().join("packs/team.yaml")).unwrap();
     world.pack("team", &pack.replace("    ref: v1\n", ""));
     for args in [&[][..], &["--imports"]] {
-        let found = lines(&world, args);
-        assert!(found.len() == 1 && found[0].contains("warning[SP-10]"), "{args:?}: {found:?}");
+        let found = findings(&world, args);
+        assert!(found.len() == 1 && found[0].ends_with("warning[SP-10]"), "{args:?}: {found:?}");
     }
 }
 
 #[test]
-fn a_repository_that_cannot_be_reached_hides_no_finding_of_another_pack() {
+fn an_unreachable_repository_does_not_hide_findings() {
     let world = world!();
     world.skill("local");
     world.pack(

@@ -1,16 +1,15 @@
-//! `sp check --fix` killed, or refused, at every one of its calls: either all files are fixed or
-//! none is.
+//! `sp check --fix` with a kill or a failure at every system call: it fixes all files or none.
 
 use std::os::unix::fs::PermissionsExt;
 
 use sp_testkit::FaultScenario;
 
-use super::fixes::{BROKEN, MENDED};
+use super::fix::{BROKEN, FIXED};
 use super::*;
 
 const FIX: &[&str] = &["check", "--fix", "--format", "plain"];
 
-/// A world with files to mend, each in a folder with another.
+/// A world with skills to fix that have these names and modes.
 fn prepared(skills: &[(&str, u32)]) -> World {
     let world = world!(in memory);
     for (name, mode) in skills {
@@ -24,12 +23,12 @@ fn prepared(skills: &[(&str, u32)]) -> World {
 }
 
 #[test]
-fn se_01_a_fix_of_several_files_struck_at_every_call_is_all_or_nothing() {
+fn se_01_a_fix_of_several_files_is_atomic() {
     let world = prepared(&[("tidy-up", 0o640), ("clean-up", 0o600)]);
     let sweep = FaultScenario::new(world, "home/repo", FIX, &["installed"]).sweep();
     assert_eq!(
         std::fs::read_to_string(sweep.world().repo().join("skills/tidy-up/SKILL.md")).unwrap(),
-        MENDED
+        FIXED
     );
     sweep.strike_everywhere();
 }

@@ -1,5 +1,5 @@
-//! `sp check` and what belongs to it: what it recognises, what it prints, what it mends, and what
-//! skills cost.
+//! `sp check` and related commands: what is recognized, how findings are printed and fixed, and
+//! what skills cost.
 #![allow(
     clippy::disallowed_methods,
     clippy::unwrap_used,
@@ -7,30 +7,29 @@
     reason = "a test arranges its world with the plain calls"
 )]
 
-mod costs;
-mod explaining;
-mod fixes;
+mod cost;
+mod escaping;
+mod explain;
+mod fix;
 mod formats;
-mod hostile;
 mod imports;
 mod interruptions;
 mod recognition;
-mod schemas;
+mod schema;
 mod skills;
-mod watching;
+mod watch;
 
 use std::process::Stdio;
-use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use sp_testkit::{Files, HANG_TIMEOUT, Run, World, world};
+use sp_testkit::{Files, Run, World, world};
 
-/// A `SKILL.md` with nothing to find in it.
-fn good(name: &str) -> String {
+/// Returns a `SKILL.md` without problems.
+fn valid_skill(name: &str) -> String {
     format!("---\nname: {name}\ndescription: Does {name}.\n---\n\nDo {name}.\n")
 }
 
-/// A repository with one of each: two errors, warnings, notes, and problems that can be mended.
+/// A repository with errors, warnings, and problems that can be fixed.
 fn sample() -> World {
     let world = world!();
     world.write(
@@ -44,48 +43,52 @@ fn sample() -> World {
     world
 }
 
-/// Runs `sp check` in the authoring repository.
+/// Runs `sp check` in the repository.
 fn check(world: &World, args: &[&str]) -> Run {
     world.sp(&[&["check"], args].concat())
 }
 
-/// The findings as lines.
-fn lines(world: &World, args: &[&str]) -> Vec<String> {
-    check(world, &[args, &["--format", "plain"]].concat()).stdout.lines().map(Into::into).collect()
+/// Returns the findings without their messages: `file:line:column: severity[rule]`.
+fn findings(world: &World, args: &[&str]) -> Vec<String> {
+    positions(&check(world, &[args, &["--format", "plain"]].concat()))
 }
 
-/// What a run of any command prints as JSON.
+/// Returns the findings that a run with `--format plain` printed, without their messages.
+fn positions(run: &Run) -> Vec<String> {
+    let position = |line: &str| line.split_inclusive(']').next().unwrap_or_default().to_owned();
+    run.stdout.lines().map(position).collect()
+}
+
+/// Parses what a command printed.
 fn json(run: &Run) -> Value {
     serde_json::from_str(&run.stdout).unwrap_or_else(|e| panic!("{e}: {run}"))
 }
 
-/// `sp check --format json`, whatever its exit code.
+/// Runs `sp check --format json`, with any exit code.
 fn report(world: &World, args: &[&str]) -> Value {
     json(&check(world, &[args, &["--format", "json"]].concat()))
 }
 
-/// Everything but our own home.
-fn everything(world: &World) -> Files {
+/// All files of the world, without those of `~/.skillpack`.
+fn files_except_home(world: &World) -> Files {
     let mut files = world.files("");
     files.retain(|path, _| !path.starts_with("home/.skillpack"));
     files
 }
 
-/// Runs `sp`, which must end in time: it is killed, and the test fails, where it does not.
-fn ends(world: &World, args: &[&str]) -> Run {
+/// Runs `sp`, which must not hang.
+#[track_caller]
+fn run_to_end(world: &World, args: &[&str]) -> Run {
+    let run = world.sp(args);
+    assert!(run.code.is_some(), "{args:?} hangs");
+    run
+}
+
+/// Runs with these environment variables.
+fn run_with_env(world: &World, args: &[&str], env: &[(&str, &str)]) -> Run {
     let mut command = world.command(args);
-    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let deadline = Instant::now() + HANG_TIMEOUT;
-    while child.try_wait().unwrap().is_none() {
-        if Instant::now() > deadline {
-            child.kill().unwrap();
-            panic!("{args:?} hangs");
-        }
-        std::thread::sleep(Duration::from_millis(5));
-    }
-    let output = child.wait_with_output().unwrap();
-    let text = |bytes: &[u8]| world.steady(&String::from_utf8_lossy(bytes));
-    Run { code: output.status.code(), stdout: text(&output.stdout), stderr: text(&output.stderr) }
+    command.envs(env.iter().copied());
+    world.run(command)
 }
 
 fn mkfifo(path: &std::path::Path) {

@@ -1,112 +1,130 @@
-//! What is said of a single skill: fields that are not the format's, bodies that cost too much,
-//! links that lead nowhere.
+//! Findings of a single skill: unknown fields, long bodies, broken links.
 
 use super::*;
 
-/// What is found in a skill called `a` with this text, as
-/// `line:column severity[rule] message; help`.
-fn found(world: &World, text: &str) -> Vec<String> {
+/// A finding as `line:column severity[rule]`, and its texts.
+struct SkillFinding {
+    position: String,
+    message: String,
+    help: String,
+}
+
+/// Checks a skill called `a` with this text.
+fn check_skill(world: &World, text: &str) -> Vec<SkillFinding> {
     world.write("skills/a/SKILL.md", text);
     let findings = report(world, &["skills/a"])["findings"].as_array().unwrap().clone();
-    let show = |finding: &Value| {
+    let read = |finding: &Value| {
         let text = |name: &str| finding[name].as_str().unwrap_or_default().to_owned();
-        let place = format!("{}:{}", finding["line"], finding["column"]);
-        format!(
-            "{place} {}[{}] {}; {}",
-            text("severity"),
-            text("rule"),
-            text("message"),
-            text("help")
-        )
+        let (line, column) = (&finding["line"], &finding["column"]);
+        SkillFinding {
+            position: format!("{line}:{column} {}[{}]", text("severity"), text("rule")),
+            message: text("message"),
+            help: text("help"),
+        }
     };
-    findings.iter().map(show).collect()
+    findings.iter().map(read).collect()
+}
+
+/// Checks a skill that must have one finding, at this position.
+#[track_caller]
+fn only_finding(world: &World, text: &str, position: &str) -> SkillFinding {
+    let mut findings = check_skill(world, text);
+    let positions: Vec<&str> = findings.iter().map(|finding| &*finding.position).collect();
+    assert_eq!(positions, [position], "{text}");
+    findings.remove(0)
+}
+
+#[track_caller]
+fn assert_no_findings(world: &World, text: &str) {
+    let messages: Vec<String> =
+        check_skill(world, text).into_iter().map(|finding| finding.message).collect();
+    assert_eq!(messages, [""; 0], "{text}");
+}
+
+/// Returns a skill with another field, in line 4.
+fn with_field(field: &str) -> String {
+    format!("---\nname: a\ndescription: Does a.\n{field}: x\n---\n")
 }
 
 #[test]
-fn as_05_a_field_that_an_agent_reads_is_a_warning_that_names_it() {
+fn as_05_fields_of_agents_are_warnings_that_name_the_agents() {
+    const AGENTS: [&str; 3] = ["Claude Code", "Cursor", "GitHub Copilot"];
     let world = world!();
-    for (field, agents) in [
-        ("disable-model-invocation", "Claude Code, Cursor and GitHub Copilot"),
-        ("argument-hint", "Claude Code and GitHub Copilot"),
-        ("model", "Claude Code"),
-        ("user-invocable", "Claude Code and GitHub Copilot"),
-        ("hooks", "Claude Code"),
-        ("agent", "Claude Code"),
-        ("context", "Claude Code"),
+    for (field, readers) in [
+        ("disable-model-invocation", &AGENTS[..]),
+        ("argument-hint", &["Claude Code", "GitHub Copilot"]),
+        ("model", &["Claude Code"]),
+        ("user-invocable", &["Claude Code", "GitHub Copilot"]),
+        ("hooks", &["Claude Code"]),
+        ("agent", &["Claude Code"]),
+        ("context", &["Claude Code"]),
     ] {
-        let text = format!("---\nname: a\ndescription: Does a.\n{field}: x\n---\n");
-        let expected = format!(
-            "4:1 warning[AS-05] the field `{field}` is not one of the format; read by {agents}; other agents pass it over"
-        );
-        assert_eq!(found(&world, &text), [expected]);
+        let finding = only_finding(&world, &with_field(field), "4:1 warning[AS-05]");
+        assert!(finding.message.contains(&format!("`{field}`")), "{}", finding.message);
+        let agents: Vec<&str> =
+            AGENTS.into_iter().filter(|agent| finding.help.contains(agent)).collect();
+        assert_eq!(agents, readers, "{field}: {}", finding.help);
         check(&world, &["skills/a"]).ok();
         check(&world, &["skills/a", "--strict"]).fails(1);
     }
 }
 
 #[test]
-fn as_05_a_field_of_ones_own_belongs_below_metadata_and_a_misspelt_one_is_recognised() {
+fn as_05_unknown_fields_are_warnings_with_a_suggestion() {
     let world = world!();
-    for (field, help) in [
-        ("version", "no agent reads it: put it below `metadata:` as `  version: …`"),
-        ("author", "no agent reads it: put it below `metadata:` as `  author: …`"),
-        ("licence", "did you mean `license`?"),
-        ("allowed_tools", "did you mean `allowed-tools`?"),
-        ("Description", "did you mean `description`?"),
-        ("x-team", "no agent that we know reads it: what is your own goes below `metadata:`"),
+    for (field, suggestion) in [
+        ("version", "  version: "),
+        ("author", "  author: "),
+        ("licence", "`license`"),
+        ("allowed_tools", "`allowed-tools`"),
+        ("Description", "`description`"),
+        ("x-team", "`metadata:`"),
     ] {
-        let text = format!("---\nname: a\ndescription: Does a.\n{field}: x\n---\n");
-        let expected =
-            format!("4:1 warning[AS-05] the field `{field}` is not one of the format; {help}");
-        assert_eq!(found(&world, &text), [expected]);
+        let finding = only_finding(&world, &with_field(field), "4:1 warning[AS-05]");
+        assert!(finding.message.contains(&format!("`{field}`")), "{}", finding.message);
+        assert!(finding.help.contains(suggestion), "{field}: {}", finding.help);
     }
 }
 
 #[test]
-fn as_05_the_fields_of_the_format_are_no_finding() {
+fn as_05_fields_of_the_format_are_valid() {
     let text = "---\nname: a\ndescription: Does a.\nlicense: MIT\ncompatibility: Needs git.\nmetadata:\n  author: mira\n\
                 allowed-tools: Read Bash(git:*)\n---\n";
-    assert_eq!(found(&world!(), text), [""; 0]);
+    assert_no_findings(&world!(), text);
 }
 
 #[test]
-fn as_06_a_body_of_500_lines_is_no_finding_and_one_more_is() {
+fn as_06_a_body_of_more_than_500_lines_is_a_warning() {
     let world = world!();
     let text =
         |lines: usize| format!("---\nname: a\ndescription: Does a.\n---\n{}", "x\n".repeat(lines));
-    assert_eq!(found(&world, &text(500)), [""; 0]);
-    let help =
-        "move what is needed only now and then into files below `references/`, and link to them";
-    assert_eq!(
-        found(&world, &text(501)),
-        [format!("5:1 warning[AS-06] the body has 501 lines, more than 500; {help}")]
-    );
+    assert_no_findings(&world, &text(500));
+    let finding = only_finding(&world, &text(501), "5:1 warning[AS-06]");
+    assert!(finding.message.contains("501 lines"), "{}", finding.message);
+    assert!(finding.help.contains("`references/`"), "{}", finding.help);
 }
 
 #[test]
-fn as_06_a_body_of_5000_tokens_is_no_finding_and_one_more_is() {
+fn as_06_a_body_of_more_than_5000_tokens_is_a_warning() {
     let world = world!();
     let text = |words: usize| {
         format!("---\nname: a\ndescription: Does a.\n---\nthe{}\n", " the".repeat(words - 1))
     };
     assert_eq!(sp_analyze::tokens::count(&format!("the{}", " the".repeat(4999))), 5000);
-    assert_eq!(found(&world, &text(5000)), [""; 0]);
-    let over = found(&world, &text(5001));
-    assert!(
-        over.len() == 1
-            && over[0].starts_with("5:1 warning[AS-06] the body has 5001 tokens, more than 5000;")
-    );
+    assert_no_findings(&world, &text(5000));
+    let finding = only_finding(&world, &text(5001), "5:1 warning[AS-06]");
+    assert!(finding.message.contains("5001 tokens"), "{}", finding.message);
 }
 
 #[test]
-fn as_06_other_files_cost_what_they_cost_and_are_no_finding() {
+fn as_06_long_files_besides_skill_md_are_valid() {
     let world = world!();
     world.write("skills/a/references/long.md", "word ".repeat(20_000));
-    assert_eq!(found(&world, &good("a")), [""; 0]);
+    assert_no_findings(&world, &valid_skill("a"));
     assert!(report(&world, &["skills/a"])["skills"][0]["files"].as_u64().unwrap() >= 20_000);
 }
 
-/// A skill with files to refer to.
+/// A world with a skill `a` that has files to link to.
 fn with_files() -> World {
     let world = world!();
     for file in [
@@ -124,7 +142,7 @@ fn with_files() -> World {
 }
 
 #[test]
-fn as_07_what_exists_in_the_skill_is_no_finding() {
+fn as_07_links_to_existing_files_are_valid() {
     let world = with_files();
     for body in [
         "[x](references/list.md)",
@@ -148,61 +166,39 @@ fn as_07_what_exists_in_the_skill_is_no_finding() {
         "[x]() []() [x]",
         "- [ ] a task, [1] a note and a[0] too",
     ] {
-        assert_eq!(found(&world, &format!("{}{body}\n", good("a"))), [""; 0], "{body}");
+        assert_no_findings(&world, &format!("{}{body}\n", valid_skill("a")));
     }
 }
 
 #[test]
-fn as_07_what_leads_nowhere_is_found_where_it_stands() {
+fn as_07_broken_links_are_reported() {
     let world = with_files();
-    for (body, expected) in [
-        (
-            "[x](references/lst.md)",
-            "7:5 error[AS-07] `references/lst.md` does not exist in the skill; did you mean `references/list.md`?",
-        ),
-        (
-            "![x](assets/gone.png)",
-            "7:6 error[AS-07] `assets/gone.png` does not exist in the skill; add the file, or mend the path",
-        ),
-        (
-            "é [x](Notes.md)",
-            "7:7 error[AS-07] `Notes.md` does not exist in the skill; did you mean `notes.md`?",
-        ),
-        (
-            "[x](../other/SKILL.md)",
-            "7:5 error[AS-07] `../other/SKILL.md` leads out of the skill; only the skill's own folder is installed: put a copy of the file into it",
-        ),
+    for (body, position, target, suggestion) in [
+        ("[x](references/lst.md)", "7:5 error", "references/lst.md", "`references/list.md`"),
+        ("![x](assets/gone.png)", "7:6 error", "assets/gone.png", ""),
+        ("é [x](Notes.md)", "7:7 error", "Notes.md", "`notes.md`"),
+        ("[x](../other/SKILL.md)", "7:5 error", "../other/SKILL.md", ""),
         (
             "[x](references/../../other/SKILL.md)",
-            "7:5 error[AS-07] `references/../../other/SKILL.md` leads out of the skill; only the skill's own folder is installed: put a copy of the file into it",
+            "7:5 error",
+            "references/../../other/SKILL.md",
+            "",
         ),
-        (
-            "[x][l]\n\n[l]: gone.md",
-            "9:6 error[AS-07] `gone.md` does not exist in the skill; add the file, or mend the path",
-        ),
-        (
-            "Run `scripts/rn.sh` now.",
-            "7:6 warning[AS-07] `scripts/rn.sh` does not exist in the skill; did you mean `scripts/run.sh`?",
-        ),
-        (
-            "| a |\n|---|\n| [x](gone.md) |",
-            "9:7 error[AS-07] `gone.md` does not exist in the skill; add the file, or mend the path",
-        ),
-        (
-            "> - [x](gone.md)",
-            "7:9 error[AS-07] `gone.md` does not exist in the skill; add the file, or mend the path",
-        ),
-        (
-            "[![x](gone.png)](notes.md)",
-            "7:7 error[AS-07] `gone.png` does not exist in the skill; add the file, or mend the path",
-        ),
+        ("[x][l]\n\n[l]: gone.md", "9:6 error", "gone.md", ""),
+        ("Run `scripts/rn.sh` now.", "7:6 warning", "scripts/rn.sh", "`scripts/run.sh`"),
+        ("| a |\n|---|\n| [x](gone.md) |", "9:7 error", "gone.md", ""),
+        ("> - [x](gone.md)", "7:9 error", "gone.md", ""),
+        ("[![x](gone.png)](notes.md)", "7:7 error", "gone.png", ""),
     ] {
-        assert_eq!(found(&world, &format!("{}{body}\n", good("a"))), [expected], "{body}");
+        let text = format!("{}{body}\n", valid_skill("a"));
+        let finding = only_finding(&world, &text, &format!("{position}[AS-07]"));
+        assert!(finding.message.contains(&format!("`{target}`")), "{body}: {}", finding.message);
+        assert!(finding.help.contains(suggestion), "{body}: {}", finding.help);
     }
 }
 
 #[test]
-fn as_07_links_in_other_files_are_warnings_and_start_where_the_file_is() {
+fn as_07_links_in_other_files_are_relative_to_the_file() {
     let world = with_files();
     world.write("skills/a/references/list.md", "[x](deep/more.md) [x](../notes.md)\n");
     world.write(
@@ -210,24 +206,22 @@ fn as_07_links_in_other_files_are_warnings_and_start_where_the_file_is() {
         "[x](../list.md) [x](more.md) [x](list.md) [x](../../../other/SKILL.md)\n",
     );
     world.write("skills/a/scripts/run.sh", "# [x](gone.md)\n");
-    world.write("skills/a/SKILL.md", good("a"));
+    world.write("skills/a/SKILL.md", valid_skill("a"));
     assert_eq!(
-        lines(&world, &["skills/a"]),
+        findings(&world, &["skills/a"]),
         [
-            "skills/a/references/deep/more.md:1:34: warning[AS-07] `list.md` does not exist in the skill",
-            "skills/a/references/deep/more.md:1:47: warning[AS-07] `../../../other/SKILL.md` leads out of the skill",
+            "skills/a/references/deep/more.md:1:34: warning[AS-07]",
+            "skills/a/references/deep/more.md:1:47: warning[AS-07]",
         ]
     );
 }
 
 #[test]
-fn as_07_a_file_behind_a_link_exists() {
+fn as_07_symbolic_links_are_followed() {
     let world = with_files();
     world.write("../shared/docs/guide.md", "x\n");
     std::os::unix::fs::symlink("../../../shared/docs", world.repo().join("skills/a/docs")).unwrap();
     std::os::unix::fs::symlink("notes.md", world.repo().join("skills/a/alias.md")).unwrap();
-    assert_eq!(
-        found(&world, &format!("{}[x](docs/guide.md) [x](alias.md) [x](docs)\n", good("a"))),
-        [""; 0]
-    );
+    let links = "[x](docs/guide.md) [x](alias.md) [x](docs)";
+    assert_no_findings(&world, &format!("{}{links}\n", valid_skill("a")));
 }

@@ -1,297 +1,306 @@
-//! `sp context kb`: the index of what somebody collected.
+//! `sp context kb`: the index of a knowledge base.
 
 use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::process::Command;
 
 use super::*;
 
-fn hits(world: &World, words: &str) -> Vec<(String, String)> {
-    let found = kb(world, &["search", words]);
-    let hits = found["hits"].as_array().unwrap().iter();
-    hits.map(|hit| (hit["title"].as_str().unwrap().into(), hit["state"].as_str().unwrap().into()))
-        .collect()
+/// Returns the state of the document with this title in the results for `webhooks`.
+#[track_caller]
+fn state_of(world: &World, title: &str) -> String {
+    let report = kb(world, &["search", "webhooks"]);
+    let hit = list(&report, "hits").iter().find(|hit| hit["title"] == title).unwrap();
+    hit["state"].as_str().unwrap().to_owned()
 }
 
-fn stale(world: &World) -> (u64, u64, u64) {
+/// The numbers of files that an index does not reflect.
+#[derive(Debug, PartialEq, Default)]
+struct StaleFiles {
+    new: u64,
+    changed: u64,
+    gone: u64,
+}
+
+fn stale_files(world: &World) -> StaleFiles {
     let stats = kb(world, &["stats"]);
     let count = |name: &str| stats[name].as_u64().unwrap();
-    (count("new"), count("changed"), count("gone"))
+    StaleFiles { new: count("new"), changed: count("changed"), gone: count("gone") }
+}
+
+/// Adds `work/kb`, and checks how many files are read and how many are removed from the index.
+#[track_caller]
+fn assert_add(world: &World, read: u64, removed: u64) {
+    let report = kb(world, &["add", "kb"]);
+    assert_eq!(report["read"], read, "{report}");
+    assert_eq!(report["removed"], removed, "{report}");
 }
 
 #[test]
-fn cp_12_only_what_changed_is_read_again() {
-    let world = rich();
-    put(&world, "kb/kb.yaml", "tags: [x]\n");
-    put(&world, "kb/side.md", "Webhooks have sides. Use both sides of webhooks.");
-    put(&world, "kb/side.md.yaml", "url: https://example.com/side\ndate: 2026-04-01\n");
-    settle();
-    let read =
-        |answer: &Value| (answer["read"].as_u64().unwrap(), answer["removed"].as_u64().unwrap());
-    let first = kb(&world, &["add", "kb"]);
-    assert_eq!(
-        (read(&first), &first["documents"], &first["files"]),
-        ((5, 0), &5.into(), &5.into())
-    );
-    assert_eq!(read(&kb(&world, &["add", "kb"])), (0, 0));
-    put(&world, "kb/storage.md", NOTES[3].1.replace("at night", "at noon"));
-    assert_eq!(read(&kb(&world, &["add", "kb"])), (1, 0), "one was changed");
-    settle();
-    // It was read right after it had changed: once more, to be sure, and never again.
-    assert_eq!(read(&kb(&world, &["add", "kb"])), (1, 0));
-    assert_eq!(read(&kb(&world, &["add", "kb"])), (0, 0));
+fn cp_12_only_changed_files_are_read_again() {
+    let world = world_with_notes();
+    write(&world, "kb/kb.yaml", "tags: [x]\n");
+    write(&world, "kb/side.md", "Webhooks have sides. Use both sides of webhooks.");
+    write(&world, "kb/side.md.yaml", "url: https://example.com/side\ndate: 2026-04-01\n");
+    wait_for_mtime();
+    assert_add(&world, 5, 0);
+    let stats = kb(&world, &["stats"]);
+    assert_eq!(stats["documents"], 5);
+    assert_add(&world, 0, 0);
+    write(&world, "kb/storage.md", NOTES[3].1.replace("at night", "at noon"));
+    assert_add(&world, 1, 0);
+    wait_for_mtime();
+    // The file was read right after its change, so its modification time was not reliable yet.
+    assert_add(&world, 1, 0);
+    assert_add(&world, 0, 0);
     std::fs::remove_file(world.path("work/kb/ordering.md")).unwrap();
-    assert_eq!(read(&kb(&world, &["add", "kb"])), (0, 1), "one is gone");
-    put(&world, "kb/side.md.yaml", "url: https://example.com/other\ndate: 2026-04-01\n");
-    assert_eq!(read(&kb(&world, &["add", "kb"])), (1, 0), "what is beside it tells of it");
-    assert!(
-        hits(&world, "sides").len() == 1
-            && kb(&world, &["search", "sides"])["hits"][0]["url"] == "https://example.com/other"
-    );
-    put(&world, "kb/kb.yaml", "tags: [y]\n");
-    assert_eq!(
-        read(&kb(&world, &["add", "kb"])),
-        (4, 0),
-        "what holds for the folder holds for all"
-    );
+    assert_add(&world, 0, 1);
+    // A sidecar file belongs to its document.
+    write(&world, "kb/side.md.yaml", "url: https://example.com/other\ndate: 2026-04-01\n");
+    assert_add(&world, 1, 0);
+    let report = kb(&world, &["search", "sides"]);
+    assert_eq!(list(&report, "hits").len(), 1);
+    assert_eq!(report["hits"][0]["url"], "https://example.com/other");
+    // `kb.yaml` belongs to all documents of its directory.
+    write(&world, "kb/kb.yaml", "tags: [y]\n");
+    assert_add(&world, 4, 0);
 }
 
 #[test]
-fn cp_12_what_is_stale_is_told() {
-    let world = rich();
-    settle();
-    kb(&world, &["add", "kb"]);
-    assert_eq!(stale(&world), (0, 0, 0));
-    let run = sp(&world, &["kb", "stats"]).ok();
-    assert!(run.stdout.contains("nothing is stale"), "{run}");
-    put(
-        &world,
-        "kb/new.md",
-        note("https://example.com/new", "New", "Webhooks are new here. Use new webhooks."),
-    );
-    put(&world, "kb/storage.md", NOTES[3].1.replace("at night", "at noon"));
+fn cp_12_stale_files_are_reported() {
+    let world = world_with_notes();
+    wait_for_mtime();
+    let report = kb(&world, &["add", "kb"]);
+    assert_eq!(report["files"], 4);
+    assert_eq!(stale_files(&world), StaleFiles::default());
+    let search = ["kb", "search", "outbox", "transaction"];
+    let run = sp(&world, &search).ok();
+    assert!(!run.stdout.contains("storage.md"), "{run}");
+    let body = "Webhooks are new here. Use new webhooks.";
+    write(&world, "kb/new.md", note("https://example.com/new", "New", body));
+    write(&world, "kb/storage.md", NOTES[3].1.replace("at night", "at noon"));
     std::fs::remove_file(world.path("work/kb/ordering.md")).unwrap();
-    assert_eq!(stale(&world), (1, 1, 1));
+    assert_eq!(stale_files(&world), StaleFiles { new: 1, changed: 1, gone: 1 });
+    // The last line for people has the same three numbers.
     let run = sp(&world, &["kb", "stats"]).ok();
-    assert!(run.stdout.contains("stale: 1 new, 1 changed, 1 gone"), "{run}");
-    let state = |title: &str| {
-        hits(&world, "webhooks").into_iter().find(|(found, _)| found == title).unwrap().1
-    };
-    assert_eq!(
-        (
-            state("Webhooks in Postgres"),
-            state("Webhooks out of order"),
-            state("Retries of webhooks")
-        ),
-        ("changed".into(), "gone".into(), "fresh".into())
-    );
-    let run = sp(&world, &["kb", "search", "outbox", "transaction"]).ok();
-    assert!(
-        run.stdout.contains("stale: ")
-            && run.stdout.contains("storage.md was changed since it was read"),
-        "{run}"
-    );
+    assert_eq!(run.stdout.lines().last().unwrap().matches('1').count(), 3, "{run}");
+    assert_eq!(state_of(&world, "Webhooks in Postgres"), "changed");
+    assert_eq!(state_of(&world, "Webhooks out of order"), "gone");
+    assert_eq!(state_of(&world, "Retries of webhooks"), "fresh");
+    let run = sp(&world, &search).ok();
+    assert!(run.stdout.contains("storage.md"), "{run}");
     let run = sp(&world, &["kb", "search", "overtake"]).ok();
-    assert!(run.stdout.contains("ordering.md is gone"), "{run}");
+    assert!(run.stdout.contains("ordering.md"), "{run}");
     kb(&world, &["add", "kb"]);
-    assert_eq!(stale(&world), (0, 0, 0));
+    assert_eq!(stale_files(&world), StaleFiles::default());
     std::fs::rename(world.path("work/kb"), world.path("work/moved")).unwrap();
-    assert_eq!(stale(&world), (0, 0, 4), "the whole folder is gone");
+    assert_eq!(stale_files(&world), StaleFiles { gone: 4, ..StaleFiles::default() });
 }
 
 #[test]
-fn cp_12_a_search_shows_the_sentence_the_dates_and_the_kind() {
-    let world = rich();
+fn cp_12_search_and_stats_report_kinds_and_dates() {
+    let world = world_with_notes();
     kb(&world, &["add", "kb"]);
-    let run = sp(&world, &["kb", "search", "jitter"]).ok();
-    assert_eq!(
-        run.stdout,
-        "Retries of webhooks  docs · published 2025-11-30, captured 2026-04-02\n  Add jitter to the pause between two deliveries of a webhook.\n  https://docs.example.com/retries\n\n1 of 4 documents\n"
-    );
-    let found = kb(&world, &["search", "webhooks", "--most", "2"]);
-    assert_eq!(
-        (found["hits"].as_array().unwrap().len(), &found["found"], &found["documents"]),
-        (2, &4.into(), &4.into())
-    );
-    assert_eq!(kb(&world, &["search", "unheard-of"])["hits"].as_array().unwrap().len(), 0);
-    let run = sp(&world, &["kb", "search", "the", "of"]).fails(2);
-    assert!(run.stderr.contains("there is no word to look for"), "{run}");
+    insta::assert_snapshot!(sp(&world, &["kb", "search", "jitter"]), @"
+    exit: 0
+    --- stdout
+    Retries of webhooks  docs · published 2025-11-30, captured 2026-04-02
+      Add jitter to the pause between two deliveries of a webhook.
+      https://docs.example.com/retries
+
+    1 of 4 documents
+    ");
+    let report = kb(&world, &["search", "webhooks", "--most", "2"]);
+    assert_eq!(list(&report, "hits").len(), 2);
+    assert_eq!(report["found"], 4);
+    assert_eq!(report["documents"], 4);
+    assert!(list(&kb(&world, &["search", "unheard-of"]), "hits").is_empty());
+    let error = sp_error(&world, &["kb", "search", "the", "of"]);
+    assert_eq!(error.code, "E-missing-argument");
     let stats = kb(&world, &["stats"]);
     assert_eq!(
         stats["kinds"],
         serde_json::json!([{"kind": "article", "documents": 2}, {"kind": "docs", "documents": 2}])
     );
-    assert_eq!(
-        (&stats["oldest"], &stats["newest"]),
-        (&"2026-03-14T00:00:00Z".into(), &"2026-04-03T00:00:00Z".into())
-    );
+    assert_eq!(stats["oldest"], "2026-03-14T00:00:00Z");
+    assert_eq!(stats["newest"], "2026-04-03T00:00:00Z");
 }
 
 #[test]
-fn cp_12_a_folder_is_forgotten_and_one_that_is_unknown_is_told() {
-    let world = rich();
-    let none = sp(&world, &["kb", "list"]).fails(1);
-    assert!(
-        none.stderr.contains("there is no knowledge base yet") && none.stderr.contains("kb add"),
-        "{none}"
-    );
+fn cp_12_removing_a_knowledge_base_keeps_its_directory() {
+    let world = world_with_notes();
     for args in [&["search", "webhooks"][..], &["stats"], &["list"]] {
-        sp(&world, &[&["kb"], args].concat()).fails(1);
+        let error = sp_error(&world, &[&["kb"], args].concat());
+        assert_eq!(error.code, "E-nothing-found", "{args:?}");
+        assert!(error.hints_at("sp context kb add"), "{error:?}");
     }
-    sp(&world, &["kb", "search", "webhooks", "--kb", "kb"]).fails(1);
+    let search = ["kb", "search", "webhooks", "--kb", "kb"];
+    assert_eq!(sp_error(&world, &search).code, "E-nothing-found");
     kb(&world, &["add", "kb"]);
     let before = world.files("work");
     kb(&world, &["remove", "kb"]);
-    assert_eq!(world.files("work"), before, "the folder itself stays");
+    assert_eq!(world.files("work"), before);
     assert!(world.files("home/.skillpack/kb").keys().all(|name| !name.contains(".db")));
-    let run = sp(&world, &["kb", "remove", "kb"]).fails(1);
-    assert!(run.stderr.contains("was not added"), "{run}");
-    let run = sp(&world, &["kb", "add", "nowhere"]).fails(5);
-    assert!(run.stderr.contains("cannot find") && run.stderr.contains("nowhere"), "{run}");
-    put(&world, "file.md", "x");
-    let run = sp(&world, &["kb", "add", "file.md"]).fails(2);
-    assert!(run.stderr.contains("is no folder"), "{run}");
+    assert_eq!(sp_error(&world, &["kb", "remove", "kb"]).code, "E-nothing-found");
     kb(&world, &["add", "kb"]);
+    // A directory that no longer exists can be removed from the index.
     std::fs::rename(world.path("work/kb"), world.path("work/moved")).unwrap();
-    let place = world.path("work/kb").display().to_string();
-    kb(&world, &["remove", &place]);
-    sp(&world, &["kb", "list"]).fails(1);
+    kb(&world, &["remove", &world.path("work/kb").display().to_string()]);
+    assert_eq!(sp_error(&world, &["kb", "list"]).code, "E-nothing-found");
 }
 
 #[test]
-fn cp_12_an_empty_folder_is_none_to_build_from() {
-    let world = empty();
-    let added = kb(&world, &["add", "kb"]);
-    assert_eq!((&added["files"], &added["documents"]), (&0.into(), &0.into()));
-    let run = sp(&world, &building(&[])).fails(1);
-    assert!(run.stderr.contains("the knowledge base has no document"), "{run}");
-    put(&world, "kb/note.md", "No address, no day, no webhooks.");
-    let run = sp(&world, &building(&[])).fails(1);
-    assert!(
-        run.stderr.contains("`note.md`: it has no `url`") && run.stderr.contains("captured_at:"),
-        "{run}"
-    );
+fn cp_12_only_existing_directories_can_be_added() {
+    let world = empty_world();
+    let error = sp_error(&world, &["kb", "add", "nowhere"]);
+    assert_eq!(error.code, "E-io");
+    assert!(error.message.contains("nowhere"), "{error:?}");
+    write(&world, "file.md", "x");
+    let error = sp_error(&world, &["kb", "add", "file.md"]);
+    assert_eq!(error.code, "E-invalid-arguments");
+    assert!(error.message.contains("file.md"), "{error:?}");
+}
+
+#[test]
+fn cp_12_pack_cannot_be_built_without_documents() {
+    let world = empty_world();
+    let report = kb(&world, &["add", "kb"]);
+    assert_eq!(report["files"], 0);
+    assert_eq!(report["documents"], 0);
+    assert_eq!(build_error(&world, &[]).code, "E-nothing-found");
+    write(&world, "kb/note.md", "No URL, no date, no webhooks.");
+    let error = build_error(&world, &[]);
+    assert_eq!(error.code, "E-nothing-found");
+    assert!(error.because[0].contains("`note.md`"), "{error:?}");
+    assert!(error.because[0].contains("`url`") && error.hints_at("captured_at:"), "{error:?}");
     assert!(!world.path("work/pack").exists());
 }
 
-/// The one index of a world.
-fn file(world: &World) -> std::path::PathBuf {
+/// Returns the path of the only index.
+fn index_path(world: &World) -> PathBuf {
     let entries = std::fs::read_dir(world.path("home/.skillpack/kb"))
         .unwrap()
         .map(|entry| entry.unwrap().path());
-    let mut found: Vec<_> =
+    let mut paths: Vec<PathBuf> =
         entries.filter(|path| path.extension().is_some_and(|end| end == "db")).collect();
-    assert_eq!(found.len(), 1, "{found:?}");
-    found.remove(0)
+    assert_eq!(paths.len(), 1, "{paths:?}");
+    paths.remove(0)
 }
 
 #[test]
-fn cp_12_an_index_that_is_broken_or_of_another_version_is_made_anew() {
-    let world = rich();
-    settle();
+fn cp_12_broken_or_outdated_index_is_regenerated() {
+    let world = world_with_notes();
+    wait_for_mtime();
     kb(&world, &["add", "kb"]);
-    let expected = (build(&world, &[]), bytes(&world, "pack"));
-    let good = std::fs::read(file(&world)).unwrap();
-    let mut older = good.clone();
-    // The version that a program gives its file stands at this place.
-    older[60..64].copy_from_slice(&[0, 0, 0, 1]);
-    let mut torn = good.clone();
-    torn.truncate(good.len() / 2);
-    let mut mixed = good.clone();
-    mixed[100..4096].fill(0xff);
-    for (what, broken) in [
+    assert_eq!(build(&world, &[])["documents"], 4);
+    let expected = dir_bytes(&world, "pack");
+    let valid = std::fs::read(index_path(&world)).unwrap();
+    let mut outdated = valid.clone();
+    // SQLite stores the user version of a database here.
+    outdated[60..64].copy_from_slice(&[0, 0, 0, 1]);
+    let truncated = valid[..valid.len() / 2].to_vec();
+    let mut overwritten = valid;
+    overwritten[100..4096].fill(0xff);
+    for (case, bytes) in [
         ("noise", sp_testkit::noise(8192)),
-        ("older", older),
-        ("torn", torn),
-        ("mixed", mixed),
+        ("outdated", outdated),
+        ("truncated", truncated),
+        ("overwritten", overwritten),
         ("empty", Vec::new()),
     ] {
-        std::fs::write(file(&world), broken).unwrap();
-        let answer = build(&world, &[]);
-        assert_eq!(bytes(&world, "pack"), expected.1, "{what}");
-        assert_eq!(answer["documents"], expected.0["documents"], "{what}");
-        let added = kb(&world, &["add", "kb"]);
-        assert_eq!((&added["documents"], &added["read"]), (&4.into(), &0.into()), "{what}");
+        std::fs::write(index_path(&world), bytes).unwrap();
+        assert_eq!(build(&world, &[])["documents"], 4, "{case}");
+        assert_eq!(dir_bytes(&world, "pack"), expected, "{case}");
+        let report = kb(&world, &["add", "kb"]);
+        assert_eq!(report["documents"], 4, "{case}");
+        assert_eq!(report["read"], 0, "{case}");
     }
 }
 
 #[test]
-fn cp_12_several_at_once_all_succeed() {
+fn cp_12_concurrent_adds_and_builds_succeed() {
     for round in 0..3 {
-        let world = rich();
+        let world = world_with_notes();
         let runs: Vec<Run> = std::thread::scope(|scope| {
-            let one = |number: usize| {
+            let start = |number: usize| {
                 let world = &world;
                 let out = format!("pack{number}");
-                scope.spawn(move || match number % 2 {
-                    0 => sp(world, &["kb", "add", "kb", "--format", "json"]),
-                    _ => sp(world, &[&["build", "--kb", "kb", "--out", &out], BRIEF].concat()),
+                scope.spawn(move || {
+                    if number.is_multiple_of(2) {
+                        sp(world, &["kb", "add", "kb", "--format", "json"])
+                    } else {
+                        sp(world, &[&["build", "--kb", "kb", "--out", &out], BRIEF].concat())
+                    }
                 })
             };
-            let threads: Vec<_> = (0..6).map(one).collect();
+            let threads: Vec<_> = (0..6).map(start).collect();
             threads.into_iter().map(|thread| thread.join().unwrap()).collect()
         });
         for run in runs {
             run.ok();
         }
         assert_eq!(kb(&world, &["stats"])["documents"], 4, "round {round}");
-        assert_eq!(bytes(&world, "pack1"), bytes(&world, "pack3"), "round {round}");
+        assert_eq!(dir_bytes(&world, "pack1"), dir_bytes(&world, "pack3"), "round {round}");
     }
 }
 
-#[test]
-fn cp_12_a_home_that_cannot_be_written_to_gives_a_clear_error() {
-    let world = rich();
-    // To root nothing is closed, but a file is no folder for anybody.
-    put(&world, "../home/.skillpack/kb", "mine");
-    for args in
-        [&["kb", "add", "kb"][..], &[&["build", "--kb", "kb", "--out", "pack"], BRIEF].concat()]
-    {
-        let run = sp(&world, args).fails(5);
-        assert!(run.stderr.contains("error: ") && run.stderr.contains(".skillpack/kb"), "{run}");
-    }
-    assert!(!world.path("work/pack").exists());
-    std::fs::remove_file(world.path("home/.skillpack/kb")).unwrap();
-    let (home, sp) =
-        (world.path("home/.skillpack").display().to_string(), env!("CARGO_BIN_EXE_sp"));
-    let script = format!(
-        "mount --bind {home} {home} && mount -o remount,ro,bind {home} && {sp} context kb add kb; echo exit $?"
-    );
-    let mut command = std::process::Command::new("unshare");
+/// Returns a command with the environment of a world.
+fn hermetic_command(world: &World, program: &str, args: &[&str]) -> Command {
+    let mut command = Command::new(program);
     command
-        .args(["--mount", "--map-root-user", "sh", "-c", &script])
-        .current_dir(world.path("work"));
-    command.env_clear().env("HOME", world.home()).env("PATH", std::env::var_os("PATH").unwrap());
-    let run = world.run(command);
-    assert_eq!(run.stdout, "exit 5\n", "{run}");
-    assert!(run.stderr.contains("Read-only file system"), "{run}");
-}
-
-#[test]
-fn cp_12_a_file_that_may_not_be_read_is_told() {
-    let world = rich();
-    let closed = world.path("work/kb/closed.md");
-    put(
-        &world,
-        "kb/closed.md",
-        note(
-            "https://example.com/closed",
-            "Closed",
-            "Webhooks are closed here. Use open webhooks.",
-        ),
-    );
-    std::fs::set_permissions(&closed, std::fs::Permissions::from_mode(0o000)).unwrap();
-    std::fs::set_permissions(world.root(), std::fs::Permissions::from_mode(0o755)).unwrap();
-    // To root nothing is closed: without its rights it is like anybody.
-    let mut command = std::process::Command::new("setpriv");
-    let is_root = std::fs::read(&closed).is_ok();
-    command.args(if is_root { &["--bounding-set=-all", "--inh-caps=-all"][..] } else { &[] });
-    command.args([env!("CARGO_BIN_EXE_sp"), "context", "kb", "add", "kb", "--format", "json"]);
-    command
+        .args(args)
         .current_dir(world.path("work"))
         .env_clear()
         .env("HOME", world.home())
+        .env("PATH", std::env::var_os("PATH").unwrap())
         .env("SOURCE_DATE_EPOCH", "1790000000");
-    command.env("PATH", std::env::var_os("PATH").unwrap());
-    let answer = json(&world.run(command).ok());
-    assert_eq!(answer["documents"], 4);
-    assert_eq!(skipped(&answer), ["closed.md: it cannot be read: Permission denied (os error 13)"]);
+    command
+}
+
+#[test]
+fn cp_12_unwritable_home_is_an_environment_error() {
+    let world = world_with_notes();
+    // Root can write to any directory, but not to a file in its place.
+    write(&world, "../home/.skillpack/kb", "mine");
+    for args in
+        [&["kb", "add", "kb"][..], &[&["build", "--kb", "kb", "--out", "pack"], BRIEF].concat()]
+    {
+        let error = sp_error(&world, args);
+        assert_eq!(error.code, "E-io", "{args:?}");
+        assert!(error.message.contains(".skillpack/kb"), "{error:?}");
+    }
+    assert!(!world.path("work/pack").exists());
+    std::fs::remove_file(world.path("home/.skillpack/kb")).unwrap();
+    let home = world.path("home/.skillpack").display().to_string();
+    let script = format!(
+        "mount --bind {home} {home} && mount -o remount,ro,bind {home} && \
+         {sp} context kb add kb --format json; echo exit $? >&2",
+        sp = env!("CARGO_BIN_EXE_sp"),
+    );
+    let args = ["--mount", "--map-root-user", "sh", "-c", &script];
+    let mut run = world.run(hermetic_command(&world, "unshare", &args));
+    let stderr = run.stderr.strip_suffix("exit 5\n").unwrap_or_else(|| panic!("{run}")).to_owned();
+    (run.code, run.stderr) = (Some(5), stderr);
+    let error = run.error();
+    assert_eq!(error.code, "E-permission-denied");
+    assert!(error.because.iter().any(|cause| cause.contains("Read-only file system")), "{run}");
+}
+
+#[test]
+fn cp_12_unreadable_files_are_skipped_and_reported() {
+    let world = world_with_notes();
+    let body = "Webhooks are closed here. Use open webhooks.";
+    write(&world, "kb/closed.md", note("https://example.com/closed", "Closed", body));
+    let closed = world.path("work/kb/closed.md");
+    std::fs::set_permissions(&closed, std::fs::Permissions::from_mode(0o000)).unwrap();
+    std::fs::set_permissions(world.root(), std::fs::Permissions::from_mode(0o755)).unwrap();
+    // Root can read any file unless its capabilities are dropped.
+    let is_root = std::fs::read(&closed).is_ok();
+    let drop_capabilities: &[&str] =
+        if is_root { &["--bounding-set=-all", "--inh-caps=-all"] } else { &[] };
+    let add = [env!("CARGO_BIN_EXE_sp"), "context", "kb", "add", "kb", "--format", "json"];
+    let args = [drop_capabilities, &add].concat();
+    let report = json(&world.run(hermetic_command(&world, "setpriv", &args)).ok());
+    assert_eq!(report["documents"], 4);
+    assert_skipped(&skipped(&report), &[("closed.md", "Permission denied (os error 13)")]);
 }

@@ -1,35 +1,35 @@
-//! `sp context build` and `sp context kb`: packs from what somebody collected, in every form, from
-//! friend and foe.
+//! `sp context kb` and `sp context build`: knowledge bases, and the context packs generated from
+//! them.
 #![allow(
     clippy::disallowed_methods,
     clippy::unwrap_used,
     clippy::panic,
-    reason = "a test arranges its world with the plain calls"
+    reason = "tests create files directly and panic on failure"
 )]
 
 mod determinism;
-mod forms;
+mod formats;
 mod hostile;
 mod index;
-mod protection;
+mod output_dir;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde_json::Value;
-use sp_testkit::{Run, World, world};
+use sp_testkit::{CliError, Run, World, world};
 
-/// When every pack is made, unless a test says otherwise.
-const WHEN: &str = "2026-04-24T14:22:03Z";
+/// The default generation time of a pack.
+const GENERATED_AT: &str = "2026-04-24T14:22:03Z";
 const NAME: &str = "Relay";
 const DESCRIPTION: &str = "A service that delivers webhooks to shops.";
 
-/// What a pack is made for, as arguments.
+/// The required arguments of a build.
 const BRIEF: &[&str] = &["--name", NAME, "--description", DESCRIPTION];
 const PROMPT: &[&str] =
     &["--prompt", "How do I deliver webhooks without losing any?", "--stack", "rust,postgres"];
 
-/// Four notes that know enough for a pack without a warning.
+/// Four notes with enough content for a pack without warnings.
 const NOTES: &[(&str, &str)] = &[
     (
         "kb/retries.md",
@@ -79,133 +79,172 @@ const NOTES: &[(&str, &str)] = &[
 ];
 
 /// A world with an empty knowledge base in `work/kb`.
-fn empty() -> World {
+fn empty_world() -> World {
     let world = world!();
     std::fs::create_dir_all(world.path("work/kb")).unwrap();
     world
 }
 
-/// A world whose knowledge base has these files.
-fn with(files: &[(&str, &str)]) -> World {
-    let world = empty();
-    files.iter().for_each(|(path, text)| put(&world, path, text));
+/// A world with these files below `work`.
+fn world_with(files: &[(&str, &str)]) -> World {
+    let world = empty_world();
+    files.iter().for_each(|(path, text)| write(&world, path, text));
     world
 }
 
-/// A world whose knowledge base knows enough.
-fn rich() -> World {
-    with(NOTES)
+/// A world with [`NOTES`] in its knowledge base.
+fn world_with_notes() -> World {
+    world_with(NOTES)
 }
 
 /// Writes a file below `work`.
-fn put(world: &World, path: &str, bytes: impl AsRef<[u8]>) {
+fn write(world: &World, path: &str, bytes: impl AsRef<[u8]>) {
     let path = world.path("work").join(path);
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
     std::fs::write(path, bytes).unwrap();
 }
 
-/// A note with an address and a day.
+/// A note with a URL and a date.
 fn note(url: &str, title: &str, body: &str) -> String {
     format!("---\nurl: {url}\ntitle: {title}\ncaptured_at: 2026-04-01\n---\n\n{body}\n")
 }
 
+/// Runs `sp context` in `work`.
 fn sp(world: &World, args: &[&str]) -> Run {
     world.sp_in("work", &[&["context"], args].concat())
 }
 
-/// The arguments that build `work/pack` from `work/kb`.
-fn building<'a>(more: &[&'a str]) -> Vec<&'a str> {
-    [
-        &["build", "--kb", "kb", "--out", "pack", "--generated-at", WHEN, "--format", "json"],
-        BRIEF,
-        more,
-    ]
-    .concat()
-}
-
-fn json(run: &Run) -> Value {
-    serde_json::from_str(&run.stdout).unwrap_or_else(|e| panic!("{e}: {run}"))
-}
-
-/// Builds `work/pack` from `work/kb`; what was told of it.
 #[track_caller]
-fn build(world: &World, more: &[&str]) -> Value {
-    json(&sp(world, &building(more)).ok())
+fn sp_error(world: &World, args: &[&str]) -> CliError {
+    world.sp_error_in("work", &[&["context"], args].concat())
 }
 
+/// The arguments that build `work/pack` from `work/kb`.
+fn build_args<'a>(options: &[&'a str]) -> Vec<&'a str> {
+    let args = ["build", "--kb", "kb", "--out", "pack", "--generated-at", GENERATED_AT];
+    [&args, BRIEF, options].concat()
+}
+
+/// Builds `work/pack` from `work/kb`, and returns the report.
+#[track_caller]
+fn build(world: &World, options: &[&str]) -> Value {
+    json(&sp(world, &[&build_args(options)[..], &["--format", "json"]].concat()).ok())
+}
+
+#[track_caller]
+fn build_error(world: &World, options: &[&str]) -> CliError {
+    sp_error(world, &build_args(options))
+}
+
+/// Runs `sp context kb`, and returns the report.
 #[track_caller]
 fn kb(world: &World, args: &[&str]) -> Value {
     json(&sp(world, &[&["kb"], args, &["--format", "json"]].concat()).ok())
 }
 
 #[track_caller]
+fn json(run: &Run) -> Value {
+    serde_json::from_str(&run.stdout).unwrap_or_else(|e| panic!("{e}: {run}"))
+}
+
+/// Returns a member of a report that is a list.
+#[track_caller]
+fn list<'r>(report: &'r Value, member: &str) -> &'r [Value] {
+    report[member].as_array().unwrap_or_else(|| panic!("no `{member}`: {report}"))
+}
+
+/// Reads a file below `work`.
+#[track_caller]
 fn read(world: &World, path: &str) -> String {
     std::fs::read_to_string(world.path("work").join(path)).unwrap_or_else(|e| panic!("{path}: {e}"))
 }
 
-/// Every file of a folder below `work`, with its bytes.
-fn bytes(world: &World, dir: &str) -> BTreeMap<String, Vec<u8>> {
+/// Returns the bytes of every file of a directory below `work`.
+fn dir_bytes(world: &World, dir: &str) -> BTreeMap<String, Vec<u8>> {
     let entries = std::fs::read_dir(world.path("work").join(dir)).unwrap().map(Result::unwrap);
     entries
         .map(|e| (e.file_name().into_string().unwrap(), std::fs::read(e.path()).unwrap()))
         .collect()
 }
 
-/// Everything that the pack in `work/pack` says, the manifest included.
-fn all(world: &World) -> String {
-    bytes(world, "pack").into_values().map(|bytes| String::from_utf8(bytes).unwrap()).collect()
+/// Returns the text of all files of `work/pack`, including the manifest.
+fn pack_text(world: &World) -> String {
+    let files = dir_bytes(world, "pack").into_values();
+    files.map(|bytes| String::from_utf8(bytes).unwrap()).collect()
 }
 
 fn manifest(world: &World) -> Value {
     serde_json::from_str(&read(world, "pack/pack.json")).unwrap()
 }
 
-/// The reasons why things were skipped: `file: why`, or `file:line: why`.
-fn skipped(answer: &Value) -> Vec<String> {
-    let one = |one: &Value| {
-        let line = one["line"].as_u64().map(|line| format!(":{line}")).unwrap_or_default();
-        format!("{}{line}: {}", one["file"].as_str().unwrap(), one["why"].as_str().unwrap())
-    };
-    answer["skipped"].as_array().into_iter().flatten().map(one).collect()
+/// A file of a knowledge base, or a line of one, that was skipped.
+#[derive(Debug)]
+struct Skipped {
+    /// `file`, or `file:line`.
+    position: String,
+    reason: String,
 }
 
-/// The id of the source with this address.
+fn skipped(report: &Value) -> Vec<Skipped> {
+    let skipped = |item: &Value| {
+        let line = item["line"].as_u64().map(|line| format!(":{line}")).unwrap_or_default();
+        Skipped {
+            position: format!("{}{line}", item["file"].as_str().unwrap()),
+            reason: item["why"].as_str().unwrap().to_owned(),
+        }
+    };
+    report["skipped"].as_array().into_iter().flatten().map(skipped).collect()
+}
+
+/// Checks what was skipped: each position, and a part of the reason such as the name of a field.
+#[track_caller]
+fn assert_skipped(skipped: &[Skipped], expected: &[(&str, &str)]) {
+    let positions: Vec<&str> = skipped.iter().map(|item| item.position.as_str()).collect();
+    let expected_positions: Vec<&str> = expected.iter().map(|(position, _)| *position).collect();
+    assert_eq!(positions, expected_positions, "{skipped:#?}");
+    for (item, (_, detail)) in skipped.iter().zip(expected) {
+        assert!(item.reason.contains(detail), "`{detail}` is not in {item:?}");
+    }
+}
+
+/// Returns the source of the manifest with this member.
+#[track_caller]
+fn source_with(world: &World, member: &str, value: &str) -> Value {
+    let manifest = manifest(world);
+    let source = list(&manifest, "sources").iter().find(|source| source[member] == value);
+    source.unwrap_or_else(|| panic!("{value} is not in {manifest:#}")).clone()
+}
+
 #[track_caller]
 fn source_id(world: &World, url: &str) -> String {
-    let manifest = manifest(world);
-    let sources = manifest["sources"].as_array().unwrap();
-    let found = sources.iter().find(|source| source["url"] == url);
-    found.unwrap_or_else(|| panic!("{url} is not in {sources:#?}"))["id"]
-        .as_str()
-        .unwrap()
-        .to_owned()
+    source_with(world, "url", url)["id"].as_str().unwrap().to_owned()
 }
 
-/// A sentence stands in a list of `AGENTS.md`, with the footnote of this source.
+/// Checks that `AGENTS.md` lists a sentence with the footnote of this source.
 #[track_caller]
-fn says(world: &World, sentence: &str, url: &str) {
+fn assert_rule(world: &World, sentence: &str, url: &str) {
     let line = format!("- {sentence} [^{}]", source_id(world, url));
     let text = read(world, "pack/AGENTS.md");
-    assert!(text.lines().any(|found| found == line), "`{line}` is not in {text}");
+    assert!(text.lines().any(|other| other == line), "`{line}` is not in {text}");
 }
 
-/// A sentence is quoted from this source, in whichever file.
+/// Checks that the pack quotes a sentence of this source, in any file.
 #[track_caller]
-fn quotes(world: &World, sentence: &str, url: &str) {
+fn assert_quoted(world: &World, sentence: &str, url: &str) {
     let id = source_id(world, url);
     let sources = read(world, "pack/sources.md");
-    let section =
-        sources.split("\n## ").find(|section| section.starts_with(&format!("[^{id}]"))).unwrap();
-    let is_cited = all(world).contains(&format!("{sentence} [^{id}]"));
+    let heading = format!("[^{id}]");
+    let section = sources.split("\n## ").find(|section| section.starts_with(&heading)).unwrap();
+    let is_cited = pack_text(world).contains(&format!("{sentence} {heading}"));
     assert!(section.contains(sentence) || is_cited, "`{sentence}` is not in {sources}");
 }
 
 #[track_caller]
-fn is_valid(world: &World) {
+fn assert_valid(world: &World) {
     sp(world, &["check", "pack"]).ok();
 }
 
-/// Waits until what was written before is old enough that its time tells whether it changed.
-fn settle() {
+/// Waits until the modification times of files written so far are distinguishable from later ones.
+fn wait_for_mtime() {
     std::thread::sleep(Duration::from_millis(2100));
 }

@@ -1,18 +1,19 @@
 //! Groups of cases.
 
-/// What a case is about, by how its name starts.
+/// What a case is about; the prefix of its name determines it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Group {
     Frontmatter,
     Body,
-    Place,
+    /// Where files and directories are in a repository.
+    Layout,
     Pack,
     Config,
-    Bag,
-    /// A context pack, by the rule that it is about.
+    Workspace,
+    /// A context pack, by the rule that it tests.
     ContextPack(&'static str),
     GoodContextPack,
-    /// A package, by the rule that it is about.
+    /// A package, by the rule that it tests.
     Package(&'static str),
     GoodPackage,
     Hidden,
@@ -21,7 +22,7 @@ pub(super) enum Group {
 
 impl Group {
     pub(super) fn of(case: &str) -> Self {
-        const STARTS: [(&str, Group); 39] = [
+        const PREFIXES: [(&str, Group); 39] = [
             ("good-pkg-", Group::GoodPackage),
             ("good-ctx-", Group::GoodContextPack),
             ("good-", Group::Good),
@@ -49,22 +50,22 @@ impl Group {
             ("ctx-task-", Group::ContextPack("CP-09")),
             ("ctx-footnote-", Group::ContextPack("CP-10")),
             ("ctx-hash-", Group::ContextPack("CP-10")),
-            ("bag-", Group::Bag),
+            ("bag-", Group::Workspace),
             ("pack", Group::Pack),
             ("config-", Group::Config),
             ("hidden-", Group::Hidden),
-            ("link-to-", Group::Place),
-            ("skill", Group::Place),
-            ("folder", Group::Place),
-            ("file", Group::Place),
-            ("linked-", Group::Place),
+            ("link-to-", Group::Layout),
+            ("skill", Group::Layout),
+            ("folder", Group::Layout),
+            ("file", Group::Layout),
+            ("linked-", Group::Layout),
             ("link-", Group::Body),
             ("mention-", Group::Body),
             ("body-", Group::Body),
         ];
-        STARTS
+        PREFIXES
             .iter()
-            .find(|(start, _)| case.starts_with(start))
+            .find(|(prefix, _)| case.starts_with(prefix))
             .map_or(Self::Frontmatter, |(_, group)| *group)
     }
 }

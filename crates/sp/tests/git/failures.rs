@@ -1,40 +1,35 @@
-//! What goes wrong, and what it leaves behind: nothing.
+//! Failures and interruptions, which must leave no files behind.
 
 use super::*;
 
 #[test]
-fn se_12_a_machine_without_git_is_told_so() {
+fn se_12_missing_git_is_an_error_with_a_hint() {
     let mut world = world!();
-    let repo = shared(&world);
+    let repo = shared_repo(&world);
     repo.commit("one");
     world.pack("team", &pack(&repo.url(), ""));
     world.set_env("PATH", "/nonexistent");
-    let run = install(&world).fails(5);
-    assert!(
-        run.stderr.contains("cannot run `git`") && run.stderr.contains("hint: install git"),
-        "{run}"
-    );
+    let error = install_error(&world, &[]);
+    assert_eq!(error.code, "E-git-not-found");
+    assert!(error.hints_at("git"), "{error:#?}");
 }
 
 #[test]
-fn se_05_a_server_that_demands_a_password_fails_at_once_and_asks_nobody() {
+fn se_05_server_with_a_password_fails_without_a_prompt() {
     let world = world!();
-    shared(&world).commit("one");
+    shared_repo(&world).commit("one");
     let http = HttpServer::start_with(&world.path("git"), Some("dXNlcjpwYXNz"));
     world.pack("team", &pack(&http.url("shared"), ""));
-    let run = install(&world).fails(5);
-    assert!(
-        run.stderr.contains("cannot reach the repository")
-            && run.stderr.contains("check the address and your access"),
-        "{run}"
-    );
+    let error = install_error(&world, &[]);
+    assert_eq!(error.code, "E-git");
+    assert!(error.message.contains("/shared") && !error.hints.is_empty(), "{error:#?}");
     assert!(!world.path("sink").exists());
 }
 
 #[test]
-fn se_05_the_users_own_credential_helper_is_asked() {
+fn se_05_credential_helper_of_the_user_is_used() {
     let world = world!();
-    shared(&world).commit("one");
+    shared_repo(&world).commit("one");
     let http = HttpServer::start_with(&world.path("git"), Some("dXNlcjpwYXNz"));
     std::fs::write(
         world.home().join(".gitconfig"),
@@ -47,41 +42,36 @@ fn se_05_the_users_own_credential_helper_is_asked() {
 }
 
 #[test]
-fn se_12_an_unreachable_port_is_an_error_of_the_environment() {
+fn se_12_unreachable_server_is_an_environment_error() {
     let world = world!();
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let port = unused_port();
     for scheme in ["git", "http"] {
         world.pack("team", &pack(&format!("{scheme}://127.0.0.1:{port}/shared"), ""));
-        let run = install(&world).fails(5);
-        assert!(
-            run.stderr.contains("cannot reach the repository") && run.stderr.contains("--offline"),
-            "{run}"
-        );
+        let error = install_error(&world, &[]);
+        assert_eq!(error.code, "E-git");
+        assert!(error.hints_at("--offline"), "{error:#?}");
     }
 }
 
 #[test]
-fn se_12_one_failing_import_of_several_installs_nothing() {
+fn se_12_one_failing_import_prevents_the_installation() {
     let world = world!();
-    let repo = shared(&world);
+    let repo = shared_repo(&world);
     repo.commit("one");
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    world.pack(
-        "team",
-        &pack(&repo.url(), &format!("  - {{repo: 'git://127.0.0.1:{port}/x', include: ['**']}}\n")),
-    );
-    install(&world).fails(5);
+    let import = format!("  - {{repo: 'git://127.0.0.1:{}/x', include: ['**']}}\n", unused_port());
+    world.pack("team", &pack(&repo.url(), &import));
+    assert_eq!(install_error(&world, &[]).code, "E-git");
     assert!(!world.path("sink").exists());
 }
 
-/// Where a fetch is cut short: a skill of some size behind a relay that stalls in the middle.
+/// Starts an installation, and returns when its fetch has stalled in the middle.
 fn stalled_install(world: &World, repo: &Repo) -> (Daemon, Relay, std::process::Child) {
     repo.write("tools/review/data", noise(2_000_000));
     repo.commit("one");
-    // Without filters all bytes come with the first, shallow fetch, while git holds its locks.
+    // Without filters, all blobs are part of the first fetch, during which git has its locks.
     repo.git(&["config", "uploadpack.allowFilter", "false"]);
     let daemon = Daemon::start(&world.path("git"));
-    let relay = Relay::start(&daemon, Meddling::StallAfter(500_000));
+    let relay = Relay::start(&daemon, RelayMode::StallAfter(500_000));
     world.pack("team", &pack(&relay.url("shared"), ""));
     let path = world.path("sink").display().to_string();
     let mut command = world.command(&["install", "team", "--agent", "custom", "--path", &path]);
@@ -95,7 +85,7 @@ fn stalled_install(world: &World, repo: &Repo) -> (Daemon, Relay, std::process::
     (daemon, relay, child)
 }
 
-/// The same repository through the same port: the URL, and so the cache, stays.
+/// Installs through a relay on the same port, so that the URL and its cache stay the same.
 fn install_through(world: &World, daemon: &Daemon, port: u16) -> Run {
     let listener = TcpListener::bind(("127.0.0.1", port)).unwrap();
     let server = daemon.url("").trim_start_matches("git://").trim_end_matches('/').to_owned();
@@ -106,10 +96,10 @@ fn install_through(world: &World, daemon: &Daemon, port: u16) -> Run {
             if stopped.load(Ordering::SeqCst) {
                 return;
             }
-            relay_one(
+            relay_connection(
                 client,
                 &server,
-                Meddling::StallAfter(usize::MAX),
+                RelayMode::StallAfter(usize::MAX),
                 &stopped,
                 &AtomicUsize::new(0),
             );
@@ -122,6 +112,7 @@ fn install_through(world: &World, daemon: &Daemon, port: u16) -> Run {
     run
 }
 
+/// Stops a relay, and returns its port when it can be used again.
 fn close(relay: Relay) -> u16 {
     let port = relay.port;
     drop(relay);
@@ -130,14 +121,14 @@ fn close(relay: Relay) -> u16 {
 }
 
 #[test]
-fn se_01_a_kill_in_the_middle_of_a_fetch_leaves_nothing_that_hinders_the_next_run() {
+fn se_01_next_run_works_after_sp_is_killed_during_a_fetch() {
     let world = world!();
-    let repo = shared(&world);
+    let repo = shared_repo(&world);
     let (daemon, relay, mut child) = stalled_install(&world, &repo);
     child.kill().unwrap();
     child.wait().unwrap();
     assert!(!world.path("sink").exists());
-    // The connection breaks, and with it the git that `sp` had started.
+    // Closing the connection ends the git process that `sp` started.
     let port = close(relay);
     world.wait_until_idle();
     install_through(&world, &daemon, port).ok();
@@ -145,9 +136,9 @@ fn se_01_a_kill_in_the_middle_of_a_fetch_leaves_nothing_that_hinders_the_next_ru
 }
 
 #[test]
-fn se_01_a_kill_of_sp_and_git_together_leaves_nothing_that_hinders_the_next_run() {
+fn se_01_next_run_works_after_sp_and_git_are_killed() {
     let world = world!();
-    let repo = shared(&world);
+    let repo = shared_repo(&world);
     let (daemon, relay, mut child) = stalled_install(&world, &repo);
     let group = format!("-{}", child.id());
     assert!(
@@ -161,39 +152,41 @@ fn se_01_a_kill_of_sp_and_git_together_leaves_nothing_that_hinders_the_next_run(
     let port = close(relay);
     install_through(&world, &daemon, port).ok();
     assert_eq!(folders(&world, "sink"), ["team__tools__deploy", "team__tools__review"]);
-    let leftovers: Vec<String> = caches(&world).iter().flat_map(|dir| unfinished(dir)).collect();
+    let leftovers: Vec<String> =
+        caches(&world).iter().flat_map(|dir| temporary_files(dir)).collect();
     assert_eq!(leftovers, [""; 0]);
 }
 
-/// Half-received packs and lock files of git's.
-fn unfinished(cache: &Path) -> Vec<String> {
-    let is_left = |path: &String| path.contains("/tmp_") || path.ends_with(".lock");
-    sp_testkit::files(cache).into_keys().filter(is_left).collect()
+/// Returns incomplete packs and lock files of git.
+fn temporary_files(cache: &Path) -> Vec<String> {
+    let is_temporary = |path: &String| path.contains("/tmp_") || path.ends_with(".lock");
+    sp_testkit::files(cache).into_keys().filter(is_temporary).collect()
+}
+
+/// Truncates the git packs in the cache.
+fn truncate_packs(world: &World, len: u64) {
+    for (path, entry) in world.files("home/.skillpack/cache/git") {
+        if path.ends_with(".pack") && matches!(entry, Entry::File(..)) {
+            let path = world.path("home/.skillpack/cache/git").join(path);
+            std::fs::set_permissions(&path, PermissionsExt::from_mode(0o644)).unwrap();
+            std::fs::File::options().write(true).open(&path).unwrap().set_len(len).unwrap();
+        }
+    }
 }
 
 #[test]
-fn se_12_a_damaged_cache_is_a_clear_error_and_clean_mends_it() {
-    for keep in [0, 60] {
+fn se_12_damaged_cache_is_an_error_and_clean_repairs_it() {
+    for remaining_bytes in [0, 60] {
         let world = world!();
-        let repo = shared(&world);
+        let repo = shared_repo(&world);
         let commit = repo.commit("one");
         for git_ref in ["main", commit.as_str()] {
-            world.pack("team", &at(&repo.url(), git_ref));
+            world.pack("team", &pack_at(&repo.url(), git_ref));
             install(&world).ok();
-            for (path, entry) in world.files("home/.skillpack/cache/git") {
-                if path.ends_with(".pack") && matches!(entry, Entry::File(..)) {
-                    let path = world.path("home/.skillpack/cache/git").join(path);
-                    std::fs::set_permissions(&path, PermissionsExt::from_mode(0o644)).unwrap();
-                    std::fs::File::options()
-                        .write(true)
-                        .open(&path)
-                        .unwrap()
-                        .set_len(keep)
-                        .unwrap();
-                }
-            }
-            let run = install_into(&world, "sink2", &[]).fails(5);
-            assert!(run.stderr.contains("sp clean --cache"), "{git_ref}, {keep} bytes left: {run}");
+            truncate_packs(&world, remaining_bytes);
+            let error = install_into(&world, "sink2", &["--format", "json"]).error();
+            assert_eq!(error.code, "E-git", "{git_ref}, {remaining_bytes} bytes left");
+            assert!(error.hints_at("sp clean --cache"), "{error:#?}");
             assert!(!world.path("sink2").exists());
             world.sp(&["clean", "--cache"]).ok();
             install_into(&world, "sink2", &[]).ok();
@@ -206,9 +199,9 @@ fn se_12_a_damaged_cache_is_a_clear_error_and_clean_mends_it() {
 }
 
 #[test]
-fn sp_35_the_cache_may_stand_elsewhere() {
+fn sp_35_cache_directory_can_be_set() {
     let world = world!();
-    let repo = shared(&world);
+    let repo = shared_repo(&world);
     repo.commit("one");
     world.pack("team", &pack(&repo.url(), ""));
     let cache = world.path("cache").display().to_string();

@@ -1,103 +1,108 @@
-//! What is fetched, from which server, with which git.
+//! What is fetched, from different servers and with different versions of git.
 
 use super::*;
 
-#[test]
-fn sp_35_one_repository_at_two_refs_gives_each_its_own_content() {
-    let world = world!();
-    let repo = shared(&world);
-    repo.write("tools/deploy/notes", "one").write("tools/review/notes", "one");
-    let one = repo.commit("one");
-    repo.git(&["tag", "v1"]);
-    repo.write("tools/deploy/notes", "two").write("tools/review/notes", "two");
-    let two = repo.commit("two");
-    let url = repo.url();
-    world.pack("team", &format!("name: team\nimports:\n- {{repo: '{url}', ref: v1, include: [tools/review]}}\n- {{repo: '{url}', ref: main, include: [tools/deploy]}}\n"));
-    install(&world).ok();
-    assert_eq!(
-        (text(&world, "team__tools__review/notes"), text(&world, "team__tools__deploy/notes")),
-        ("one".into(), "two".into())
-    );
-    assert_eq!(commits(&world), [one, two]);
+/// Returns a pack with `tools/review` from one ref and `tools/deploy` from another.
+fn pack_at_two_refs(url: &str, review_ref: &str, deploy_ref: &str) -> String {
+    let import = |git_ref, id| format!("- {{repo: '{url}', ref: {git_ref}, include: [{id}]}}\n");
+    let imports = import(review_ref, "tools/review") + &import(deploy_ref, "tools/deploy");
+    format!("name: team\nimports:\n{imports}")
 }
 
 #[test]
-fn sp_35_a_tag_and_a_branch_below_its_name_can_be_imported_together() {
+fn sp_35_one_repository_can_be_imported_at_two_refs() {
     let world = world!();
-    let repo = shared(&world);
-    let one = repo.commit("one");
+    let repo = shared_repo(&world);
+    repo.write("tools/deploy/notes", "one").write("tools/review/notes", "one");
+    let first = repo.commit("one");
     repo.git(&["tag", "v1"]);
-    let two = repo.commit("two");
-    repo.git(&["branch", "v1/fix"]);
-    let url = repo.url();
-    world.pack("team", &format!("name: team\nimports:\n- {{repo: '{url}', ref: v1, include: [tools/review]}}\n- {{repo: '{url}', ref: v1/fix, include: [tools/deploy]}}\n"));
+    repo.write("tools/deploy/notes", "two").write("tools/review/notes", "two");
+    let second = repo.commit("two");
+    world.pack("team", &pack_at_two_refs(&repo.url(), "v1", "main"));
     install(&world).ok();
-    assert_eq!(commits(&world), [one, two]);
+    assert_eq!(
+        (read(&world, "team__tools__review/notes"), read(&world, "team__tools__deploy/notes")),
+        ("one".into(), "two".into())
+    );
+    assert_eq!(commits(&world), [first, second]);
+}
+
+#[test]
+fn sp_35_tag_and_branch_with_its_name_as_prefix_can_be_imported() {
+    let world = world!();
+    let repo = shared_repo(&world);
+    let first = repo.commit("one");
+    repo.git(&["tag", "v1"]);
+    let second = repo.commit("two");
+    repo.git(&["branch", "v1/fix"]);
+    world.pack("team", &pack_at_two_refs(&repo.url(), "v1", "v1/fix"));
+    install(&world).ok();
+    assert_eq!(commits(&world), [first, second]);
     install_into(&world, "sink2", &["--offline"]).ok();
 }
 
 #[test]
-fn sp_35_a_branch_advances_on_the_next_install_and_a_commit_does_not() {
+fn sp_35_install_follows_a_branch_but_not_a_commit() {
     let world = world!();
-    let repo = shared(&world);
+    let repo = shared_repo(&world);
     repo.write("tools/review/notes", "old");
     let old = repo.commit("one");
-    world.pack("team", &at(&repo.url(), "main"));
+    world.pack("team", &pack_at(&repo.url(), "main"));
     install(&world).ok();
     repo.write("tools/review/notes", "new");
     std::fs::remove_dir_all(repo.path().join("tools/deploy")).unwrap();
     let new = repo.commit("two");
     install(&world).ok();
     assert_eq!(
-        (text(&world, "team__tools__review/notes"), commits(&world)),
+        (read(&world, "team__tools__review/notes"), commits(&world)),
         ("new".into(), vec![new])
     );
     assert_eq!(folders(&world, "sink"), ["team__tools__review"]);
-    world.pack("team", &at(&repo.url(), &old));
+    world.pack("team", &pack_at(&repo.url(), &old));
     install(&world).ok();
     assert_eq!(
-        (text(&world, "team__tools__review/notes"), commits(&world)),
+        (read(&world, "team__tools__review/notes"), commits(&world)),
         ("old".into(), vec![old])
     );
 }
 
 #[test]
-fn sp_35_a_rewritten_branch_is_followed() {
+fn sp_35_install_follows_a_rewritten_branch() {
     let world = world!();
-    let repo = shared(&world);
+    let repo = shared_repo(&world);
     repo.commit("one");
-    world.pack("team", &at(&repo.url(), "main"));
+    world.pack("team", &pack_at(&repo.url(), "main"));
     install(&world).ok();
     repo.git(&["checkout", "--quiet", "--orphan", "fresh"]);
     repo.write("tools/review/notes", "rewritten");
     repo.commit("another history");
     repo.git(&["branch", "--force", "main"]);
     install(&world).ok();
-    assert_eq!(text(&world, "team__tools__review/notes"), "rewritten");
+    assert_eq!(read(&world, "team__tools__review/notes"), "rewritten");
 }
 
 #[test]
 fn sp_35_only_the_blobs_of_selected_skills_are_fetched() {
     let world = world!();
-    let repo = shared(&world);
+    let repo = shared_repo(&world);
     repo.write("other/big/data", noise(300_000));
     repo.commit("one");
     let daemon = Daemon::start(&world.path("git"));
     world.pack("team", &pack(&daemon.url("shared"), ""));
     world.sp(&["show", "team"]).ok();
-    assert_eq!(cached_blobs(&world, &repo), BTreeSet::new(), "to show needs trees only");
+    assert_eq!(cached_blobs(&world, &repo), BTreeSet::new(), "show needs only trees");
     install(&world).ok();
-    let wanted = ids(
+    let expected = blob_ids(
         &repo,
         &["tools/review/SKILL.md", "tools/review/scripts/run.sh", "tools/deploy/SKILL.md"],
     );
-    assert_eq!(cached_blobs(&world, &repo), wanted);
+    assert_eq!(cached_blobs(&world, &repo), expected);
 }
 
 #[test]
-fn sp_35_the_blobs_come_in_one_batch() {
+fn sp_35_blobs_are_fetched_in_one_batch() {
     let world = world!();
-    let repo = shared(&world);
+    let repo = shared_repo(&world);
     for number in 0..40 {
         repo.write(&format!("tools/review/{number}"), number.to_string());
     }
@@ -109,13 +114,13 @@ fn sp_35_the_blobs_come_in_one_batch() {
 }
 
 #[test]
-fn sp_35_offline_works_after_a_first_install_with_the_server_gone() {
+fn sp_35_offline_works_after_a_first_install() {
     let world = world!();
-    let repo = shared(&world);
+    let repo = shared_repo(&world);
     let commit = repo.commit("one");
     for git_ref in ["main", commit.as_str(), &commit[..8]] {
         let daemon = Daemon::start(&world.path("git"));
-        world.pack("team", &at(&daemon.url("shared"), git_ref));
+        world.pack("team", &pack_at(&daemon.url("shared"), git_ref));
         let (online, offline) = (format!("online-{git_ref}"), format!("offline-{git_ref}"));
         install_into(&world, &online, &[]).ok();
         drop(daemon);
@@ -126,33 +131,33 @@ fn sp_35_offline_works_after_a_first_install_with_the_server_gone() {
 }
 
 #[test]
-fn sp_35_offline_without_a_first_install_is_a_clear_error() {
+fn sp_35_offline_without_a_first_install_is_an_error() {
     let world = world!();
-    let repo = shared(&world);
+    let repo = shared_repo(&world);
     let commit = repo.commit("one");
     let daemon = Daemon::start(&world.path("git"));
     for git_ref in ["main", commit.as_str()] {
-        world.pack("team", &at(&daemon.url("shared"), git_ref));
-        let run = install_into(&world, "sink", &["--offline"]).fails(5);
-        assert!(run.stderr.contains("hint: run it once without `--offline`"), "{run}");
+        world.pack("team", &pack_at(&daemon.url("shared"), git_ref));
+        let error = install_error(&world, &["--offline"]);
+        assert_eq!(error.code, "E-offline");
+        assert!(error.hints_at("`--offline`"), "{error:#?}");
         assert!(!world.path("sink").exists());
     }
     world.pack("team", &pack(&daemon.url("shared"), ""));
     world.sp(&["show", "team"]).ok();
-    let run = install_into(&world, "sink", &["--offline"]).fails(5);
-    assert!(
-        run.stderr.contains("files of") && run.stderr.contains("`--offline`"),
-        "only the trees are here: {run}"
-    );
+    // Now the cache has only the trees.
+    let error = install_error(&world, &["--offline"]);
+    assert_eq!(error.code, "E-offline");
+    assert!(error.hints_at("`--offline`"), "{error:#?}");
 }
 
 #[test]
-fn sp_35_a_pinned_commit_needs_no_server_once_it_is_cached() {
+fn sp_35_cached_commit_needs_no_server() {
     let world = world!();
-    let repo = shared(&world);
+    let repo = shared_repo(&world);
     let commit = repo.commit("one");
     let daemon = Daemon::start(&world.path("git"));
-    world.pack("team", &at(&daemon.url("shared"), &commit));
+    world.pack("team", &pack_at(&daemon.url("shared"), &commit));
     install(&world).ok();
     drop(daemon);
     install_into(&world, "other-sink", &[]).ok();
@@ -160,41 +165,41 @@ fn sp_35_a_pinned_commit_needs_no_server_once_it_is_cached() {
 }
 
 #[test]
-fn sp_35_a_server_without_filters_works() {
+fn sp_35_server_without_filters_is_supported() {
     let world = world!();
-    let repo = shared(&world);
-    let one = repo.commit("one");
-    let two = repo.commit("two");
+    let repo = shared_repo(&world);
+    let first = repo.commit("one");
+    let second = repo.commit("two");
     repo.git(&["config", "uploadpack.allowFilter", "false"]);
     let daemon = Daemon::start(&world.path("git"));
-    for (git_ref, commit) in [("main", &two), (&one[..8], &one)] {
-        world.pack("team", &at(&daemon.url("shared"), git_ref));
+    for (git_ref, commit) in [("main", &second), (&first[..8], &first)] {
+        world.pack("team", &pack_at(&daemon.url("shared"), git_ref));
         install(&world).ok();
         assert_eq!(commits(&world), [commit.as_str()]);
     }
     assert_eq!(folders(&world, "sink"), ["team__tools__deploy", "team__tools__review"]);
 }
 
-/// An old server as it comes: protocol 0, only what refs point to.
+/// Starts a server like old versions of git: protocol 0, and only objects that refs point to.
 fn old_server(world: &World, repo: &Repo, filter: &str) -> (Daemon, Relay) {
     repo.git(&["config", "uploadpack.allowFilter", filter]);
     repo.git(&["config", "uploadpack.allowAnySHA1InWant", "false"]);
     let daemon = Daemon::start(&world.path("git"));
-    let relay = Relay::start(&daemon, Meddling::OldProtocol);
+    let relay = Relay::start(&daemon, RelayMode::OldProtocol);
     (daemon, relay)
 }
 
 #[test]
-fn sp_35_a_server_that_refuses_unadvertised_objects_gives_branches_and_tags() {
+fn sp_35_old_server_provides_branches_and_tags() {
     let world = world!();
-    let repo = shared(&world);
-    let one = repo.commit("one");
+    let repo = shared_repo(&world);
+    let first = repo.commit("one");
     repo.git(&["tag", "light"]);
     repo.git(&["tag", "-a", "annotated", "-m", "x"]);
-    let two = repo.commit("two");
+    let second = repo.commit("two");
     let (_daemon, relay) = old_server(&world, &repo, "false");
-    for (git_ref, commit) in [("main", &two), ("light", &one), ("annotated", &one)] {
-        world.pack("team", &at(&relay.url("shared"), git_ref));
+    for (git_ref, commit) in [("main", &second), ("light", &first), ("annotated", &first)] {
+        world.pack("team", &pack_at(&relay.url("shared"), git_ref));
         world.sp(&["clean", "--cache"]).ok();
         install(&world).ok();
         assert_eq!(commits(&world), [commit.as_str()], "{git_ref}");
@@ -202,72 +207,72 @@ fn sp_35_a_server_that_refuses_unadvertised_objects_gives_branches_and_tags() {
 }
 
 #[test]
-fn sp_35_an_annotated_tag_that_no_other_ref_points_to_comes_from_an_old_server() {
+fn sp_35_old_server_provides_an_annotated_tag_without_a_branch() {
     let world = world!();
-    let repo = shared(&world);
-    let one = repo.commit("one");
+    let repo = shared_repo(&world);
+    let first = repo.commit("one");
     repo.git(&["tag", "-a", "annotated", "-m", "x"]);
     repo.commit("two");
     let (_daemon, relay) = old_server(&world, &repo, "false");
-    world.pack("team", &at(&relay.url("shared"), "annotated"));
+    world.pack("team", &pack_at(&relay.url("shared"), "annotated"));
     install(&world).ok();
-    assert_eq!(commits(&world), [one]);
+    assert_eq!(commits(&world), [first]);
 }
 
 #[test]
-fn sp_35_a_commit_that_is_no_tip_comes_from_a_server_that_refuses_unadvertised_objects() {
+fn sp_35_old_server_provides_a_commit_that_is_not_a_tip() {
     let world = world!();
-    let repo = shared(&world);
-    let one = repo.commit("one");
+    let repo = shared_repo(&world);
+    let first = repo.commit("one");
     repo.commit("two");
     let (_daemon, relay) = old_server(&world, &repo, "false");
-    for git_ref in [one.as_str(), &one[..8]] {
-        world.pack("team", &at(&relay.url("shared"), git_ref));
+    for git_ref in [first.as_str(), &first[..8]] {
+        world.pack("team", &pack_at(&relay.url("shared"), git_ref));
         world.sp(&["clean", "--cache"]).ok();
         install(&world).ok();
-        assert_eq!(commits(&world), [one.as_str()], "{git_ref}");
+        assert_eq!(commits(&world), [first.as_str()], "{git_ref}");
     }
 }
 
 #[test]
-fn sp_35_a_server_that_filters_but_refuses_single_objects_works() {
+fn sp_35_old_server_with_filters_is_supported() {
     let world = world!();
-    let repo = shared(&world);
+    let repo = shared_repo(&world);
     let commit = repo.commit("one");
     let (_daemon, relay) = old_server(&world, &repo, "true");
-    world.pack("team", &at(&relay.url("shared"), "main"));
+    world.pack("team", &pack_at(&relay.url("shared"), "main"));
     install(&world).ok();
     assert_eq!(commits(&world), [commit]);
     assert_eq!(folders(&world, "sink"), ["team__tools__deploy", "team__tools__review"]);
 }
 
 #[test]
-fn sp_35_another_repository_around_or_in_the_environment_makes_no_difference() {
+fn sp_35_other_repositories_and_git_variables_are_ignored() {
     let mut world = world!();
-    let repo = shared(&world);
+    let repo = shared_repo(&world);
     repo.commit("one");
-    let around = Repo::new(world.repo());
-    let bystander = world.git("bystander");
-    bystander.skill("tools/wrong");
-    bystander.commit("wrong");
+    let enclosing = Repo::new(world.repo());
+    let unrelated = world.git("unrelated");
+    unrelated.skill("tools/wrong");
+    unrelated.commit("wrong");
     world.pack("team", &pack(&repo.url(), ""));
-    around.commit("the authoring repository");
+    enclosing.commit("the repository of the packs");
     let before = (world.files("home/repo"), world.files("git"));
-    let git_dir = bystander.path().join(".git").display().to_string();
+    let git_dir = unrelated.path().join(".git").display().to_string();
     world.set_env("GIT_DIR", &git_dir);
-    world.set_env("GIT_WORK_TREE", &bystander.path().display().to_string());
+    world.set_env("GIT_WORK_TREE", &unrelated.path().display().to_string());
     world.set_env("GIT_INDEX_FILE", &format!("{git_dir}/index"));
     world.set_env("GIT_OBJECT_DIRECTORY", &format!("{git_dir}/objects"));
     world.set_env("GIT_NAMESPACE", "elsewhere");
     world.set_env("GIT_CEILING_DIRECTORIES", "/");
     world.set_env("GIT_CONFIG_COUNT", "1");
-    world.set_env("GIT_CONFIG_KEY_0", &format!("url.{}.insteadOf", bystander.url()));
+    world.set_env("GIT_CONFIG_KEY_0", &format!("url.{}.insteadOf", unrelated.url()));
     world.set_env("GIT_CONFIG_VALUE_0", &repo.url());
     install(&world).ok();
     let path = world.path("sink").display().to_string();
     world
         .sp_in(
-            "git/bystander",
+            "git/unrelated",
             &["install", "team", "--agent", "custom", "--path", &path, "--root", "../../home/repo"],
         )
         .ok();
@@ -279,7 +284,7 @@ fn sp_35_another_repository_around_or_in_the_environment_makes_no_difference() {
 }
 
 #[test]
-fn sp_35_several_repositories_are_imported_at_once() {
+fn sp_35_ten_repositories_can_be_imported() {
     let world = world!();
     let mut yaml = String::from("name: team\nimports:\n");
     for number in 0..10 {
@@ -294,14 +299,14 @@ fn sp_35_several_repositories_are_imported_at_once() {
     }
     world.pack("team", &yaml);
     install(&world).ok();
-    let wanted: Vec<String> = (0..10).map(|number| format!("team__tools__s{number}")).collect();
-    assert_eq!(folders(&world, "sink"), wanted);
+    let expected: Vec<String> = (0..10).map(|number| format!("team__tools__s{number}")).collect();
+    assert_eq!(folders(&world, "sink"), expected);
 }
 
 #[test]
-fn sp_35_a_repository_with_three_thousand_files() {
+fn sp_35_skill_with_three_thousand_files_can_be_imported() {
     let world = world!();
-    let repo = shared(&world);
+    let repo = shared_repo(&world);
     for number in 0..3000 {
         repo.write(&format!("tools/review/{}/{number}", number % 30), format!("{number}\n"));
     }
@@ -315,27 +320,27 @@ fn sp_35_a_repository_with_three_thousand_files() {
 }
 
 #[test]
-fn sp_35_every_git_brings_about_the_same() {
+fn sp_35_first_git_on_the_path_imports_everything() {
     let world = world!();
-    main_scenarios(&world);
+    import_everything(&world);
 }
 
 #[test]
-fn sp_35_an_older_git_brings_about_the_same() {
+fn sp_35_system_git_imports_everything() {
     let mut world = world!();
-    world.set_env("PATH", OLDER_GIT);
-    main_scenarios(&world);
+    world.set_env("PATH", SYSTEM_GIT_PATH);
+    import_everything(&world);
 }
 
 #[test]
-fn sp_35_an_older_git_fetches_only_what_is_selected_and_reads_sha_256() {
+fn sp_35_system_git_fetches_only_selected_skills_and_reads_sha_256() {
     let mut world = world!();
-    world.set_env("PATH", OLDER_GIT);
+    world.set_env("PATH", SYSTEM_GIT_PATH);
     let repo = Repo::with(world.path("git/shared"), &["--object-format=sha256"]);
     repo.skill("tools/review").write("other/data", noise(100_000));
     repo.commit("one");
     let daemon = Daemon::start(&world.path("git"));
     world.pack("team", &pack(&daemon.url("shared"), ""));
     install(&world).ok();
-    assert_eq!(cached_blobs(&world, &repo), ids(&repo, &["tools/review/SKILL.md"]));
+    assert_eq!(cached_blobs(&world, &repo), blob_ids(&repo, &["tools/review/SKILL.md"]));
 }

@@ -1,8 +1,8 @@
-//! Imports from real repositories over real transports.
+//! Imports from git repositories over all transports.
 #![allow(
     clippy::disallowed_methods,
     clippy::unwrap_used,
-    reason = "tests make and break files and processes by hand"
+    reason = "tests set up their files and processes directly"
 )]
 
 mod failures;
@@ -21,25 +21,27 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use sp_testkit::{Daemon, Entry, HttpServer, Repo, Run, World, eventually, noise, world};
+use sp_testkit::{CliError, Daemon, Entry, HttpServer, Repo, Run, World, eventually, noise, world};
 
-use relay::{Meddling, Relay, relay_one};
+use relay::{Relay, RelayMode, relay_connection};
 
-/// A `git` older than the one that comes first on the PATH, where a machine has two.
-const OLDER_GIT: &str = "/usr/bin:/bin";
+/// The PATH of the system's `git`, which can be older than the first one on the PATH.
+const SYSTEM_GIT_PATH: &str = "/usr/bin:/bin";
 
-fn shared(world: &World) -> Repo {
+/// Creates the repository `shared` with three skills, without a commit.
+fn shared_repo(world: &World) -> Repo {
     let repo = world.git("shared");
     repo.skill("tools/review").skill("tools/deploy").skill("other/big");
     repo.write("tools/review/scripts/run.sh", "echo hi\n");
     repo
 }
 
+/// Returns a pack that imports `tools/*` from this URL.
 fn pack(url: &str, rest: &str) -> String {
     format!("name: team\nimports:\n  - repo: {url}\n    include: ['tools/*']\n{rest}")
 }
 
-fn at(url: &str, git_ref: &str) -> String {
+fn pack_at(url: &str, git_ref: &str) -> String {
     pack(url, &format!("    ref: '{git_ref}'\n"))
 }
 
@@ -52,16 +54,30 @@ fn install(world: &World) -> Run {
     install_into(world, "sink", &[])
 }
 
+/// Installs the pack, which must fail and leave the sink `sink` unchanged.
+#[track_caller]
+fn install_error(world: &World, extra: &[&str]) -> CliError {
+    let before = world.files("sink");
+    let error = install_into(world, "sink", &[extra, &["--format", "json"]].concat()).error();
+    assert_eq!(world.files("sink"), before, "{error:#?}");
+    error
+}
+
+/// Returns a port of this machine that no server listens on.
+fn unused_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
 fn folders(world: &World, sink: &str) -> Vec<String> {
     world.files(sink).into_keys().filter(|name| !name.contains('/')).collect()
 }
 
-/// A file of the sink.
-fn text(world: &World, path: &str) -> String {
+/// Reads a file of the sink.
+fn read(world: &World, path: &str) -> String {
     std::fs::read_to_string(world.path("sink").join(path)).unwrap()
 }
 
-/// The commits that the state records.
+/// Returns the commits in the state file.
 fn commits(world: &World) -> Vec<String> {
     let state = std::fs::read_to_string(world.path("home/.skillpack/state.json")).unwrap();
     let state: serde_json::Value = serde_json::from_str(&state).unwrap();
@@ -70,13 +86,13 @@ fn commits(world: &World) -> Vec<String> {
     imports.map(|import| import["commit"].as_str().unwrap().to_owned()).collect()
 }
 
-/// The bare repositories of the cache.
+/// Returns the bare repositories of the cache.
 fn caches(world: &World) -> Vec<PathBuf> {
     let dirs = std::fs::read_dir(world.path("home/.skillpack/cache/git")).unwrap();
     dirs.map(|dir| dir.unwrap().path()).collect()
 }
 
-/// The blobs in the cache of the one repository that was imported.
+/// Returns the blobs in the cache, which must have one repository.
 fn cached_blobs(world: &World, repo: &Repo) -> BTreeSet<String> {
     let dirs = caches(world);
     assert_eq!(dirs.len(), 1, "{dirs:?}");
@@ -93,16 +109,16 @@ fn cached_blobs(world: &World, repo: &Repo) -> BTreeSet<String> {
         .collect()
 }
 
-fn ids(repo: &Repo, paths: &[&str]) -> BTreeSet<String> {
+fn blob_ids(repo: &Repo, paths: &[&str]) -> BTreeSet<String> {
     paths
         .iter()
         .map(|path| repo.git(&["rev-parse", &format!("HEAD:{path}")]).trim().to_owned())
         .collect()
 }
 
-/// What every git that we support must bring about.
-fn main_scenarios(world: &World) {
-    let repo = shared(world);
+/// Imports tags, branches and commits over all transports, and offline.
+fn import_everything(world: &World) {
+    let repo = shared_repo(world);
     let first = repo.commit("one");
     repo.git(&["tag", "-a", "v1", "-m", "the first"]);
     repo.write("tools/review/SKILL.md", "---\nname: review\ndescription: New.\n---\n");
@@ -117,7 +133,7 @@ fn main_scenarios(world: &World) {
         for (git_ref, commit) in
             [("v1", &first), ("main", &second), (&first[..9], &first), (&second, &second)]
         {
-            world.pack("team", &at(url, git_ref));
+            world.pack("team", &pack_at(url, git_ref));
             install_into(world, &format!("sink{number}"), &[]).ok();
             assert_eq!(commits(world).last(), Some(commit), "{url} {git_ref}");
         }
@@ -127,7 +143,7 @@ fn main_scenarios(world: &World) {
             "{url}"
         );
     }
-    world.pack("team", &at(&daemon.url("shared"), "main"));
+    world.pack("team", &pack_at(&daemon.url("shared"), "main"));
     drop(daemon);
     install_into(world, "sink-offline", &["--offline"]).ok();
     assert_eq!(folders(world, "sink-offline"), ["team__tools__deploy", "team__tools__review"]);

@@ -3,9 +3,9 @@
 use super::*;
 
 #[test]
-fn sp_09_executable_bits_are_kept_and_no_others() {
+fn sp_09_only_executable_bits_are_kept() {
     let world = world!();
-    let repo = shared(&world);
+    let repo = shared_repo(&world);
     std::fs::set_permissions(
         repo.path().join("tools/review/scripts/run.sh"),
         PermissionsExt::from_mode(0o777),
@@ -23,118 +23,111 @@ fn sp_09_executable_bits_are_kept_and_no_others() {
 }
 
 #[test]
-fn sp_10_a_ref_is_a_tag_a_branch_or_a_commit_and_head_without_one() {
+fn sp_10_ref_is_a_tag_branch_or_commit_and_defaults_to_head() {
     let world = world!();
-    let repo = shared(&world);
-    let one = repo.commit("one");
+    let repo = shared_repo(&world);
+    let first = repo.commit("one");
     repo.git(&["tag", "light"]);
     repo.git(&["tag", "-a", "annotated", "-m", "a tag with a body"]);
     repo.write("tools/review/SKILL.md", "---\nname: review\ndescription: Two.\n---\n");
-    let two = repo.commit("two");
+    let second = repo.commit("two");
     repo.git(&["branch", "topic/x"]);
     repo.write("tools/review/SKILL.md", "---\nname: review\ndescription: Three.\n---\n");
-    let three = repo.commit("three");
+    let third = repo.commit("three");
     let http = HttpServer::start(&world.path("git"));
     for url in [repo.url(), http.url("shared")] {
         for (git_ref, commit) in [
-            ("light", &one),
-            ("annotated", &one),
-            ("topic/x", &two),
-            ("main", &three),
-            ("refs/heads/topic/x", &two),
-            ("refs/tags/annotated", &one),
-            (&three, &three),
-            (&one, &one),
-            (&three[..7], &three),
-            (&one[..7], &one),
+            ("light", &first),
+            ("annotated", &first),
+            ("topic/x", &second),
+            ("main", &third),
+            ("refs/heads/topic/x", &second),
+            ("refs/tags/annotated", &first),
+            (&third, &third),
+            (&first, &first),
+            (&third[..7], &third),
+            (&first[..7], &first),
         ] {
-            world.pack("team", &at(&url, git_ref));
+            world.pack("team", &pack_at(&url, git_ref));
             install(&world).ok();
             assert_eq!(commits(&world), [commit.as_str()], "{url} {git_ref}");
-            let want = repo.git(&["show", &format!("{commit}:tools/review/SKILL.md")]);
-            assert_eq!(text(&world, "team__tools__review/SKILL.md"), want, "{url} {git_ref}");
+            let expected = repo.git(&["show", &format!("{commit}:tools/review/SKILL.md")]);
+            assert_eq!(read(&world, "team__tools__review/SKILL.md"), expected, "{url} {git_ref}");
         }
     }
     world.pack("team", &pack(&repo.url(), ""));
     repo.git(&["symbolic-ref", "HEAD", "refs/heads/topic/x"]);
     install(&world).ok();
-    assert_eq!(commits(&world), [two], "without a ref, HEAD counts");
+    assert_eq!(commits(&world), [second], "HEAD without a ref");
 }
 
 #[test]
-fn sp_10_a_tag_wins_over_a_branch_of_its_name_with_a_warning() {
+fn sp_10_tag_is_preferred_to_a_branch_with_a_warning() {
     let world = world!();
-    let repo = shared(&world);
+    let repo = shared_repo(&world);
     let tagged = repo.commit("one");
     repo.git(&["tag", "-a", "stable", "-m", "x"]);
     repo.commit("two");
     repo.git(&["branch", "stable"]);
-    world.pack("team", &at(&repo.url(), "stable"));
+    world.pack("team", &pack_at(&repo.url(), "stable"));
     let run = install(&world).ok();
     assert_eq!(commits(&world), [tagged]);
-    assert!(
-        run.stderr.contains("has a tag and a branch called `stable`: the tag is used"),
-        "{run}"
-    );
+    assert!(run.stderr.contains("warning:") && run.stderr.contains("`stable`"), "{run}");
 }
 
 #[test]
-fn sp_10_an_unknown_ref_is_an_error_that_suggests() {
+fn sp_10_unknown_ref_is_an_error_with_a_suggestion() {
     let world = world!();
-    let repo = shared(&world);
+    let repo = shared_repo(&world);
     repo.commit("one");
     repo.git(&["tag", "v1.3.0"]);
-    for (git_ref, words) in [
-        ("v1.3.1", "did you mean `v1.3.0`?"),
-        ("mian", "did you mean `main`?"),
-        ("deadbee", "git ls-remote"),
-        (&"5".repeat(40), "cannot fetch"),
-    ] {
-        world.pack("team", &at(&repo.url(), git_ref));
-        let run = install(&world);
-        assert!(matches!(run.code, Some(1 | 5)), "{run}");
-        assert!(
-            run.stderr.contains(words) && run.stderr.contains(git_ref.get(..7).unwrap_or(git_ref))
-                || git_ref.len() == 40,
-            "{run}"
-        );
+    for (git_ref, hint) in
+        [("v1.3.1", "`v1.3.0`"), ("mian", "`main`"), ("deadbee", "git ls-remote")]
+    {
+        world.pack("team", &pack_at(&repo.url(), git_ref));
+        let error = install_error(&world, &[]);
+        assert_eq!(error.code, "E-git-ref-not-found");
+        assert!(error.message.contains(git_ref) && error.hints_at(hint), "{error:#?}");
         assert!(!world.path("sink").exists());
     }
+    world.pack("team", &pack_at(&repo.url(), &"5".repeat(40)));
+    assert_eq!(install_error(&world, &[]).code, "E-git");
 }
 
 #[test]
-fn sp_10_a_head_that_points_nowhere_is_not_an_empty_repository() {
+fn sp_10_dangling_head_is_an_error_that_suggests_a_ref() {
     let world = world!();
-    let repo = shared(&world);
+    let repo = shared_repo(&world);
     repo.commit("one");
     repo.git(&["symbolic-ref", "HEAD", "refs/heads/gone"]);
     world.pack("team", &pack(&repo.url(), ""));
-    let run = install(&world).fails(1);
-    assert!(!run.stderr.contains("has no commits"), "it has one, on `main`: {run}");
-    assert!(run.stderr.contains("ref"), "the way out is to name a ref: {run}");
+    let error = install_error(&world, &[]);
+    assert_eq!(error.code, "E-git-ref-not-found");
+    assert!(error.hints_at("`ref"), "{error:#?}");
 }
 
 #[test]
-fn sp_10_an_empty_repository_is_a_clear_error() {
+fn sp_10_empty_repository_is_an_error() {
     let world = world!();
     let repo = world.git("shared");
     world.pack("team", &pack(&repo.url(), ""));
-    let run = install(&world).fails(1);
-    assert!(run.stderr.contains("has no commits"), "{run}");
+    let error = install_error(&world, &[]);
+    assert_eq!(error.code, "E-git-ref-not-found");
+    assert!(!error.hints_at("`ref"), "{error:#?}");
 }
 
 #[test]
-fn sp_10_a_sha_256_repository_works() {
+fn sp_10_sha_256_repository_is_supported() {
     let world = world!();
     let repo = Repo::with(world.path("git/shared"), &["--object-format=sha256"]);
     repo.skill("tools/review");
-    let one = repo.commit("one");
-    let two = repo.commit("two");
-    assert_eq!(one.len(), 64);
+    let first = repo.commit("one");
+    let second = repo.commit("two");
+    assert_eq!(first.len(), 64);
     let http = HttpServer::start(&world.path("git"));
     for url in [repo.url(), http.url("shared")] {
-        for (git_ref, commit) in [("main", &two), (&one[..10], &one), (&one, &one)] {
-            world.pack("team", &at(&url, git_ref));
+        for (git_ref, commit) in [("main", &second), (&first[..10], &first), (&first, &first)] {
+            world.pack("team", &pack_at(&url, git_ref));
             install(&world).ok();
             assert_eq!(commits(&world), [commit.as_str()], "{url} {git_ref}");
         }

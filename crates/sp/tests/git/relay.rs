@@ -1,17 +1,17 @@
-//! A TCP relay between `sp` and a real server, which meddles.
+//! A TCP relay between `sp` and a git daemon that changes the traffic.
 
 use super::*;
 
-/// How a [`Relay`] changes what goes through it.
+/// How a [`Relay`] changes the traffic.
 #[derive(Clone, Copy, PartialEq)]
-pub(super) enum Meddling {
-    /// The server does not hear that the client speaks protocol 2, as with old servers.
+pub(super) enum RelayMode {
+    /// Removes the request for protocol 2, so that the daemon responds like an old server.
     OldProtocol,
-    /// After so many bytes of one answer nothing more comes.
+    /// Stops forwarding after this number of bytes of a response.
     StallAfter(usize),
 }
 
-/// Stands between a client and a git daemon.
+/// A relay in front of a git daemon.
 pub(super) struct Relay {
     pub(super) port: u16,
     stop: Arc<AtomicBool>,
@@ -19,7 +19,7 @@ pub(super) struct Relay {
 }
 
 impl Relay {
-    pub(super) fn start(daemon: &Daemon, meddling: Meddling) -> Self {
+    pub(super) fn start(daemon: &Daemon, mode: RelayMode) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let server = daemon.url("").trim_start_matches("git://").trim_end_matches('/').to_owned();
@@ -32,7 +32,9 @@ impl Relay {
                 }
                 let (server, stop, stalled) =
                     (server.clone(), Arc::clone(&stop), Arc::clone(&stalled));
-                std::thread::spawn(move || relay_one(client, &server, meddling, &stop, &stalled));
+                std::thread::spawn(move || {
+                    relay_connection(client, &server, mode, &stop, &stalled);
+                });
             }
         });
         relay
@@ -45,10 +47,7 @@ impl Relay {
     pub(super) fn wait_until_stalled(&self) {
         let deadline = Instant::now() + Duration::from_secs(20);
         while self.stalled.load(Ordering::SeqCst) == 0 {
-            assert!(
-                Instant::now() < deadline,
-                "the transfer never came to the point where it stalls"
-            );
+            assert!(Instant::now() < deadline, "the transfer did not stall");
             std::thread::sleep(Duration::from_millis(5));
         }
     }
@@ -61,10 +60,10 @@ impl Drop for Relay {
     }
 }
 
-pub(super) fn relay_one(
+pub(super) fn relay_connection(
     mut client: TcpStream,
     server: &str,
-    meddling: Meddling,
+    mode: RelayMode,
     stop: &AtomicBool,
     stalled: &AtomicUsize,
 ) {
@@ -74,7 +73,7 @@ pub(super) fn relay_one(
     let mut request = vec![0; size - 4];
     client.read_exact(&mut request).unwrap();
     let version = b"\0version=2\0";
-    if meddling == Meddling::OldProtocol && request.ends_with(version) {
+    if mode == RelayMode::OldProtocol && request.ends_with(version) {
         request.truncate(request.len() - version.len());
     }
     let mut server = TcpStream::connect(server).unwrap();
@@ -86,13 +85,13 @@ pub(super) fn relay_one(
         let _ = std::io::copy(&mut from_client, &mut to_server);
         let _ = to_server.shutdown(Shutdown::Write);
     });
-    let (mut buffer, mut passed) = ([0; 4096], 0);
+    let (mut buffer, mut forwarded) = ([0; 4096], 0);
     while let Ok(count) = server.read(&mut buffer)
         && count > 0
         && client.write_all(&buffer[..count]).is_ok()
     {
-        passed += count;
-        if matches!(meddling, Meddling::StallAfter(most) if passed > most) {
+        forwarded += count;
+        if matches!(mode, RelayMode::StallAfter(max) if forwarded > max) {
             stalled.fetch_add(1, Ordering::SeqCst);
             while !stop.load(Ordering::SeqCst) {
                 std::thread::sleep(Duration::from_millis(5));

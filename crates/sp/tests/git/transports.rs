@@ -1,11 +1,11 @@
-//! Every way to a repository.
+//! Transports: paths and `file`, `git`, `http` and `ssh` URLs.
 
 use super::*;
 
 #[test]
-fn sp_07_remote_skills_are_found_anywhere_over_every_transport() {
+fn sp_07_remote_skills_are_installed_over_every_transport() {
     let world = world!();
-    let repo = shared(&world);
+    let repo = shared_repo(&world);
     let commit = repo.commit("one");
     let daemon = Daemon::start(&world.path("git"));
     let http = HttpServer::start(&world.path("git"));
@@ -16,26 +16,14 @@ fn sp_07_remote_skills_are_found_anywhere_over_every_transport() {
     {
         world.pack("team", &pack(url, ""));
         let sink = format!("sink{number}");
-        world
-            .sp(&[
-                "install",
-                "team",
-                "--agent",
-                "custom",
-                "--path",
-                &world.path(&sink).display().to_string(),
-            ])
-            .ok();
-        let names: Vec<String> =
-            world.files(&sink).into_keys().filter(|name| !name.contains('/')).collect();
-        assert_eq!(names, ["team__tools__deploy", "team__tools__review"], "{url}");
+        install_into(&world, &sink, &[]).ok();
+        assert_eq!(folders(&world, &sink), ["team__tools__deploy", "team__tools__review"], "{url}");
     }
-    let state = std::fs::read_to_string(world.path("home/.skillpack/state.json")).unwrap();
-    assert!(state.contains(&commit), "the full commit is recorded");
+    assert!(commits(&world).iter().all(|recorded| *recorded == commit), "the full commit");
 }
 
 #[test]
-fn sp_07_a_remote_skill_is_a_leaf_with_skill_md_in_just_this_case() {
+fn sp_07_remote_skill_is_a_leaf_with_skill_md_in_this_case() {
     let world = world!();
     let repo = world.git("shared");
     repo.skill("deep/down/in/here").skill("group").skill("group/one").skill("group/two/three");
@@ -45,15 +33,15 @@ fn sp_07_a_remote_skill_is_a_leaf_with_skill_md_in_just_this_case() {
         "team",
         &format!("name: team\nimports:\n  - {{repo: '{}', include: ['**']}}\n", repo.url()),
     );
-    let shown = world.sp(&["show", "team", "--format", "plain"]).ok().stdout;
-    let ids: Vec<&str> = shown.lines().map(|line| line.split('\t').nth(1).unwrap()).collect();
+    let output = world.sp(&["show", "team", "--format", "plain"]).ok().stdout;
+    let ids: Vec<&str> = output.lines().map(|line| line.split('\t').nth(1).unwrap()).collect();
     assert_eq!(ids, ["deep/down/in/here", "group/one", "group/two/three"]);
 }
 
 #[test]
-fn sp_08_a_path_starts_at_the_authoring_repository_or_the_home() {
+fn sp_08_relative_path_starts_at_the_repository_or_home() {
     let world = world!();
-    shared(&world).commit("one");
+    shared_repo(&world).commit("one");
     for (number, path) in
         ["../../git/shared", "./../../git/shared/.git", "~/../git/shared"].into_iter().enumerate()
     {
@@ -62,11 +50,12 @@ fn sp_08_a_path_starts_at_the_authoring_repository_or_the_home() {
         assert_eq!(folders(&world, &format!("sink{number}")).len(), 2, "{path}");
     }
     world.pack("team", &pack("./nowhere", ""));
-    let run = install(&world).fails(5);
-    assert!(run.stderr.contains("cannot open the repository `./nowhere`"), "{run}");
+    let error = install_error(&world, &[]);
+    assert_eq!(error.code, "E-source-not-found");
+    assert!(error.message.contains("`./nowhere`"), "{error:#?}");
 }
 
-/// A program in the place of ssh that runs the command on this machine.
+/// Creates a replacement for `ssh` that runs the command on this machine.
 fn local_ssh(world: &World) -> String {
     let script = world.path("ssh");
     std::fs::write(
@@ -79,9 +68,9 @@ fn local_ssh(world: &World) -> String {
 }
 
 #[test]
-fn sp_08_ssh_urls_and_the_short_form_go_through_ssh() {
+fn sp_08_ssh_urls_and_the_short_form_use_ssh() {
     let mut world = world!();
-    let repo = shared(&world);
+    let repo = shared_repo(&world);
     repo.commit("one");
     let ssh = local_ssh(&world);
     world.set_env("GIT_SSH_COMMAND", &ssh);
@@ -97,9 +86,9 @@ fn sp_08_ssh_urls_and_the_short_form_go_through_ssh() {
 }
 
 #[test]
-fn se_05_the_users_own_ssh_command_is_used() {
+fn se_05_ssh_command_of_the_user_is_used() {
     let world = world!();
-    let repo = shared(&world);
+    let repo = shared_repo(&world);
     repo.commit("one");
     std::fs::write(
         world.home().join(".gitconfig"),

@@ -1,5 +1,5 @@
-//! Attacks: each is refused with its exit code, a sink keeps what it had, and nothing else is
-//! written.
+//! Attacks: each is refused with its error code, and nothing is written, neither to the sink nor
+//! anywhere else.
 #![allow(
     clippy::disallowed_methods,
     clippy::unwrap_used,
@@ -26,20 +26,29 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use sp_testkit::{Entry, Files, HANG_TIMEOUT, HttpServer, Repo, Run, World, noise, world};
+use sp_testkit::{
+    CliError, Entry, Files, HANG_TIMEOUT, HttpServer, Repo, Run, World, noise, world,
+};
 
-/// 64 MiB, and what the pages of a program that was built for tests take besides: 14 MiB at its
-/// start.
-const MEMORY: u64 = (64 + 14) * 1024;
+const MIB: u64 = 1024 * 1024;
 
-/// A world with a canary tree on all sides and a sink in which a good pack stands.
+/// The most memory that a refusal may use: 64 MiB, and 14 MiB for the pages of the test build.
+const MAX_MEMORY: u64 = (64 + 14) * MIB;
+
+/// A `SKILL.md` without problems.
+const SKILL: &[u8] = b"---\nname: x\ndescription: Does x.\n---\n";
+
+/// The mode, object ID and name of an entry in a git tree.
+type TreeEntry<'a> = (&'a str, &'a str, &'a [u8]);
+
+/// A world with an installed pack, and with files on all sides that must not change.
 fn guarded() -> World {
     let world = world!();
     world.skill("good");
     world.pack("good", "name: good\ninclude: [good]\n");
-    for place in ["canary", "home/canary", "home/repo/canary", "sink/canary", "sink/not-ours"] {
-        std::fs::create_dir_all(world.path(place)).unwrap();
-        std::fs::write(world.path(place).join("SKILL.md"), "do not touch").unwrap();
+    for dir in ["canary", "home/canary", "home/repo/canary", "sink/canary", "sink/not-ours"] {
+        std::fs::create_dir_all(world.path(dir)).unwrap();
+        std::fs::write(world.path(dir).join("SKILL.md"), "do not touch").unwrap();
     }
     install(&world, "good").ok();
     world
@@ -54,11 +63,19 @@ fn install(world: &World, pack: &str) -> Run {
 }
 
 fn install_with(world: &World, pack: &str, extra: &[&str]) -> Run {
-    world.sp(&[&["install", pack, "--agent", "custom", "--path", &sink(world)], extra].concat())
+    install_into(world, &sink(world), pack, extra)
 }
 
-/// Everything but our own home, of which only the state counts.
-fn everything(world: &World) -> Files {
+fn install_into(world: &World, sink: &str, pack: &str, extra: &[&str]) -> Run {
+    world.sp(&[&["install", pack, "--agent", "custom", "--path", sink], extra].concat())
+}
+
+fn uninstall(world: &World, pack: &str) -> Run {
+    world.sp(&["uninstall", pack, "--agent", "custom", "--path", &sink(world)])
+}
+
+/// All files of the world, without those of `~/.skillpack` other than the state.
+fn files_except_home(world: &World) -> Files {
     let mut files = world.files("");
     files.retain(|path, _| {
         !path.starts_with("home/.skillpack") || path == "home/.skillpack/state.json"
@@ -66,44 +83,58 @@ fn everything(world: &World) -> Files {
     files
 }
 
+/// Calls a function that must not change any file.
 #[track_caller]
-fn unchanged(before: &Files, world: &World, what: &str) {
-    let after = everything(world);
-    let differs = |a: &Files, b: &Files| {
+fn unchanged_by<T>(world: &World, context: &str, function: impl FnOnce() -> T) -> T {
+    let before = files_except_home(world);
+    let result = function();
+    let after = files_except_home(world);
+    let differences = |a: &Files, b: &Files| {
         a.iter()
             .filter(|(path, entry)| b.get(*path) != Some(entry))
             .map(|(path, _)| path.clone())
             .collect::<Vec<_>>()
     };
-    assert_eq!((differs(before, &after), differs(&after, before)), (vec![], vec![]), "{what}");
+    assert_eq!(
+        (differences(&before, &after), differences(&after, &before)),
+        (vec![], vec![]),
+        "{context}"
+    );
+    result
 }
 
-/// Installs the pack `bad`, which must be refused without a trace.
+/// Installs the pack `bad`, which must fail with this code and change nothing.
 #[track_caller]
-fn refused_with(world: &World, extra: &[&str], code: i32, words: &str) -> Run {
-    let before = everything(world);
-    let run = install_with(world, "bad", extra).fails(code);
-    assert!(run.stderr.contains(words), "`{words}` is not in {run}");
-    assert!(run.stdout.is_empty(), "{run}");
-    unchanged(&before, world, words);
-    run
+fn refused(world: &World, code: &str) -> CliError {
+    refused_with(world, &[], code)
 }
 
 #[track_caller]
-fn refused(world: &World, code: i32, words: &str) -> Run {
-    refused_with(world, &[], code, words)
+fn refused_with(world: &World, extra: &[&str], code: &str) -> CliError {
+    let args = [extra, &["--format", "json"]].concat();
+    let error = unchanged_by(world, code, || install_with(world, "bad", &args).error());
+    assert_eq!(error.code, code, "{error:?}");
+    error
 }
 
-/// The text as a double-quoted scalar, control characters escaped as YAML wants it.
+/// The whole text of an error, for checks of the data that it quotes.
+fn text_of(error: &CliError) -> String {
+    let findings = error.findings.iter().flat_map(|finding| [&finding.file, &finding.message]);
+    let lines = [&error.message].into_iter().chain(&error.because).chain(&error.hints);
+    lines.chain(findings).map(String::as_str).collect::<Vec<_>>().join("\n")
+}
+
+/// Returns the text as a double-quoted YAML scalar.
 fn quoted(text: &str) -> String {
-    let plain =
+    let escape =
         |c: char| if c.is_control() { format!("\\x{:02x}", u32::from(c)) } else { c.to_string() };
     format!(
         "\"{}\"",
-        text.replace('\\', "\\\\").replace('"', "\\\"").chars().map(plain).collect::<String>()
+        text.replace('\\', "\\\\").replace('"', "\\\"").chars().map(escape).collect::<String>()
     )
 }
 
+/// Writes the pack `bad`, which imports from this URL.
 fn import(world: &World, url: &str, include: &str) {
     let url = quoted(url);
     world.pack(
@@ -112,7 +143,7 @@ fn import(world: &World, url: &str, include: &str) {
     );
 }
 
-/// A repository with the good skill `tools/x`, imported whole by the pack `bad`.
+/// Creates a repository with the skill `tools/x`, which the pack `bad` imports.
 fn remote(world: &World) -> Repo {
     let repo = world.git("remote");
     repo.skill("tools/x");
@@ -120,18 +151,21 @@ fn remote(world: &World) -> Repo {
     repo
 }
 
-/// Commits a skill `tools/x` whose folder has these entries for `git mktree -z`, besides its
-/// `SKILL.md`.
-fn commit_skill(repo: &Repo, entries: &[(&str, &str, &[u8])]) {
-    let skill = repo.blob(b"---\nname: x\ndescription: Does x.\n---\n");
-    let mut lines: Vec<(&str, &str, &[u8])> = vec![("100644 blob", &skill, b"SKILL.md")];
+/// Commits a skill `tools/x` that has these entries besides its `SKILL.md`.
+fn commit_skill(repo: &Repo, entries: &[TreeEntry<'_>]) {
+    let skill = repo.blob(SKILL);
+    let mut lines: Vec<TreeEntry<'_>> = vec![("100644 blob", &skill, b"SKILL.md")];
     lines.extend(entries);
-    let tools = tree(repo, &[("040000 tree", &tree(repo, &lines), b"x")]);
-    commit_root(repo, &tree(repo, &[("040000 tree", &tools, b"tools")]));
+    commit_tools(repo, &[("040000 tree", &tree(repo, &lines), b"x")]);
 }
 
-/// Makes a tree of what no working tree need be able to hold.
-fn tree(repo: &Repo, entries: &[(&str, &str, &[u8])]) -> String {
+/// Commits a directory `tools` with these entries.
+fn commit_tools(repo: &Repo, entries: &[TreeEntry<'_>]) {
+    commit_root(repo, &tree(repo, &[("040000 tree", &tree(repo, entries), b"tools")]));
+}
+
+/// Creates a tree with entries that a working tree may not be able to contain.
+fn tree(repo: &Repo, entries: &[TreeEntry<'_>]) -> String {
     let lines: Vec<u8> = entries
         .iter()
         .flat_map(|(mode, id, name)| [format!("{mode} {id}\t").as_bytes(), name, b"\0"].concat())
@@ -144,42 +178,41 @@ fn commit_root(repo: &Repo, tree: &str) {
     repo.git(&["update-ref", "refs/heads/main", commit.trim()]);
 }
 
-/// A tree object with names that `git mktree` refuses.
-fn raw_tree(repo: &Repo, entries: &[(&str, &str, &[u8])]) -> String {
+/// Creates a tree with names or an order that `git mktree` refuses.
+fn raw_tree(repo: &Repo, entries: &[TreeEntry<'_>]) -> String {
     let mut bytes = Vec::new();
     for (mode, id, name) in entries {
         let id: Vec<u8> = (0..id.len())
             .step_by(2)
-            .map(|at| u8::from_str_radix(&id[at..at + 2], 16).unwrap())
+            .map(|offset| u8::from_str_radix(&id[offset..offset + 2], 16).unwrap())
             .collect();
         bytes.extend([mode.as_bytes(), b" ", name, b"\0", &id].concat());
     }
     repo.feed(&["hash-object", "-t", "tree", "-w", "--stdin", "--literally"], &bytes).trim().into()
 }
 
-/// How a run that is meant to be cheap went: its end, and the most memory that `sp` itself had, in
-/// KiB.
-struct Cost {
-    code: Option<i32>,
-    stderr: String,
-    memory: u64,
+/// Commits a directory `tools` with these raw entries.
+fn commit_raw_tools(repo: &Repo, entries: &[TreeEntry<'_>]) {
+    commit_root(repo, &raw_tree(repo, &[("40000", &raw_tree(repo, entries), b"tools")]));
 }
 
-fn cost(world: &World, args: &[&str]) -> Cost {
+/// Runs `sp`, and returns the run without its stdout and the peak memory of `sp` itself in bytes.
+/// `World::measure` would include the processes that it starts, and git may use more.
+fn measure(world: &World, args: &[&str]) -> (Run, u64) {
     let start = Instant::now();
     let mut command = world.command(args);
     let log = world.path("stderr.log");
     let mut child =
         command.stdout(Stdio::null()).stderr(std::fs::File::create(&log).unwrap()).spawn().unwrap();
     let status = format!("/proc/{}/status", child.id());
-    let mut memory = 0;
+    let mut peak_bytes = 0;
     let end = loop {
         let text = std::fs::read_to_string(&status).unwrap_or_default();
-        let peak = text
-            .lines()
-            .find_map(|line| line.strip_prefix("VmHWM:"))
-            .and_then(|line| line.trim().trim_end_matches(" kB").parse().ok());
-        memory = memory.max(peak.unwrap_or(0));
+        // A child that has not called `exec` yet still has the memory of the test.
+        let text = text.strip_prefix("Name:\tsp\n").unwrap_or_default();
+        let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let kib = line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<u64>().ok());
+        peak_bytes = peak_bytes.max(kib.unwrap_or(0) * 1024);
         if let Some(end) = child.try_wait().unwrap() {
             break end;
         }
@@ -190,18 +223,17 @@ fn cost(world: &World, args: &[&str]) -> Cost {
     };
     let stderr = std::fs::read_to_string(&log).unwrap();
     std::fs::remove_file(log).unwrap();
-    Cost { code: end.code(), stderr, memory }
+    (Run { code: end.code(), stdout: String::new(), stderr }, peak_bytes)
 }
 
-/// Installs the pack `bad`, which must be refused with little memory.
+/// Installs the pack `bad`, which must be refused with this code and little memory.
 #[track_caller]
-fn refused_cheaply(world: &World, words: &str) {
-    let before = everything(world);
-    let cost = cost(world, &["install", "bad", "--agent", "custom", "--path", &sink(world)]);
-    assert_eq!(cost.code, Some(3), "with {} KiB: {}", cost.memory, cost.stderr);
-    assert!(cost.stderr.contains(words), "{}", cost.stderr);
-    assert!(cost.memory < MEMORY, "it took {} KiB", cost.memory);
-    unchanged(&before, world, words);
+fn refused_cheaply(world: &World, code: &str) -> CliError {
+    let sink = sink(world);
+    let args = ["install", "bad", "--agent", "custom", "--path", &sink, "--format", "json"];
+    let (run, peak_bytes) = unchanged_by(world, code, || measure(world, &args));
+    let error = run.error();
+    assert_eq!(error.code, code, "{error:?}");
+    assert!(peak_bytes < MAX_MEMORY, "{code}: {} MiB", peak_bytes / MIB);
+    error
 }
-
-// Names that lead out of the sink.

@@ -1,42 +1,30 @@
-//! Markdown that is made to take memory.
+//! Markdown that would use much memory.
 
-use std::process::Stdio;
-use std::time::Duration;
+use super::*;
 
-use sp_testkit::{World, world};
+const SIZE: u64 = 8 * MIB;
 
-const MIB: usize = 1024 * 1024;
-const SIZE: usize = 8 * MIB;
-
-/// The peak resident memory of `sp check` on a skill with this body, in bytes.
-fn peak_memory(world: &World, body: &str) -> usize {
+fn write_skill(world: &World, body: &str) {
     world.write(
         "skills/tidy/SKILL.md",
         format!("---\nname: tidy\ndescription: Tidies up.\n---\n{body}"),
     );
-    let mut command = world.command(&["check", "skills/tidy"]);
-    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    let status = format!("/proc/{}/status", child.id());
-    let mut peak = 0;
-    while child.try_wait().unwrap().is_none() {
-        let text = std::fs::read_to_string(&status).unwrap_or_default();
-        // Before it is called so, it is still a copy of the test.
-        let text = text.strip_prefix("Name:\tsp\n").unwrap_or_default();
-        let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-        let now = line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<usize>().ok());
-        peak = peak.max(now.unwrap_or(0) * 1024);
-        std::thread::sleep(Duration::from_millis(1));
-    }
-    // It found the skill, and was not refused it: warnings are no failure.
-    assert_eq!(child.wait().unwrap().code(), Some(0), "{body:.20}");
-    peak
+}
+
+/// Returns the peak memory of `sp check` on a skill with this body, in bytes.
+fn peak_memory(world: &World, body: &str) -> u64 {
+    write_skill(world, body);
+    let (run, peak_bytes) = measure(world, &["check", "skills/tidy"]);
+    // It reads the skill and does not refuse it; warnings are fine.
+    assert_eq!(run.code, Some(0), "{body:.20}: {run}");
+    peak_bytes
 }
 
 #[test]
 fn se_04_markdown_takes_at_most_four_times_its_size_in_memory() {
     let world = world!();
-    let least = peak_memory(&world, "Remove it.\n");
-    assert!(least > 0);
+    let base = peak_memory(&world, "Remove it.\n");
+    assert!(base > 0);
     for fragment in [
         "The quick brown fox jumps over *the* lazy dog, and [so](https://example.com) it `goes`.\n",
         "[",
@@ -49,28 +37,20 @@ fn se_04_markdown_takes_at_most_four_times_its_size_in_memory() {
         "| a | b |\n|---|---|\n",
         "assets/a.b ",
     ] {
-        let peak = peak_memory(&world, &fragment.repeat(SIZE / fragment.len()));
-        let (more, most) = (peak.saturating_sub(least) / MIB, 4 * SIZE / MIB);
-        assert!(more <= most, "{fragment:?}: {more} MiB more than a small file, at most {most}");
+        let peak = peak_memory(&world, &fragment.repeat(SIZE as usize / fragment.len()));
+        let (growth, limit) = (peak.saturating_sub(base) / MIB, 4 * SIZE / MIB);
+        assert!(growth <= limit, "{fragment:?}: {growth} MiB more than a small file");
     }
 }
 
 #[test]
-fn se_04_markdown_that_nobody_wrote_is_reported_with_its_place() {
+fn se_04_markdown_that_exceeds_a_limit_is_reported_with_its_position() {
     let world = world!();
-    let body = format!("Remove it.\n\n{}", "a\n".repeat(200_000));
-    world.write(
-        "skills/tidy/SKILL.md",
-        format!("---\nname: tidy\ndescription: Tidies up.\n---\n{body}"),
-    );
-    let run = world.sp(&["check", "skills/tidy", "--format", "json"]).ok();
-    assert!(run.stdout.contains("the Markdown from here on is not read"), "{run}");
-    assert!(run.stdout.contains("SE-04"), "{run}");
-    let deep = format!("Remove it.\n\n{}a\n", "> ".repeat(101));
-    world.write(
-        "skills/tidy/SKILL.md",
-        format!("---\nname: tidy\ndescription: Tidies up.\n---\n{deep}"),
-    );
-    let run = world.sp(&["audit", "skills/tidy"]);
-    assert!(run.stdout.contains("SKILL.md:7:1") || run.stderr.contains("SKILL.md:7:1"), "{run}");
+    write_skill(&world, &format!("Remove it.\n\n{}", "a\n".repeat(200_000)));
+    let run = world.sp(&["check", "skills/tidy", "--format", "plain"]).ok();
+    let is_reported = |line: &str| line.contains("SKILL.md:") && line.contains("[SE-04]");
+    assert!(run.stdout.lines().any(is_reported), "{run}");
+    write_skill(&world, &format!("Remove it.\n\n{}a\n", "> ".repeat(101)));
+    let run = world.sp(&["audit", "skills/tidy", "--format", "plain"]).ok();
+    assert!(run.stdout.contains("skills/tidy/SKILL.md:7:1: warning[SE-04]"), "{run}");
 }

@@ -1,9 +1,9 @@
-//! Names that trick a file system, a terminal or a person.
+//! Names that are unsafe for a file system, a terminal or a reader.
 
 use super::*;
 
 #[test]
-fn sp_13_prefix_sep_and_name_that_lead_out_of_the_sink_are_refused() {
+fn sp_13_prefix_separator_and_name_cannot_leave_the_sink() {
     let world = guarded();
     let absolute = world.path("canary").display().to_string();
     for install in [
@@ -29,26 +29,37 @@ fn sp_13_prefix_sep_and_name_that_lead_out_of_the_sink_are_refused() {
                 // Without a prefix the separator is dropped, so this one is harmless.
                 continue;
             }
-            refused(&world, 3, "SP-13");
+            refused(&world, "SP-13");
         }
     }
-    for name in
-        ["..", ".", "../canary", "a/b", "/canary", "'a\\b'", "\"a\\0b\"", "\"a\\nb\"", "' '"]
-    {
+    for name in ["..", ".", "../canary", "a/b", "/canary", "'a\\b'", "\"a\\0b\"", "\"a\\nb\""] {
         world.pack("bad", &format!("name: {name}\ninclude: [good]\n"));
-        refused(&world, 3, "SP-1");
+        refused(&world, "SP-13");
+    }
+    world.pack("bad", "name: ' '\ninclude: [good]\n");
+    refused(&world, "SP-11");
+}
+
+/// Checks the code of the error, and that it is printed with this name and without control
+/// characters.
+#[track_caller]
+fn refused_with_escaped_name(world: &World, code: &str, escaped: &str) {
+    refused(world, code);
+    for format in ["human", "plain"] {
+        let run = install_with(world, "bad", &["--format", format]);
+        assert!(run.stderr.contains(escaped) && !run.stderr.contains('\u{1b}'), "{run:?}");
     }
 }
 
 #[test]
-fn sp_13_a_remote_folder_whose_name_no_file_system_should_hold_is_refused() {
-    for (name, words) in [
-        (&b"a\\b"[..], "it has a `\\`"),
-        (b"con", "device name on Windows"),
-        (b"x:y", "it has a `:`"),
-        (b"name.", "a dot or a space"),
-        (b"name ", "a dot or a space"),
-        (b"esc\x1b[31m", "control character"),
+fn sp_13_remote_skills_with_unsafe_names_are_refused() {
+    for (name, escaped) in [
+        (&b"a\\b"[..], "a\\b"),
+        (b"con", "con"),
+        (b"x:y", "x:y"),
+        (b"name.", "name."),
+        (b"name ", "name "),
+        (b"esc\x1b[31m", "esc\\u{1b}[31m"),
     ] {
         let world = guarded();
         let repo = remote(&world);
@@ -57,41 +68,43 @@ fn sp_13_a_remote_folder_whose_name_no_file_system_should_hold_is_refused() {
         commit_root(&repo, &tree(&repo, &[("040000 tree", &skill, name)]));
         world.pack(
             "bad",
-            &format!("name: bad\nimports:\n  - {{repo: '{}', include: ['**']}}\ninstall: {{prefix: ''}}\n", repo.url()),
+            &format!(
+                "name: bad\nimports:\n  - {{repo: '{}', include: ['**']}}\ninstall: {{prefix: ''}}\n",
+                repo.url()
+            ),
         );
-        let run = refused(&world, 3, words);
-        assert!(!run.stderr.contains('\u{1b}'), "{run:?}");
+        refused_with_escaped_name(&world, "SP-13", escaped);
     }
 }
 
 #[test]
-fn sp_09_file_names_in_a_remote_skill_that_trick_a_file_system_are_refused() {
-    for (name, words) in [
-        (&b"a\\b"[..], "it has a `\\`"),
-        (b"..\\..\\canary", "it has a `\\`"),
-        (b"con", "device name on Windows"),
-        (b"AUX.txt", "device name on Windows"),
-        (b"x:y", "it has a `:`"),
-        (b"name.", "a dot or a space"),
-        (b"line\nfeed", "control character"),
-        (b"esc\x1b[2J", "control character"),
-        (b"not-utf8-\xff\xfe", "it is not UTF-8"),
-        (b".GIT", "as its own directory"),
-        (b"git~1", "as its own directory"),
-        (b"GIT~1", "as its own directory"),
+fn sp_09_remote_skills_with_unsafe_file_names_are_refused() {
+    for (name, escaped) in [
+        (&b"a\\b"[..], "a\\b"),
+        (b"..\\..\\canary", "..\\..\\canary"),
+        (b"con", "con"),
+        (b"AUX.txt", "AUX.txt"),
+        (b"x:y", "x:y"),
+        (b"name.", "name."),
+        (b"line\nfeed", "\\u{a}"),
+        (b"esc\x1b[2J", "esc\\u{1b}[2J"),
+        (b"not-utf8-\xff\xfe", "not-utf8-\\xff\\xfe"),
+        (b".GIT", ".GIT"),
+        (b"git~1", "git~1"),
+        (b"GIT~1", "GIT~1"),
     ] {
         let world = guarded();
         let repo = remote(&world);
         let blob = repo.blob(b"x");
         commit_skill(&repo, &[("100644 blob", &blob, name)]);
-        let run = refused(&world, 3, words);
-        assert!(run.stderr.contains("tools/x") && run.stderr.contains("hint: "), "{run}");
-        assert!(!run.stderr.contains('\u{1b}'), "{run:?}");
+        refused_with_escaped_name(&world, "E-invalid-git-tree", escaped);
+        let error = refused(&world, "E-invalid-git-tree");
+        assert!(text_of(&error).contains("tools/x") && !error.hints.is_empty(), "{error:?}");
     }
 }
 
 #[test]
-fn sp_09_names_that_git_itself_refuses_are_refused_in_trees_made_by_hand() {
+fn sp_09_raw_trees_with_names_that_git_refuses_are_refused() {
     for name in
         [&b".git"[..], b"..", b".", b"../../../canary/SKILL.md", b"/canary/SKILL.md", b"a//b", b""]
     {
@@ -99,17 +112,19 @@ fn sp_09_names_that_git_itself_refuses_are_refused_in_trees_made_by_hand() {
         let repo = remote(&world);
         let (skill, evil) = (repo.blob(b"---\nname: x\n---\n"), repo.blob(b"evil"));
         let x = raw_tree(&repo, &[("100644", &skill, b"SKILL.md"), ("100644", &evil, name)]);
-        let tools = raw_tree(&repo, &[("40000", &x, b"x")]);
-        commit_root(&repo, &raw_tree(&repo, &[("40000", &tools, b"tools")]));
-        let before = everything(&world);
-        let run = install(&world, "bad");
-        assert!(matches!(run.code, Some(3 | 5)), "{:?}: {run}", String::from_utf8_lossy(name));
-        unchanged(&before, &world, &String::from_utf8_lossy(name));
+        commit_raw_tools(&repo, &[("40000", &x, b"x")]);
+        let name = String::from_utf8_lossy(name);
+        let error = unchanged_by(&world, &name, || {
+            install_with(&world, "bad", &["--format", "json"]).error()
+        });
+        // Git itself does not send an empty name.
+        let code = if name.is_empty() { "E-git" } else { "E-invalid-git-tree" };
+        assert_eq!(error.code, code, "{name:?}: {error:?}");
     }
 }
 
 #[test]
-fn sp_34_a_git_folder_in_a_remote_is_no_place_for_skills() {
+fn sp_34_git_directories_in_a_remote_are_not_searched() {
     let world = guarded();
     let repo = remote(&world);
     let blob = repo.blob(b"---\nname: x\ndescription: x\n---\n");
@@ -130,12 +145,12 @@ fn sp_34_a_git_folder_in_a_remote_is_no_place_for_skills() {
 }
 
 #[test]
-fn sp_34_a_branch_called_like_a_skill_is_none() {
+fn sp_34_a_branch_named_skill_md_is_not_a_skill() {
     let world = guarded();
     let repo = Repo::new(world.repo());
     repo.commit("one");
     repo.git(&["branch", "zz/SKILL.md"]);
-    // A repository below `skills/`, whose refs are files called `SKILL.md`.
+    // A repository below `skills/` that has a file `SKILL.md` among its refs.
     let inner = Repo::new(world.repo().join("skills/inner"));
     inner.write("README", "x");
     inner.commit("one");
@@ -143,11 +158,11 @@ fn sp_34_a_branch_called_like_a_skill_is_none() {
     assert!(world.repo().join("skills/inner/.git/refs/heads/zz/SKILL.md").is_file());
     assert_eq!(world.sp(&["list"]).ok().stdout, "good\n");
     import(&world, &inner.url(), "**");
-    refused(&world, 3, "SP-17");
+    refused(&world, "SP-17");
 }
 
 #[test]
-fn sp_02_a_skill_md_at_the_root_of_a_remote_is_passed_over_with_a_warning() {
+fn sp_02_skill_md_at_the_root_of_a_remote_is_skipped_with_a_warning() {
     let world = guarded();
     let repo = remote(&world);
     repo.write("SKILL.md", "---\nname: root\ndescription: The root.\n---\n");
@@ -166,33 +181,33 @@ fn sp_02_a_skill_md_at_the_root_of_a_remote_is_passed_over_with_a_warning() {
     );
 }
 
-// Links.
-
 #[test]
-fn sp_05_names_that_are_not_utf_8_are_refused_and_shown_escaped() {
+fn sp_05_names_that_are_not_utf_8_are_refused() {
     use std::os::unix::ffi::OsStrExt;
     let name = std::ffi::OsStr::from_bytes(b"caf\xe9");
     let world = guarded();
     world.skill("evil");
     std::fs::write(world.repo().join("skills/evil").join(name), "x").unwrap();
     world.pack("bad", "name: bad\ninclude: [evil]\n");
-    refused(&world, 3, "caf\\xe9");
+    let error = refused(&world, "E-unsafe-path");
+    assert!(text_of(&error).contains("caf\\xe9"), "{error:?}");
     let world = guarded();
     std::fs::create_dir_all(world.repo().join("skills").join(name)).unwrap();
     std::fs::write(world.repo().join("skills").join(name).join("SKILL.md"), "x").unwrap();
     world.pack("bad", "name: bad\ninclude: [good]\n");
-    refused(&world, 3, "caf\\xe9");
+    let error = refused(&world, "E-invalid-repository");
+    assert!(text_of(&error).contains("caf\\xe9"), "{error:?}");
 }
 
 #[test]
-fn sp_05_a_remote_name_that_is_not_utf_8_is_refused_where_it_is_selected_and_ignored_elsewhere() {
+fn sp_05_remote_names_that_are_not_utf_8_are_refused_if_selected() {
     let world = guarded();
     let repo = remote(&world);
     let blob = repo.blob(b"---\nname: x\ndescription: x\n---\n");
     let skill =
         tree(&repo, &[("100644 blob", &blob, b"SKILL.md"), ("100644 blob", &blob, b"caf\xe9")]);
     let good = tree(&repo, &[("100644 blob", &blob, b"SKILL.md")]);
-    let tools = tree(
+    commit_tools(
         &repo,
         &[
             ("040000 tree", &good, b"good"),
@@ -200,15 +215,15 @@ fn sp_05_a_remote_name_that_is_not_utf_8_is_refused_where_it_is_selected_and_ign
             ("040000 tree", &skill, b"x"),
         ],
     );
-    commit_root(&repo, &tree(&repo, &[("040000 tree", &tools, b"tools")]));
-    refused(&world, 3, "caf\\xe9");
+    let error = refused(&world, "E-invalid-git-tree");
+    assert!(text_of(&error).contains("caf\\xe9"), "{error:?}");
     import(&world, &repo.url(), "tools/good");
     install(&world, "bad").ok();
 }
 
 #[test]
-fn se_03_twins_by_case_or_unicode_form_in_a_remote_skill_are_refused() {
-    for (one, other) in [
+fn se_03_names_that_differ_only_in_case_or_unicode_form_are_refused() {
+    for (first, second) in [
         ("README.md", "readme.md"),
         ("caf\u{e9}", "cafe\u{301}"),
         ("\u{212a}", "k"),
@@ -219,14 +234,15 @@ fn se_03_twins_by_case_or_unicode_form_in_a_remote_skill_are_refused() {
         let blob = repo.blob(b"x");
         commit_skill(
             &repo,
-            &[("100644 blob", &blob, one.as_bytes()), ("100644 blob", &blob, other.as_bytes())],
+            &[("100644 blob", &blob, first.as_bytes()), ("100644 blob", &blob, second.as_bytes())],
         );
-        refused(&world, 3, "are one name where case or Unicode form does not count");
+        let error = refused(&world, "E-invalid-git-tree");
+        assert!([first, second].iter().all(|name| text_of(&error).contains(name)), "{error:?}");
     }
 }
 
 #[test]
-fn se_03_a_folder_and_a_file_that_are_twins_are_refused() {
+fn se_03_a_directory_and_a_link_that_differ_only_in_case_are_refused() {
     let world = guarded();
     let repo = remote(&world);
     let blob = repo.blob(b"x");
@@ -235,35 +251,32 @@ fn se_03_a_folder_and_a_file_that_are_twins_are_refused() {
         &repo,
         &[("120000 blob", &repo.blob(b"Data"), b"data"), ("040000 tree", &dir, b"Data")],
     );
-    refused(&world, 3, "are one name where case or Unicode form does not count");
+    let error = refused(&world, "E-invalid-git-tree");
+    assert!(["`data`", "`Data`"].iter().all(|name| text_of(&error).contains(name)), "{error:?}");
 }
 
 #[test]
-fn sp_19_two_remote_skills_that_are_one_folder_are_refused() {
+fn sp_19_two_remote_skills_for_one_directory_are_refused() {
     let world = guarded();
     let repo = remote(&world);
     let skill = tree(&repo, &[("100644 blob", &repo.blob(b"---\nname: x\n---\n"), b"SKILL.md")]);
-    for (one, other) in [("review", "Review"), ("caf\u{e9}", "cafe\u{301}")] {
-        let tools = tree(
-            &repo,
-            &[("040000 tree", &skill, one.as_bytes()), ("040000 tree", &skill, other.as_bytes())],
-        );
-        commit_root(&repo, &tree(&repo, &[("040000 tree", &tools, b"tools")]));
-        refused(&world, 3, "would both be installed as");
+    for names in [["review", "Review"], ["caf\u{e9}", "cafe\u{301}"]] {
+        commit_tools(&repo, &names.map(|name| ("040000 tree", skill.as_str(), name.as_bytes())));
+        let error = refused(&world, "SP-19");
+        assert!(names.iter().all(|name| text_of(&error).contains(name)), "{error:?}");
     }
 }
 
 #[test]
-fn se_08_escapes_and_bidi_characters_of_a_remote_are_shown_escaped() {
+fn se_08_control_and_bidi_characters_of_a_remote_are_escaped() {
     let world = guarded();
     let repo = remote(&world);
     let skill =
         tree(&repo, &[("100644 blob", &repo.blob(b"---\nname: \"x\\e[31m\"\n---\n"), b"SKILL.md")]);
-    let tools = tree(
+    commit_tools(
         &repo,
         &[("040000 tree", &skill, "a\u{202e}b".as_bytes()), ("040000 tree", &skill, b"c\x1b[31md")],
     );
-    commit_root(&repo, &tree(&repo, &[("040000 tree", &tools, b"tools")]));
     let commands: [&[&str]; 3] = [
         &["show", "bad"],
         &["show", "bad", "--format", "plain"],
@@ -271,9 +284,7 @@ fn se_08_escapes_and_bidi_characters_of_a_remote_are_shown_escaped() {
     ];
     for args in commands {
         let run = world.sp(args);
-        let said = format!("{}{}", run.stdout, run.stderr);
-        assert!(!said.contains(['\u{1b}', '\u{202e}']), "{args:?}: {said:?}");
+        let output = format!("{}{}", run.stdout, run.stderr);
+        assert!(!output.contains(['\u{1b}', '\u{202e}']), "{args:?}: {output:?}");
     }
 }
-
-// Repositories and refs that would make git do something else.

@@ -1,8 +1,22 @@
-//! Skillpack's own directories: private whatever the umask is, and never a sink.
+//! Skillpack's own directories: private for any umask, and never a sink.
 
 use super::*;
 
-/// Runs `sp` with a umask that takes nothing away.
+/// Arguments that create a package of the skill `good`, without the output path.
+const CREATE_PACKAGE: [&str; 10] = [
+    "pkg",
+    "create",
+    "--kind",
+    "skills",
+    "skills/good",
+    "--name",
+    "good",
+    "--version",
+    "1.0.0",
+    "--output",
+];
+
+/// Runs `sp` with a umask that removes no permission.
 fn with_open_umask(world: &World, dir: &str, args: &[&str]) -> Run {
     let plain = world.command(args);
     let mut command = Command::new("sh");
@@ -27,7 +41,7 @@ fn modes_below(dir: &Path, modes: &mut Vec<(PathBuf, u32)>) {
 }
 
 #[test]
-fn se_07_the_home_is_private_under_umask_000_and_what_is_installed_has_ordinary_modes() {
+fn se_07_home_is_private_and_installed_files_have_the_modes_of_the_umask() {
     let world = world!();
     world.skill("good");
     let repo = world.git("remote");
@@ -42,33 +56,15 @@ fn se_07_the_home_is_private_under_umask_000_and_what_is_installed_has_ordinary_
     );
     std::fs::create_dir_all(world.path("home/notes")).unwrap();
     std::fs::write(world.path("home/notes/a.md"), "---\nurl: https://docs.example.com/a\ntitle: Retries of webhooks\nkind: docs\ncaptured_at: 2026-04-02\n---\n\nA sender repeats every delivery that was not answered in time.\n\n- Use a limit of ten attempts for every webhook.\n- Add jitter to the pause between two deliveries.\n").unwrap();
-    let about = [
-        "--name",
-        "Shop",
-        "--description",
-        "A service that delivers webhooks to shops.",
-        "--out",
-        "out",
-    ];
+    let description = "A service that delivers webhooks to shops.";
+    let build = ["--name", "Shop", "--description", description, "--out", "out"];
     let commands: [&[&str]; 7] = [
         &["install", "good", "--agent", "custom", "--path", &sink(&world)],
         &["check"],
         &["key", "new"],
-        &[
-            "pkg",
-            "create",
-            "--kind",
-            "skills",
-            "skills/good",
-            "--name",
-            "good",
-            "--version",
-            "1.0.0",
-            "--output",
-            "good.ctxpkg",
-        ],
+        &[&CREATE_PACKAGE[..], &["good.ctxpkg"]].concat(),
         &["pkg", "import", "good.ctxpkg"],
-        &[&["context", "build", "--kb", "../notes"][..], &about].concat(),
+        &[&["context", "build", "--kb", "../notes"][..], &build].concat(),
         &["install", "good", "--agent", "custom", "--path", &sink(&world)],
     ];
     for args in commands {
@@ -78,7 +74,7 @@ fn se_07_the_home_is_private_under_umask_000_and_what_is_installed_has_ordinary_
     let mut modes = vec![(home.clone(), home.metadata().unwrap().permissions().mode() & 0o777)];
     modes_below(&home, &mut modes);
     for part in ["state.json", "index", "cache/git", "store", "keys", "kb"] {
-        assert!(home.join(part).exists(), "{part} is not there: {modes:#?}");
+        assert!(home.join(part).exists(), "{part} is missing: {modes:#?}");
     }
     let open: Vec<_> = modes.iter().filter(|(_, mode)| mode & 0o077 != 0).collect();
     assert!(open.is_empty(), "{open:#?}");
@@ -88,7 +84,7 @@ fn se_07_the_home_is_private_under_umask_000_and_what_is_installed_has_ordinary_
 }
 
 #[test]
-fn se_07_a_home_that_is_open_to_others_is_closed() {
+fn se_07_permissions_of_an_open_home_are_restricted() {
     let world = guarded();
     let home = world.path("home/.skillpack");
     std::fs::set_permissions(&home, PermissionsExt::from_mode(0o777)).unwrap();
@@ -97,78 +93,46 @@ fn se_07_a_home_that_is_open_to_others_is_closed() {
 }
 
 #[test]
-fn se_03_a_sink_in_or_around_skillpacks_own_directories_is_refused() {
+fn se_03_sinks_that_overlap_with_directories_of_skillpack_are_refused() {
     let world = guarded();
     std::fs::create_dir_all(world.path("cache")).unwrap();
     symlink(world.path("home/.skillpack"), world.path("link")).unwrap();
-    let before = everything(&world);
-    for (path, words) in [
-        ("home/.skillpack", "Skillpack's own directory"),
-        ("home/.skillpack/store", "Skillpack's own directory"),
-        ("home/.skillpack/new/deep", "Skillpack's own directory"),
-        ("home/.skillpack/cache/git", "Skillpack's own directory"),
-        ("link/trash", "Skillpack's own directory"),
-        ("home/repo/packs", "the directory of the packs"),
-        ("home/repo/packs/sub", "the directory of the packs"),
-        ("home/repo/skills/sub", "the authoring tree"),
+    for path in [
+        "home/.skillpack",
+        "home/.skillpack/store",
+        "home/.skillpack/new/deep",
+        "home/.skillpack/cache/git",
+        "link/trash",
+        "home/repo/packs",
+        "home/repo/packs/sub",
+        "home/repo/skills/sub",
     ] {
-        for extra in [&[][..], &["--dry-run"]] {
-            let path = world.path(path).display().to_string();
-            let args = [&["install", "good", "--agent", "custom", "--path", &path], extra].concat();
-            let run = world.sp(&args).fails(1);
-            assert!(
-                run.stderr.contains(words) && run.stderr.contains("lie inside one another"),
-                "{path}: {run}"
-            );
-            unchanged(&before, &world, &path);
+        for extra in [&["--format", "json"][..], &["--format", "json", "--dry-run"]] {
+            let sink = world.path(path).display().to_string();
+            let run = unchanged_by(&world, path, || install_into(&world, &sink, "good", extra));
+            assert_eq!(run.error().code, "E-sink-overlap", "{path}: {run}");
         }
     }
     let around = world.path("around").display().to_string();
-    let mut command = world.command(&["install", "good", "--agent", "custom", "--path", &around]);
+    let args = ["install", "good", "--agent", "custom", "--path", &around, "--format", "json"];
+    let mut command = world.command(&args);
     command.env("SKILLPACK_HOME", world.path("around/home"));
-    let run = world.run(command).fails(1);
-    assert!(run.stderr.contains("Skillpack's own directory"), "{run}");
-    // Agents read skills inside of the repository, and beside Skillpack's own directory.
+    assert_eq!(world.run(command).error().code, "E-sink-overlap");
+    // Sinks inside of the repository and beside `~/.skillpack` are fine.
     for path in ["home/repo/.claude/skills", "home/.skillpack-other", "home/repo/packs-of-others"] {
-        world
-            .sp(&[
-                "install",
-                "good",
-                "--agent",
-                "custom",
-                "--path",
-                &world.path(path).display().to_string(),
-            ])
-            .ok();
+        install_into(&world, &world.path(path).display().to_string(), "good", &[]).ok();
     }
     world.sp(&["install", "good", "--agent", "claude", "--scope", "project"]).ok();
 }
 
 #[test]
-fn se_03_a_package_of_skills_is_not_installed_into_skillpacks_own_directory() {
+fn se_03_packages_are_not_installed_into_skillpacks_own_directory() {
     let world = guarded();
     let package = world.path("good.ctxpkg").display().to_string();
-    world
-        .sp(&[
-            "pkg",
-            "create",
-            "--kind",
-            "skills",
-            "skills/good",
-            "--name",
-            "good",
-            "--version",
-            "1.0.0",
-            "--output",
-            &package,
-        ])
-        .ok();
+    world.sp(&[&CREATE_PACKAGE[..], &[&package]].concat()).ok();
     std::fs::create_dir(world.path("project")).unwrap();
-    let before = everything(&world);
-    let path = world.path("home/.skillpack/store").display().to_string();
-    let run = world
-        .sp_in("project", &["pkg", "install", &package, "--agent", "custom", "--path", &path])
-        .fails(1);
-    assert!(run.stderr.contains("Skillpack's own directory"), "{run}");
-    unchanged(&before, &world, "pkg install");
+    let sink = world.path("home/.skillpack/store").display().to_string();
+    let args = ["pkg", "install", &package, "--agent", "custom", "--path", &sink];
+    let error = unchanged_by(&world, "pkg install", || world.sp_error_in("project", &args));
+    assert_eq!(error.code, "E-sink-overlap", "{error:?}");
 }

@@ -1,9 +1,9 @@
-//! Everything that could make git run a program.
+//! Repositories that try to make git run a program.
 
 use super::*;
 
-/// A `git` that only notes that it was started.
-fn tripwire(world: &mut World) -> PathBuf {
+/// Replaces `git` with a program that only logs that it was started, and returns the log.
+fn replace_git(world: &mut World) -> PathBuf {
     let (bin, log) = (world.path("bin"), world.path("git-was-started"));
     std::fs::create_dir_all(&bin).unwrap();
     std::fs::write(
@@ -19,7 +19,7 @@ fn tripwire(world: &mut World) -> PathBuf {
 #[test]
 fn se_05_urls_that_would_run_code_are_refused_before_git_starts() {
     let mut world = guarded();
-    let log = tripwire(&mut world);
+    let log = replace_git(&mut world);
     for url in [
         "-u./evil",
         "--upload-pack=touch canary/pwned",
@@ -47,7 +47,7 @@ fn se_05_urls_that_would_run_code_are_refused_before_git_starts() {
         "",
     ] {
         import(&world, url, "**");
-        refused(&world, 3, "SP-08");
+        refused(&world, "SP-08");
         assert!(!log.exists(), "{url}: {}", std::fs::read_to_string(&log).unwrap_or_default());
     }
 }
@@ -55,7 +55,7 @@ fn se_05_urls_that_would_run_code_are_refused_before_git_starts() {
 #[test]
 fn se_05_plain_http_to_another_machine_is_refused_before_git_starts() {
     let mut world = guarded();
-    let log = tripwire(&mut world);
+    let log = replace_git(&mut world);
     for url in [
         "http://example.invalid/x",
         "http://127.0.0.1.example.invalid/x",
@@ -70,17 +70,17 @@ fn se_05_plain_http_to_another_machine_is_refused_before_git_starts() {
         "http://127.0.0.1?@example.invalid/x",
     ] {
         import(&world, url, "**");
-        refused(&world, 3, "is not allowed");
+        refused(&world, "SP-08");
         assert!(!log.exists(), "{url}");
     }
 }
 
 #[test]
-fn se_05_refs_that_git_could_misread_are_refused_before_git_starts() {
+fn se_05_refs_with_special_meaning_are_refused_before_git_starts() {
     let mut world = guarded();
     let repo = remote(&world);
     repo.commit("one");
-    let log = tripwire(&mut world);
+    let log = replace_git(&mut world);
     for git_ref in [
         "-x",
         "--upload-pack=touch canary/pwned",
@@ -103,7 +103,7 @@ fn se_05_refs_that_git_could_misread_are_refused_before_git_starts() {
                 quoted(git_ref)
             ),
         );
-        refused(&world, 3, "SP-10");
+        refused(&world, "SP-10");
         assert!(!log.exists(), "{git_ref}");
     }
 }
@@ -123,13 +123,11 @@ fn se_05_a_redirect_to_a_file_is_not_followed() {
         write!(stream, "HTTP/1.1 302 Found\r\nLocation: {target}/info/refs?service=git-upload-pack\r\nContent-Length: 0\r\nConnection: close\r\n\r\n").unwrap();
     });
     import(&world, &format!("http://127.0.0.1:{port}/x"), "**");
-    refused(&world, 5, "cannot reach the repository");
+    refused(&world, "E-git");
     thread.join().unwrap();
 }
 
-// Code in repositories.
-
-/// A program that leaves a mark.
+/// Creates a program that writes a file to `marks` when it runs, and returns its path.
 fn trap(world: &World, name: &str) -> String {
     let path = world.path("traps").join(name);
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -179,8 +177,8 @@ const PROGRAMS: [&str; 17] = [
     "merge.evil.driver",
 ];
 
-/// Puts a trap into every place where a repository can name a program.
-fn booby_trap(world: &World, repo: &Repo) {
+/// Names such a program in every setting and hook of a repository.
+fn add_traps(world: &World, repo: &Repo) {
     std::fs::create_dir_all(world.path("marks")).unwrap();
     for hook in HOOKS {
         let program = trap(world, hook);
@@ -214,7 +212,7 @@ fn se_05_hooks_of_a_remote_never_run() {
     repo.write("tools/x/data.evil", "as it is\n")
         .write(".gitattributes", "*.evil filter=evil diff=evil merge=evil\n");
     repo.commit("one");
-    booby_trap(&world, &repo);
+    add_traps(&world, &repo);
     for url in [repo.path().display().to_string(), repo.url(), "../../git/remote/.git".into()] {
         import(&world, &url, "tools/**");
         install(&world, "bad").ok();
@@ -232,16 +230,16 @@ fn se_05_hooks_of_a_remote_never_run() {
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .status();
-    assert!(!world.files("marks").is_empty(), "the traps were armed");
+    assert!(!world.files("marks").is_empty(), "the traps work");
 }
 
 #[test]
-fn se_05_a_hostile_repository_around_the_pack_never_runs_anything() {
+fn se_05_settings_of_the_repository_of_the_pack_run_nothing() {
     let world = guarded();
     let repo = remote(&world);
     repo.commit("one");
     let around = Repo::new(world.repo());
-    booby_trap(&world, &around);
+    add_traps(&world, &around);
     install(&world, "bad").ok();
     world.sp(&["list"]).ok();
     assert_eq!(world.files("marks"), Files::new());
@@ -272,13 +270,13 @@ fn se_05_a_hostile_partial_clone_never_fetches_from_elsewhere() {
         )
         .unwrap();
         import(&world, &repo.path().display().to_string(), "tools/**");
-        refused(&world, 5, "cannot fetch");
+        refused(&world, "E-git");
         assert_eq!(world.files("marks"), Files::new());
     }
 }
 
 #[test]
-fn sp_09_lfs_pointers_filters_and_export_ignore_change_no_byte() {
+fn sp_09_git_attributes_do_not_change_file_contents() {
     let mut world = guarded();
     let repo = remote(&world);
     let pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a214614ab2935c943f9e0ff69d22eadbb8f32b1258daaa5e2ca24d17e2393\nsize 12345\n";
@@ -286,7 +284,7 @@ fn sp_09_lfs_pointers_filters_and_export_ignore_change_no_byte() {
         .write("tools/x/unix.txt", "a\nb\n")
         .write("tools/x/private", "kept")
         .write("tools/x/id", "$Id$\n");
-    // With attributes in force, `git add` would already change what is stored.
+    // `git add` would apply the attributes to the stored files.
     repo.commit("one");
     let attributes = "*.bin filter=lfs diff=lfs merge=lfs -text\n*.txt text eol=crlf working-tree-encoding=UTF-16\nprivate export-ignore\nid ident\n";
     repo.write(".gitattributes", attributes).write("tools/x/.gitattributes", attributes);
@@ -311,7 +309,7 @@ fn sp_09_lfs_pointers_filters_and_export_ignore_change_no_byte() {
 }
 
 #[test]
-fn sp_09_a_submodule_in_a_selected_skill_is_refused_and_elsewhere_ignored() {
+fn sp_09_submodules_are_refused_in_selected_skills_and_ignored_elsewhere() {
     let world = guarded();
     let repo = remote(&world);
     let skill = repo.blob(b"---\nname: x\ndescription: x\n---\n");
@@ -332,20 +330,15 @@ fn sp_09_a_submodule_in_a_selected_skill_is_refused_and_elsewhere_ignored() {
             ("040000 tree", &x, b"x"),
         ],
     );
-    commit_root(
+    let modules = repo.blob(modules.as_bytes());
+    let root = tree(
         &repo,
-        &tree(
-            &repo,
-            &[
-                ("100644 blob", &repo.blob(modules.as_bytes()), b".gitmodules"),
-                ("040000 tree", &tools, b"tools"),
-            ],
-        ),
+        &[("100644 blob", &modules, b".gitmodules"), ("040000 tree", &tools, b"tools")],
     );
-    refused(&world, 3, "`vendor` is a submodule");
+    commit_root(&repo, &root);
+    let error = refused(&world, "E-invalid-git-tree");
+    assert!(text_of(&error).contains("`vendor`"), "{error:?}");
     import(&world, &repo.url(), "tools/good");
     install(&world, "bad").ok();
     assert!(!world.path("pwned").exists());
 }
-
-// Too much of anything.

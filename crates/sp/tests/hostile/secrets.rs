@@ -1,4 +1,4 @@
-//! Credentials: used, and never written or printed.
+//! Credentials are used, but never written or printed.
 
 use super::*;
 
@@ -7,38 +7,38 @@ const TOKEN: &str = "CANARY-2b7e151628aed2a6";
 const BASE64: [&str; 2] =
     ["dXNlcjpDQU5BUlktMmI3ZTE1MTYyOGFlZDJhNg==", "Q0FOQVJZLTJiN2UxNTE2MjhhZWQyYTY6"];
 
-/// Every needle that gives the token away.
-fn gives_away(text: &str) -> bool {
+/// Whether the text contains the token in any encoding.
+fn has_token(text: &str) -> bool {
     text.contains(TOKEN)
         || BASE64.iter().any(|code| text.contains(code.trim_end_matches('=')))
         || text.contains("CANARY%2D")
 }
 
 #[track_caller]
-fn silent(run: &Run) {
+fn assert_not_printed(run: &Run) {
     assert!(
-        !gives_away(&run.stdout) && !gives_away(&run.stderr),
+        !has_token(&run.stdout) && !has_token(&run.stderr),
         "the token is in the output: {run}"
     );
 }
 
-/// Nothing in the world but the pack file, in which its author wrote it, has the token.
+/// Asserts that no file has the token, except the pack that its author wrote.
 #[track_caller]
-fn nothing_written(world: &World) {
-    let mut seen = 0;
+fn assert_not_written(world: &World) {
+    let mut files = 0;
     for (path, entry) in world.files("") {
         if matches!(entry, Entry::File(..)) && path != "home/repo/packs/bad.yaml" {
             let bytes = std::fs::read(world.path(&path)).unwrap();
-            assert!(!gives_away(&String::from_utf8_lossy(&bytes)), "the token is in {path}");
-            seen += 1;
+            assert!(!has_token(&String::from_utf8_lossy(&bytes)), "the token is in {path}");
+            files += 1;
         }
-        assert!(!gives_away(&path), "the token is in the name {path}");
+        assert!(!has_token(&path), "the token is in the name {path}");
     }
-    assert!(seen > 5);
+    assert!(files > 5);
 }
 
-/// A `git` that notes its arguments and the names of its variables, then does its work.
-fn noting_git(world: &mut World) -> PathBuf {
+/// Wraps `git` so that it logs its arguments and the names of its variables.
+fn log_git_calls(world: &mut World) -> PathBuf {
     let (bin, log) = (world.path("bin"), world.path("git-calls"));
     let path = Command::new("sh").args(["-c", "echo \"$PATH\"; command -v git"]).output().unwrap();
     let path = String::from_utf8(path.stdout).unwrap();
@@ -57,8 +57,8 @@ fn noting_git(world: &mut World) -> PathBuf {
     log
 }
 
-/// The command lines of all processes of this world, gathered until `stop`.
-fn watch_command_lines(world: &World, stop: &AtomicBool) -> BTreeSet<String> {
+/// Collects the command lines of all processes of this world until `stop` is set.
+fn collect_command_lines(world: &World, stop: &AtomicBool) -> BTreeSet<String> {
     let home = world.home().display().to_string();
     let read = |process: &Path, file: &str| {
         String::from_utf8_lossy(&std::fs::read(process.join(file)).unwrap_or_default()).into_owned()
@@ -81,33 +81,35 @@ fn se_07_a_token_in_a_url_is_used_and_never_written_or_printed() {
     {
         let mut world = guarded();
         remote(&world).commit("one");
-        let log = noting_git(&mut world);
+        let log = log_git_calls(&mut world);
         let http = HttpServer::start_with(&world.path("git"), Some(base64));
         import(&world, &http.url_with(&credentials, "remote"), "tools/**");
         let stop = AtomicBool::new(false);
         let lines = std::thread::scope(|scope| {
-            let watcher = scope.spawn(|| watch_command_lines(&world, &stop));
-            silent(&install_with(&world, "bad", &["--dry-run"]).ok());
-            silent(&install_with(&world, "bad", &["--verbose"]).ok());
+            let watcher = scope.spawn(|| collect_command_lines(&world, &stop));
+            assert_not_printed(&install_with(&world, "bad", &["--dry-run"]).ok());
+            assert_not_printed(&install_with(&world, "bad", &["--verbose"]).ok());
             for format in ["human", "plain", "json"] {
-                silent(&world.sp(&["show", "bad", "--format", format, "--verbose"]).ok());
-                silent(&world.sp(&["installed", "--format", format]).ok());
-                silent(&install_with(&world, "bad", &["--format", format]).ok());
+                assert_not_printed(
+                    &world.sp(&["show", "bad", "--format", format, "--verbose"]).ok(),
+                );
+                assert_not_printed(&world.sp(&["installed", "--format", format]).ok());
+                assert_not_printed(&install_with(&world, "bad", &["--format", format]).ok());
             }
             stop.store(true, Ordering::SeqCst);
             watcher.join().unwrap()
         });
         assert!(lines.iter().any(|line| line.contains("ls-remote")), "the watcher saw git");
-        assert!(!lines.iter().any(|line| gives_away(line)), "the token is on a command line");
+        assert!(!lines.iter().any(|line| has_token(line)), "the token is on a command line");
         assert!(world.path("sink/bad__tools__x/SKILL.md").is_file());
         let calls = std::fs::read_to_string(log).unwrap();
         assert!(calls.contains("SP_GIT_PASSWORD") && calls.contains("ls-remote"), "{calls}");
-        nothing_written(&world);
+        assert_not_written(&world);
     }
 }
 
 #[test]
-fn se_07_a_token_that_fails_is_never_written_or_printed() {
+fn se_07_a_rejected_token_is_never_written_or_printed() {
     let world = guarded();
     remote(&world).commit("one");
     let http = HttpServer::start_with(&world.path("git"), Some("b3RoZXI6b3RoZXI="));
@@ -125,15 +127,17 @@ fn se_07_a_token_that_fails_is_never_written_or_printed() {
                 &["install", "bad", "--agent", "codex", "--dry-run"],
                 &["install", "bad", "--agent", "codex", "--offline"],
             ] {
-                silent(&world.sp(&[args, &["--verbose", "--format", format]].concat()).fails(5));
+                assert_not_printed(
+                    &world.sp(&[args, &["--verbose", "--format", format]].concat()).fails(5),
+                );
             }
         }
     }
-    nothing_written(&world);
+    assert_not_written(&world);
 }
 
 #[test]
-fn se_07_a_token_in_a_line_that_is_shown_because_it_is_wrong_is_masked() {
+fn se_07_tokens_in_quoted_source_lines_are_masked() {
     let mut world = guarded();
     remote(&world).commit("one");
     world.set_env("GIT_SSH_COMMAND", "false");
@@ -164,11 +168,11 @@ fn se_07_a_token_in_a_line_that_is_shown_because_it_is_wrong_is_masked() {
             let run =
                 world.sp(&["install", "bad", "--agent", "codex", "--format", format, "--dry-run"]);
             assert!(
-                !gives_away(&run.stdout) && !gives_away(&run.stderr),
+                !has_token(&run.stdout) && !has_token(&run.stderr),
                 "with {pack}the token is in the output: {run}"
             );
-            silent(&world.sp(&["packs", "--format", format, "--verbose"]));
+            assert_not_printed(&world.sp(&["packs", "--format", format, "--verbose"]));
         }
-        nothing_written(&world);
+        assert_not_written(&world);
     }
 }

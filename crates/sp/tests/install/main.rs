@@ -1,4 +1,4 @@
-//! What an install copies, replaces, keeps and refuses.
+//! What `sp install` copies, replaces, keeps and refuses.
 #![expect(
     clippy::disallowed_methods,
     clippy::unwrap_used,
@@ -6,20 +6,21 @@
     reason = "a test arranges its world with the plain calls"
 )]
 
-mod copying;
-mod leniency;
+mod copy;
 mod ownership;
 mod reinstall;
 mod requests;
+mod skill_warnings;
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use sp_testkit::{Run, World, world};
+use sp_testkit::{CliError, Run, World, world};
 
 const SINK: &str = "home/.claude/skills";
+const INSTALL: &[&str] = &["install", "team", "--agent", "claude"];
 
 /// A world whose pack `team` selects all of these skills.
 fn team(ids: &[&str]) -> World {
@@ -30,7 +31,24 @@ fn team(ids: &[&str]) -> World {
 }
 
 fn install(world: &World) -> Run {
-    world.sp(&["install", "team", "--agent", "claude"])
+    world.sp(INSTALL)
+}
+
+/// Installs the pack `team`, and returns the error that it must end with.
+#[track_caller]
+fn install_error(world: &World) -> CliError {
+    world.sp_error(INSTALL)
+}
+
+/// Runs a command that must succeed, and returns what it did with each skill: `add team__a`.
+#[track_caller]
+fn changes(world: &World, args: &[&str]) -> Vec<String> {
+    let run = world.sp(&[args, &["--format", "plain"]].concat()).ok();
+    let change = |line: &str| {
+        let (action, path) = (line.split('\t').next(), line.rsplit('/').next());
+        format!("{} {}", action.unwrap_or_default(), path.unwrap_or_default())
+    };
+    run.stdout.lines().map(change).collect()
 }
 
 fn folders(world: &World) -> Vec<String> {
@@ -54,8 +72,8 @@ fn append(path: &Path, text: &str) {
     std::fs::write(path, old + text).unwrap();
 }
 
-/// Inode, modification and change time of everything below a directory, and of itself.
-fn stamps(path: &Path) -> BTreeMap<PathBuf, (u64, i64, i64, i64, i64)> {
+/// Returns the inode, modification time and change time of a path and everything below it.
+fn timestamps(path: &Path) -> BTreeMap<PathBuf, (u64, i64, i64, i64, i64)> {
     let metadata = path.symlink_metadata().unwrap();
     let stamp = (
         metadata.ino(),
@@ -64,14 +82,14 @@ fn stamps(path: &Path) -> BTreeMap<PathBuf, (u64, i64, i64, i64, i64)> {
         metadata.ctime(),
         metadata.ctime_nsec(),
     );
-    let mut all = BTreeMap::from([(path.to_path_buf(), stamp)]);
+    let mut stamps = BTreeMap::from([(path.to_path_buf(), stamp)]);
     if metadata.is_dir() {
         std::fs::read_dir(path)
             .unwrap()
-            .for_each(|entry| all.extend(stamps(&entry.unwrap().path())));
+            .for_each(|entry| stamps.extend(timestamps(&entry.unwrap().path())));
     }
-    all
+    stamps
 }
 
-/// Puts something into the skill `a` that cannot be installed.
-type Attack = fn(&Path);
+/// Changes something in a directory.
+type Edit = fn(&Path);

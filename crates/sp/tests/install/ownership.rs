@@ -1,76 +1,68 @@
-//! Folders that an install leaves alone, and folders that it removes.
+//! Which existing files an install keeps, and which it removes.
 
 use super::*;
 
 #[test]
-fn sp_22_a_folder_that_somebody_else_put_there_is_left_alone() {
+fn sp_22_directories_that_sp_did_not_create_are_kept() {
     let world = team(&["a", "b"]);
     std::fs::create_dir_all(world.path(SINK).join("team__b")).unwrap();
     std::fs::write(world.path(SINK).join("team__b/mine.md"), "mine\n").unwrap();
     let before = world.files(SINK);
-    insta::assert_snapshot!(install(&world), @"
-    exit: 4
-    --- stderr
-    error: `team__b` in `~/.claude/skills` was not installed by this pack
-      because: no pack owns it: somebody put it there by hand, or with another tool
-
-    hint: move it away, or give this pack another `install.prefix`
-    ");
+    let error = install_error(&world);
+    assert_eq!(error.code, "E-not-owned");
+    for path in ["`team__b`", "`~/.claude/skills`"] {
+        assert!(error.message.contains(path), "{error:?}");
+    }
+    assert!(error.hints_at("`install.prefix`"), "{error:?}");
     assert_eq!(world.files(SINK), before);
     assert!(!world.path("home/.skillpack/state.json").exists());
 }
 
 #[test]
-fn sp_22_a_folder_of_another_pack_is_left_alone() {
+fn sp_22_directories_of_another_pack_are_kept() {
     let world = team(&["a"]);
     world.pack("other", "name: other\ninclude: [a]\ninstall: {prefix: team}\n");
     install(&world).ok();
     let before = world.files(SINK);
-    insta::assert_snapshot!(world.sp(&["install", "other", "--agent", "claude"]), @"
-    exit: 4
-    --- stderr
-    error: `team__a` in `~/.claude/skills` was not installed by this pack
-      because: `team` from `~/repo/packs/team.yaml` owns it
-
-    hint: `sp uninstall team --agent claude`, or give this pack another `install.prefix`
-    ");
+    let error = world.sp_error(&["install", "other", "--agent", "claude"]);
+    assert_eq!(error.code, "E-not-owned");
+    for path in ["`team__a`", "`~/.claude/skills`"] {
+        assert!(error.message.contains(path), "{error:?}");
+    }
+    assert!(error.because[0].contains("`~/repo/packs/team.yaml`"), "{error:?}");
+    assert!(error.hints_at("`sp uninstall team --agent claude`"), "{error:?}");
+    assert!(error.hints_at("`install.prefix`"), "{error:?}");
     assert_eq!(world.files(SINK), before);
 }
 
 #[test]
-fn sp_22_a_file_or_a_link_in_the_place_of_a_new_folder_is_left_alone() {
+fn sp_22_files_and_links_with_the_name_of_a_new_skill_are_kept() {
     let world = team(&["a"]);
     std::fs::create_dir_all(world.path(SINK)).unwrap();
     std::fs::create_dir_all(world.path("precious")).unwrap();
-    let place = world.path(SINK).join("team__a");
-    std::fs::write(&place, "a file").unwrap();
-    install(&world).fails(4);
-    std::fs::remove_file(&place).unwrap();
+    let path = world.path(SINK).join("team__a");
+    std::fs::write(&path, "a file").unwrap();
+    assert_eq!(install_error(&world).code, "E-not-owned");
+    std::fs::remove_file(&path).unwrap();
     for target in [world.path("precious"), world.path("nowhere")] {
-        symlink(&target, &place).unwrap();
-        install(&world).fails(4);
-        assert_eq!(std::fs::read_link(&place).unwrap(), target);
-        std::fs::remove_file(&place).unwrap();
+        symlink(&target, &path).unwrap();
+        assert_eq!(install_error(&world).code, "E-not-owned");
+        assert_eq!(std::fs::read_link(&path).unwrap(), target);
+        std::fs::remove_file(&path).unwrap();
     }
     assert!(world.files("precious").is_empty());
 }
 
 #[test]
-fn sp_23_what_is_no_longer_selected_goes_and_nothing_else_does() {
+fn sp_23_deselected_skills_are_removed() {
     let world = team(&["a", "b", "c"]);
     world.pack("other", "name: other\ninclude: [b]\n");
     install(&world).ok();
     world.sp(&["install", "other", "--agent", "claude"]).ok();
     std::fs::create_dir_all(world.path(SINK).join("team__foreign")).unwrap();
     world.pack("team", "name: team\ninclude: [a]\n");
-    insta::assert_snapshot!(install(&world), @"
-    exit: 0
-    --- stdout
-    - team__b
-    - team__c
-
-    installed team · claude · ~/.claude/skills · 2 removed, 1 unchanged
-    ");
+    let expected = ["keep team__a", "remove team__b", "remove team__c"];
+    assert_eq!(changes(&world, INSTALL), expected);
     assert_eq!(folders(&world), ["other__b", "team__a", "team__foreign"]);
     world.pack("team", "name: team\ninclude: [a]\ninstall: {prefix: new}\n");
     install(&world).ok();
@@ -78,18 +70,11 @@ fn sp_23_what_is_no_longer_selected_goes_and_nothing_else_does() {
 }
 
 #[test]
-fn sp_23_a_pack_whose_excludes_take_everything_out_removes_all_with_a_warning() {
+fn sp_23_a_pack_that_excludes_every_skill_removes_all_with_a_warning() {
     let world = team(&["a"]);
     install(&world).ok();
     world.pack("team", "name: team\ninclude: [a]\nexclude: ['**']\n");
-    insta::assert_snapshot!(install(&world), @"
-    exit: 0
-    --- stdout
-    - team__a
-
-    installed team · claude · ~/.claude/skills · 1 removed
-    --- stderr
-    warning: the pack `team` selects no skill: its excludes take everything out
-    ");
+    let run = install(&world).ok();
+    assert!(run.stderr.starts_with("warning: ") && run.stderr.contains("`team`"), "{run}");
     assert!(folders(&world).is_empty());
 }

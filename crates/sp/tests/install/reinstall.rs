@@ -1,33 +1,33 @@
-//! Reinstalling: unchanged, changed, edited and deleted folders.
+//! Installing again: unchanged, changed, edited and deleted skills.
 
 use super::*;
 
 #[test]
-fn sp_25_reinstalling_the_unchanged_changes_no_file() {
+fn sp_25_installing_unchanged_skills_changes_no_file() {
     let world = team(&["a", "b"]);
     world.write("skills/a/deep/er/file", "x");
     install(&world).ok();
-    let before = (stamps(&world.path(SINK)), stamps(&world.path("home/.skillpack/state.json")));
+    let before =
+        (timestamps(&world.path(SINK)), timestamps(&world.path("home/.skillpack/state.json")));
     for _ in 0..3 {
-        let run = install(&world).ok();
-        assert_eq!(run.stdout, "up to date: team · claude · ~/.claude/skills · 2 unchanged\n");
+        assert_eq!(changes(&world, INSTALL), ["keep team__a", "keep team__b"]);
         assert_eq!(
-            (stamps(&world.path(SINK)), stamps(&world.path("home/.skillpack/state.json"))),
+            (timestamps(&world.path(SINK)), timestamps(&world.path("home/.skillpack/state.json"))),
             before
         );
     }
     world.skill("c");
     install(&world).ok();
-    let after = stamps(&world.path(SINK));
+    let after = timestamps(&world.path(SINK));
     let changed = before
         .0
         .iter()
         .filter(|(path, stamp)| **path != world.path(SINK) && after[*path] != **stamp);
-    assert_eq!(changed.count(), 0, "a new skill touches no other");
+    assert_eq!(changed.count(), 0, "a new skill does not change the others");
 }
 
 #[test]
-fn sp_25_a_changed_source_is_noticed_whatever_its_times_say() {
+fn sp_25_changes_are_detected_by_content_and_not_by_time() {
     let world = team(&["a"]);
     install(&world).ok();
     install(&world).ok();
@@ -36,49 +36,43 @@ fn sp_25_a_changed_source_is_noticed_whatever_its_times_say() {
         (source.metadata().unwrap().modified().unwrap(), std::fs::read_to_string(&source).unwrap());
     std::fs::write(&source, text.replace("Do a.", "Do b.")).unwrap();
     std::fs::File::options().write(true).open(&source).unwrap().set_modified(time).unwrap();
-    insta::assert_snapshot!(install(&world), @"
-    exit: 0
-    --- stdout
-    ~ team__a
-
-    installed team · claude · ~/.claude/skills · 1 updated
-    ");
+    assert_eq!(changes(&world, INSTALL), ["update team__a"]);
     let installed = std::fs::read_to_string(world.path(SINK).join("team__a/SKILL.md")).unwrap();
     assert!(installed.contains("Do b."));
     assert!(
         !world.path("home/.skillpack/trash").exists(),
-        "an update of what nobody edited keeps nothing"
+        "skills that were not edited are not kept"
     );
 }
 
-/// Ways in which a person changes an installed folder.
-const EDITS: [(&str, Attack); 13] = [
-    ("a line is added", |folder| append(&folder.join("SKILL.md"), "mine\n")),
-    ("same size and time", edit_in_secret),
-    ("a file is emptied", |folder| std::fs::write(folder.join("run.sh"), "").unwrap()),
-    ("a file is added", |folder| std::fs::write(folder.join("mine.md"), "mine").unwrap()),
-    ("a hidden folder is added", |folder| std::fs::create_dir(folder.join(".git")).unwrap()),
-    ("a file is added deep down", |folder| {
+/// Ways to edit an installed skill.
+const EDITS: [(&str, Edit); 13] = [
+    ("a line added", |folder| append(&folder.join("SKILL.md"), "mine\n")),
+    ("a change with the same size and time", edit_with_same_size_and_time),
+    ("a file emptied", |folder| std::fs::write(folder.join("run.sh"), "").unwrap()),
+    ("a file added", |folder| std::fs::write(folder.join("mine.md"), "mine").unwrap()),
+    ("a hidden directory added", |folder| std::fs::create_dir(folder.join(".git")).unwrap()),
+    ("a file added to a subdirectory", |folder| {
         std::fs::write(folder.join("deep/er/mine"), "mine").unwrap();
     }),
-    ("a file is removed", |folder| std::fs::remove_file(folder.join("run.sh")).unwrap()),
-    ("an empty folder is removed", |folder| std::fs::remove_dir(folder.join("empty")).unwrap()),
-    ("a file is renamed", |folder| {
+    ("a file removed", |folder| std::fs::remove_file(folder.join("run.sh")).unwrap()),
+    ("an empty directory removed", |folder| std::fs::remove_dir(folder.join("empty")).unwrap()),
+    ("a file renamed", |folder| {
         std::fs::rename(folder.join("run.sh"), folder.join("walk.sh")).unwrap();
     }),
-    ("a bit is set", |folder| chmod(&folder.join("SKILL.md"), 0o755)),
-    ("a bit is taken", |folder| chmod(&folder.join("run.sh"), 0o644)),
-    ("a file becomes a link", |folder| {
+    ("an executable bit set", |folder| chmod(&folder.join("SKILL.md"), 0o755)),
+    ("an executable bit cleared", |folder| chmod(&folder.join("run.sh"), 0o644)),
+    ("a file replaced with a link", |folder| {
         std::fs::remove_file(folder.join("SKILL.md")).unwrap();
         symlink("run.sh", folder.join("SKILL.md")).unwrap();
     }),
-    ("a FIFO is added", |folder| {
+    ("a FIFO added", |folder| {
         assert!(Command::new("mkfifo").arg(folder.join("pipe")).status().unwrap().success());
     }),
 ];
 
-/// Changes a file's bytes, not its size, and puts its modification time back.
-fn edit_in_secret(folder: &Path) {
+/// Changes the bytes of a file, but not its size or modification time.
+fn edit_with_same_size_and_time(folder: &Path) {
     let path = folder.join("SKILL.md");
     let (time, text) =
         (path.metadata().unwrap().modified().unwrap(), std::fs::read_to_string(&path).unwrap());
@@ -86,8 +80,8 @@ fn edit_in_secret(folder: &Path) {
     std::fs::File::options().write(true).open(&path).unwrap().set_modified(time).unwrap();
 }
 
-/// A world with one installed skill that has a bit of everything.
-fn installed_richly() -> World {
+/// A world with an installed skill that has subdirectories and an executable file.
+fn installed_skill_with_files() -> World {
     let world = team(&["a"]);
     world.write("skills/a/run.sh", "echo hi\n");
     world.write("skills/a/deep/er/file", "x");
@@ -97,7 +91,7 @@ fn installed_richly() -> World {
     world
 }
 
-/// Where the output says that the old content is.
+/// Returns where the old content was kept, from JSON output.
 fn kept_at(run: &Run) -> PathBuf {
     let kept = json(run)["sinks"][0]["kept"].as_array().expect("kept folders").clone();
     assert_eq!((kept.len(), kept[0]["folder"].as_str()), (1, Some("team__a")), "{run}");
@@ -105,23 +99,23 @@ fn kept_at(run: &Run) -> PathBuf {
 }
 
 #[test]
-fn sp_25_every_way_of_editing_is_noticed_and_the_old_content_is_kept() {
-    for (edit, make) in EDITS {
-        let world = installed_richly();
+fn sp_25_edited_skills_are_kept_when_they_are_replaced() {
+    for (name, edit) in EDITS {
+        let world = installed_skill_with_files();
         let folder = format!("{SINK}/team__a");
         let fresh = world.files(&folder);
-        make(&world.path(&folder));
+        edit(&world.path(&folder));
         let edited = world.files(&folder);
-        assert_ne!(edited, fresh, "{edit}");
-        let run = world_json(&world, &["install", "team", "--agent", "claude"]);
-        assert_eq!(json(&run)["sinks"][0]["folders"][0]["edited"], true, "{edit}: {run}");
-        assert_eq!(world.files(&folder), fresh, "{edit}");
-        assert_eq!(sp_testkit::files(&kept_at(&run)), edited, "{edit}");
+        assert_ne!(edited, fresh, "{name}");
+        let run = json_with_real_paths(&world, INSTALL);
+        assert_eq!(json(&run)["sinks"][0]["folders"][0]["edited"], true, "{name}: {run}");
+        assert_eq!(world.files(&folder), fresh, "{name}");
+        assert_eq!(sp_testkit::files(&kept_at(&run)), edited, "{name}");
     }
 }
 
-/// Runs with JSON out, with real paths in it.
-fn world_json(world: &World, args: &[&str]) -> Run {
+/// Runs with `--format json` and returns the output with real paths.
+fn json_with_real_paths(world: &World, args: &[&str]) -> Run {
     let output = world.command(&[args, &["--format", "json"]].concat()).output().unwrap();
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     Run { code: output.status.code(), stdout: text(&output.stdout), stderr: text(&output.stderr) }
@@ -129,19 +123,12 @@ fn world_json(world: &World, args: &[&str]) -> Run {
 }
 
 #[test]
-fn sp_25_the_output_says_where_an_edited_folder_is_kept_and_clean_removes_it() {
+fn sp_25_output_names_the_kept_directory_and_clean_removes_it() {
     let world = team(&["a", "b"]);
     install(&world).ok();
     append(&world.path(SINK).join("team__a/SKILL.md"), "mine\n");
-    insta::assert_snapshot!(world.sp(&["install", "team", "--agent", "claude", "--dry-run"]), @"
-    exit: 0
-    --- stdout
-    ~ team__a  edited since it was installed
-
-    would install team · claude · ~/.claude/skills · 1 updated, 1 unchanged
-
-    to do exactly this: sp install team --agent claude --plan [PLAN]
-    ");
+    let dry_run = json(&world.sp(&[INSTALL, &["--dry-run", "--format", "json"]].concat()).ok());
+    assert_eq!(dry_run["sinks"][0]["folders"][0]["edited"], true, "{dry_run}");
     insta::assert_snapshot!(install(&world), @"
     exit: 0
     --- stdout
@@ -152,53 +139,41 @@ fn sp_25_the_output_says_where_an_edited_folder_is_kept_and_clean_removes_it() {
 
     installed team · claude · ~/.claude/skills · 1 updated, 1 unchanged
     ");
-    insta::assert_snapshot!(world.sp(&["clean", "--dry-run"]), @"
-    exit: 0
-    --- stdout
-    - ~/.skillpack/trash/[RUN]
-    would remove 1 item, 49 bytes
-    ");
-    assert!(!world.files("home/.skillpack/trash").is_empty());
-    insta::assert_snapshot!(world.sp(&["clean"]), @"
-    exit: 0
-    --- stdout
-    - ~/.skillpack/trash/[RUN]
-    removed 1 item, 49 bytes
-    ");
-    assert!(world.files("home/.skillpack/trash").is_empty());
-    insta::assert_snapshot!(world.sp(&["clean"]), @"
-    exit: 0
-    --- stdout
-    removed 0 items, 0 bytes
-    ");
+    let clean = |args: &[&str]| {
+        let output = json(&world.sp(&[&["clean", "--format", "json"], args].concat()).ok());
+        (output["bytes"].clone(), world.files("home/.skillpack/trash").is_empty())
+    };
+    assert_eq!(clean(&["--dry-run"]), (49.into(), false));
+    assert_eq!(clean(&[]), (49.into(), true));
+    assert_eq!(clean(&[]), (0.into(), true));
 }
 
 #[test]
-fn sp_25_an_edited_folder_that_goes_is_kept_too() {
+fn sp_25_edited_skills_are_kept_when_they_are_removed() {
     for args in [
         &["uninstall", "team", "--agent", "claude"][..],
         &["switch", "other", "--agent", "claude"],
         &["install", "team", "--agent", "claude"],
     ] {
-        let world = installed_richly();
+        let world = installed_skill_with_files();
         world.skill("b");
         world.pack("team", "name: team\ninclude: [b]\n");
         world.pack("other", "name: other\ninclude: [b]\n");
         append(&world.path(SINK).join("team__a/SKILL.md"), "mine\n");
         let edited = world.files(&format!("{SINK}/team__a"));
-        let run = world_json(&world, args);
+        let run = json_with_real_paths(&world, args);
         assert_eq!(sp_testkit::files(&kept_at(&run)), edited, "{args:?}");
         assert!(!world.path(SINK).join("team__a").exists(), "{args:?}");
     }
 }
 
 #[test]
-fn sp_25_a_folder_or_sink_that_was_deleted_comes_back() {
+fn sp_25_deleted_skills_and_sinks_are_restored() {
     let world = team(&["a", "b"]);
     install(&world).ok();
     let fresh = world.files(SINK);
     std::fs::remove_dir_all(world.path(SINK).join("team__a")).unwrap();
-    assert!(install(&world).ok().stdout.contains("1 added, 1 unchanged"));
+    assert_eq!(changes(&world, INSTALL), ["add team__a", "keep team__b"]);
     assert_eq!(world.files(SINK), fresh);
     std::fs::remove_dir_all(world.path("home/.claude")).unwrap();
     install(&world).ok();

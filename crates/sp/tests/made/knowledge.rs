@@ -1,11 +1,12 @@
-//! Packages of knowledge for tests, to the byte.
+//! Packages with a context graph for tests, with exact bytes.
 
 use serde_json::{Value, json};
 use sp_tree::Digest;
 
-/// A package of nodes, each an id and what it says, with an edge from each to the next.
+/// Returns a package whose nodes are pairs of ID and content, with an edge from each node to the
+/// next.
 pub(crate) fn package_of_knowledge(name: &str, version: &str, nodes: &[(&str, &str)]) -> Vec<u8> {
-    let node = |(id, said): &(&str, &str)| json!({"id": id, "type": "fact", "content": said, "activation": 1.0});
+    let node = |(id, content): &(&str, &str)| json!({"id": id, "type": "fact", "content": content, "activation": 1.0});
     let edges = nodes
         .windows(2)
         .map(|pair| json!({"from": pair[0].0, "to": pair[1].0, "type": "relates_to"}));

@@ -1,9 +1,9 @@
-//! Packages of skills for tests, to the byte.
+//! Packages with skills for tests, with exact bytes.
 
 use serde_json::json;
 use sp_tree::{Digest, RelPath};
 
-/// A package of skills. What ends with `.sh` may be executed.
+/// Returns a package with these files. Paths that end with `.sh` are executable.
 pub(crate) fn package_of_skills(name: &str, version: &str, files: &[(&str, &[u8])]) -> Vec<u8> {
     let file = |(path, bytes): &(&str, &[u8])| {
         (RelPath::new(path).unwrap(), path.ends_with(".sh"), bytes.to_vec())

@@ -1,9 +1,9 @@
-//! Installing and uninstalling: off, or by a plan that was shown.
+//! Install and uninstall: refused by default, otherwise only with the ID of a plan.
 
 use serde_json::{Value, json};
 use sp_testkit::World;
 
-use crate::{serve, two_skills};
+use crate::{serve, tool_error, two_skills};
 
 const SINK: &str = "home/.claude/skills";
 
@@ -13,22 +13,24 @@ fn with_pack() -> World {
     world
 }
 
-fn wanted(plan: &Value) -> Value {
-    json!({"packs": ["team"], "agents": ["claude"], "plan": plan["plan"]})
-}
-
-fn what() -> Value {
+/// The arguments of `plan_install` and `plan_uninstall`.
+fn plan_arguments() -> Value {
     json!({"packs": ["team"], "agents": ["claude"]})
 }
 
+/// The arguments of `install` and `uninstall`.
+fn apply_arguments(plan: &Value) -> Value {
+    json!({"packs": ["team"], "agents": ["claude"], "plan": plan})
+}
+
 #[test]
-fn mc_03_nothing_is_changed_unless_that_was_allowed() {
+fn mc_03_write_tools_are_refused_without_allow_write() {
     let world = with_pack();
     let mut server = serve(&world, &[]);
-    let plan = server.call("plan_install", what());
-    assert_eq!(plan["applied"], false);
+    let planned = server.call("plan_install", plan_arguments());
+    assert_eq!(planned["applied"], false);
     for tool in ["install", "uninstall"] {
-        let refused = server.try_call(tool, wanted(&plan));
+        let refused = server.try_call(tool, apply_arguments(&planned["plan"]));
         assert_eq!(refused["isError"], true);
         assert_eq!(refused["_meta"]["skillpack/code"], "E-read-only-server", "{refused}");
         assert!(refused["content"][0]["text"].as_str().unwrap().contains("--allow-write"));
@@ -37,37 +39,47 @@ fn mc_03_nothing_is_changed_unless_that_was_allowed() {
 }
 
 #[test]
-fn mc_03_what_was_shown_is_what_is_done_over_mcp() {
+fn mc_03_install_and_uninstall_apply_the_plan() {
     let world = with_pack();
     let mut server = serve(&world, &["--allow-write"]);
-    let plan = server.call("plan_install", what());
-    let done = server.call("install", wanted(&plan));
-    assert_eq!((&done["applied"], &done["plan"]), (&json!(true), &plan["plan"]));
+    let planned = server.call("plan_install", plan_arguments());
+    let installed = server.call("install", apply_arguments(&planned["plan"]));
+    assert_eq!((&installed["applied"], &installed["plan"]), (&json!(true), &planned["plan"]));
     assert!(world.path(SINK).join("team__review/SKILL.md").is_file());
-    let gone = server.call("plan_uninstall", what());
+    let planned = server.call("plan_uninstall", plan_arguments());
     assert!(world.path(SINK).join("team__review").exists());
-    let done = server.call("uninstall", wanted(&gone));
-    assert_eq!(done["applied"], true);
+    let uninstalled = server.call("uninstall", apply_arguments(&planned["plan"]));
+    assert_eq!(uninstalled["applied"], true);
     assert!(!world.path(SINK).join("team__review").exists());
 }
 
 #[test]
-fn mc_03_a_plan_that_is_not_true_any_more_is_refused() {
+fn mc_03_outdated_and_invalid_plans_are_refused() {
     let world = with_pack();
     let mut server = serve(&world, &["--allow-write"]);
-    let plan = server.call("plan_install", what());
+    let planned = server.call("plan_install", plan_arguments());
     world
         .write("skills/review/SKILL.md", "---\nname: review\ndescription: Other.\n---\n\nOther.\n");
-    let refused = server.try_call("install", wanted(&plan));
-    assert_eq!(refused["isError"], true);
-    assert_eq!(refused["_meta"]["skillpack/code"], "E-plan-mismatch", "{refused}");
+    let outdated = tool_error(&mut server, "install", apply_arguments(&planned["plan"]));
+    assert_eq!(outdated, "E-plan-mismatch");
     assert!(!world.path(SINK).join("team__review").exists());
-    for plan in [json!({"plan": "yes"}), json!({"plan": ""}), json!({"plan": null}), json!({})] {
-        assert_eq!(server.try_call("install", wanted(&plan))["isError"], true, "{plan}");
+    for (plan, code) in [
+        (json!("yes"), "E-invalid-id"),
+        (json!(""), "E-invalid-id"),
+        (json!(null), "E-invalid-arguments"),
+        (json!({}), "E-invalid-arguments"),
+    ] {
+        assert_eq!(tool_error(&mut server, "install", apply_arguments(&plan)), code, "{plan}");
     }
+}
+
+#[test]
+fn mc_03_paths_are_not_accepted_as_pack_names() {
+    let world = with_pack();
+    let mut server = serve(&world, &[]);
     for path in ["packs/team.yaml", "team.yaml", "../repo/packs/team.yml"] {
-        let refused =
-            server.try_call("plan_install", json!({"packs": [path], "agents": ["claude"]}));
-        assert!(refused["content"][0]["text"].as_str().unwrap().contains("is a path"), "{refused}");
+        let arguments = json!({"packs": [path], "agents": ["claude"]});
+        let code = tool_error(&mut server, "plan_install", arguments);
+        assert_eq!(code, "E-invalid-arguments", "{path}");
     }
 }

@@ -1,13 +1,13 @@
-//! Context packs: generated, served, and their prompts.
+//! Context packs: generation, resources and prompts.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 use sp_testkit::{World, from_base64, world};
 
-use crate::{bytes, serve, texts};
+use crate::{read_bytes, serve, texts, tool_error};
 
-const WHEN: &str = "2026-04-24T14:22:03Z";
+const GENERATED_AT: &str = "2026-04-24T14:22:03Z";
 
 fn note(number: usize) -> String {
     format!(
@@ -27,12 +27,14 @@ fn with_notes(count: usize) -> World {
     world
 }
 
-fn brief() -> Value {
+/// The arguments of `generate_pack`.
+fn generate_arguments() -> Value {
     json!({"name": "Relay", "description": "A service that delivers webhooks to shops.",
-        "prompt": "How do I deliver webhooks?", "stack": ["rust"], "kb": ["kb"], "generated_at": WHEN})
+        "prompt": "How do I deliver webhooks?", "stack": ["rust"], "kb": ["kb"], "generated_at": GENERATED_AT})
 }
 
-const BUILD: &[&str] = &[
+/// The command that builds the same context pack.
+const BUILD_COMMAND: &[&str] = &[
     "context",
     "build",
     "--kb",
@@ -46,10 +48,11 @@ const BUILD: &[&str] = &[
     "--stack",
     "rust",
     "--generated-at",
-    WHEN,
+    GENERATED_AT,
 ];
 
-fn files(generated: &Value) -> BTreeMap<String, Vec<u8>> {
+/// Returns the generated files, after checking their sizes and digests.
+fn generated_files(generated: &Value) -> BTreeMap<String, Vec<u8>> {
     let file = |file: &Value| {
         let bytes = match file["text"].as_str() {
             Some(text) => text.as_bytes().to_vec(),
@@ -63,11 +66,11 @@ fn files(generated: &Value) -> BTreeMap<String, Vec<u8>> {
 }
 
 #[test]
-fn cp_17_a_generated_pack_is_what_the_build_writes_byte_for_byte() {
+fn cp_17_generated_pack_equals_the_output_of_context_build() {
     let world = with_notes(6);
-    let generated = serve(&world, &[]).call("generate_pack", brief());
-    assert!(!world.repo().join("context-pack").exists(), "nothing is written");
-    world.sp(BUILD).ok();
+    let generated = serve(&world, &[]).call("generate_pack", generate_arguments());
+    assert!(!world.repo().join("context-pack").exists(), "the tool writes nothing");
+    world.sp(BUILD_COMMAND).ok();
     let mut written = BTreeMap::new();
     for entry in std::fs::read_dir(world.repo().join("context-pack")).unwrap() {
         let path = entry.unwrap().path();
@@ -76,53 +79,51 @@ fn cp_17_a_generated_pack_is_what_the_build_writes_byte_for_byte() {
             std::fs::read(&path).unwrap(),
         );
     }
-    assert_eq!(files(&generated), written);
+    assert_eq!(generated_files(&generated), written);
 }
 
 #[test]
-fn cp_17_a_generation_tells_how_far_it_is() {
+fn cp_17_generation_reports_progress() {
     let world = with_notes(40);
     let mut server = serve(&world, &[]);
-    let params =
-        json!({"name": "generate_pack", "arguments": brief(), "_meta": {"progressToken": "t-1"}});
+    let params = json!({"name": "generate_pack", "arguments": generate_arguments(), "_meta": {"progressToken": "t-1"}});
     let result = server.result("tools/call", params);
     assert_ne!(result["isError"], true, "{result}");
-    let told: Vec<Value> = server
+    let notifications: Vec<Value> = server
         .aside()
         .into_iter()
-        .filter(|one| one["method"] == "notifications/progress")
+        .filter(|message| message["method"] == "notifications/progress")
         .collect();
-    assert!(!told.is_empty());
+    assert!(!notifications.is_empty());
     let mut last = 0.0;
-    for one in &told {
-        assert_eq!(one["params"]["progressToken"], "t-1");
-        let progress = one["params"]["progress"].as_f64().unwrap();
-        assert!(progress > last, "it only grows: {told:?}");
+    for notification in &notifications {
+        assert_eq!(notification["params"]["progressToken"], "t-1");
+        let progress = notification["params"]["progress"].as_f64().unwrap();
+        assert!(progress > last, "progress must increase: {notifications:?}");
         last = progress;
     }
 }
 
 #[test]
-fn cp_17_a_generation_that_is_cancelled_ends_soon_and_leaves_nothing() {
+fn cp_17_cancelled_generation_gets_no_response_and_writes_nothing() {
     let world = with_notes(1_500);
     let mut server = serve(&world, &[]);
     server.initialize("2025-11-25");
-    let params =
-        json!({"name": "generate_pack", "arguments": brief(), "_meta": {"progressToken": 1}});
+    let params = json!({"name": "generate_pack", "arguments": generate_arguments(), "_meta": {"progressToken": 1}});
     let id = server.send("tools/call", params);
     while server.read().unwrap()["method"] != "notifications/progress" {}
     server.notify("notifications/cancelled", json!({"requestId": id}));
     server.result("ping", json!({}));
-    // Whoever waits for the same knowledge base gets it.
-    server.call("generate_pack", brief());
-    assert!(server.aside().iter().all(|one| one["id"] != id), "a cancelled call is not answered");
+    // The next call reads the same knowledge base.
+    server.call("generate_pack", generate_arguments());
+    assert!(server.aside().iter().all(|message| message["id"] != id), "response to {id}");
     assert!(!world.repo().join("context-pack").exists());
 }
 
 #[test]
-fn cp_17_packs_are_resources_and_their_prompts_prompts() {
+fn cp_17_context_packs_are_served_as_resources_and_prompts() {
     let world = with_notes(6);
-    world.sp(BUILD).ok();
+    world.sp(BUILD_COMMAND).ok();
     let mut server = serve(&world, &[]);
     let listed =
         server.result("resources/list", json!({}))["resources"].as_array().unwrap().clone();
@@ -134,7 +135,7 @@ fn cp_17_packs_are_resources_and_their_prompts_prompts() {
     for uri in &packs {
         let name = uri.rsplit('/').next().unwrap();
         assert_eq!(
-            bytes(&mut server, uri),
+            read_bytes(&mut server, uri),
             std::fs::read(world.repo().join("context-pack").join(name)).unwrap()
         );
     }
@@ -162,11 +163,10 @@ fn cp_17_packs_are_resources_and_their_prompts_prompts() {
 }
 
 #[test]
-fn cp_17_knowledge_outside_of_what_is_served_is_not_read() {
+fn cp_17_knowledge_base_outside_of_the_root_is_refused() {
     let world = with_notes(3);
     let mut server = serve(&world, &[]);
-    let mut elsewhere = brief();
-    elsewhere["kb"] = json!(["/etc"]);
-    let refused = server.try_call("generate_pack", elsewhere);
-    assert!(refused["content"][0]["text"].as_str().unwrap().contains("lies outside"), "{refused}");
+    let mut arguments = generate_arguments();
+    arguments["kb"] = json!(["/etc"]);
+    assert_eq!(tool_error(&mut server, "generate_pack", arguments), "E-path-outside-root");
 }

@@ -1,4 +1,4 @@
-//! Over HTTP: who is let in, and what is answered.
+//! HTTP: authorization, headers and limits.
 
 use serde_json::json;
 use sp_testkit::{McpServing, World, bytes_of, messages, sha256};
@@ -7,13 +7,13 @@ use crate::two_skills;
 
 const TOKEN: &str = "0123456789abcdef0123456789abcdef";
 
-/// A server over HTTP.
+/// Starts a server over HTTP.
 pub(crate) fn start(world: &World, args: &[&str]) -> McpServing {
     McpServing::start(world.command(&[&["mcp", "--http", "127.0.0.1:0"], args].concat()))
 }
 
 #[test]
-fn mc_01_both_wire_shapes_are_spoken_over_http() {
+fn mc_01_all_revisions_are_supported_over_http() {
     let world = two_skills();
     let server = start(&world, &[]);
     let client = server.client(None);
@@ -22,14 +22,14 @@ fn mc_01_both_wire_shapes_are_spoken_over_http() {
         let answer = client.initialize(revision);
         assert_eq!(answer.status, 200);
         assert_eq!(messages(&answer)[0]["result"]["protocolVersion"], revision);
-        assert!(answer.header("mcp-session-id").is_none(), "nothing is kept of a client");
+        assert!(answer.header("mcp-session-id").is_none(), "there are no sessions");
         let tools = client.legacy(revision, "tools/list", json!({}));
         assert!(messages(&tools)[0]["result"]["tools"].is_array());
     }
 }
 
 #[test]
-fn mc_02_digests_hold_over_http() {
+fn mc_02_digests_match_the_files_over_http() {
     let world = two_skills();
     let server = start(&world, &[]);
     let client = server.client(None);
@@ -46,7 +46,7 @@ fn mc_02_digests_hold_over_http() {
 }
 
 #[test]
-fn mc_01_headers_must_say_what_the_message_says() {
+fn mc_01_headers_must_match_the_message() {
     let world = two_skills();
     let server = start(&world, &[]);
     let client = server.client(None);
@@ -57,31 +57,34 @@ fn mc_01_headers_must_say_what_the_message_says() {
         "params": {"name": "search", "arguments": {"query": "x"}, "_meta": meta}})
     .to_string();
     let version = ("mcp-protocol-version", "2026-07-28");
-    let ask = |headers: &[(&str, &str)]| client.post(headers, body.as_bytes()).status;
-    assert_eq!(ask(&[version, ("mcp-method", "tools/call"), ("mcp-name", "search")]), 200);
-    assert_eq!(ask(&[version, ("mcp-method", "tools/list"), ("mcp-name", "search")]), 400);
-    assert_eq!(ask(&[version, ("mcp-method", "tools/call"), ("mcp-name", "fetch")]), 400);
-    assert_eq!(ask(&[("mcp-protocol-version", "2025-11-25"), ("mcp-method", "tools/call")]), 400);
+    let status = |headers: &[(&str, &str)]| client.post(headers, body.as_bytes()).status;
+    assert_eq!(status(&[version, ("mcp-method", "tools/call"), ("mcp-name", "search")]), 200);
+    assert_eq!(status(&[version, ("mcp-method", "tools/list"), ("mcp-name", "search")]), 400);
+    assert_eq!(status(&[version, ("mcp-method", "tools/call"), ("mcp-name", "fetch")]), 400);
+    assert_eq!(
+        status(&[("mcp-protocol-version", "2025-11-25"), ("mcp-method", "tools/call")]),
+        400
+    );
 }
 
 #[test]
-fn mc_05_only_this_machine_by_its_own_name_without_a_token() {
+fn mc_05_without_token_only_local_hosts_and_origins_are_accepted() {
     let world = two_skills();
     let server = start(&world, &[]);
     let client = server.client(None);
     let body = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-11-25",
         "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}})
     .to_string();
-    let ask = |headers: &[(&str, &str)]| client.post(headers, body.as_bytes()).status;
-    assert_eq!(ask(&[]), 200);
-    assert_eq!(ask(&[("origin", "http://localhost:3000")]), 200);
+    let status = |headers: &[(&str, &str)]| client.post(headers, body.as_bytes()).status;
+    assert_eq!(status(&[]), 200);
+    assert_eq!(status(&[("origin", "http://localhost:3000")]), 200);
     for origin in [
         "https://evil.example",
         "null",
         "http://localhost.evil.example",
         "http://127.0.0.1.evil.example:80",
     ] {
-        assert_eq!(ask(&[("origin", origin)]), 403, "{origin}");
+        assert_eq!(status(&[("origin", origin)]), 403, "{origin}");
     }
     for host in ["evil.example", "localhost.evil.example", "127.0.0.1.evil.example"] {
         assert_eq!(client.post(&[("host", host)], body.as_bytes()).status, 403, "{host}");
@@ -89,7 +92,7 @@ fn mc_05_only_this_machine_by_its_own_name_without_a_token() {
 }
 
 #[test]
-fn mc_05_a_token_opens_it_and_nothing_else_does() {
+fn mc_05_requests_need_the_configured_token() {
     let mut world = two_skills();
     world.set_env("SP_MCP_TOKEN", TOKEN);
     let server = start(&world, &["--allow-write"]);
@@ -104,33 +107,33 @@ fn mc_05_a_token_opens_it_and_nothing_else_does() {
     assert_eq!(
         client.post(&[("host", "sp.example")], body.as_bytes()).status,
         200,
-        "with a token any name will do"
+        "with a token, any host is accepted"
     );
-    let small = [("authorization", format!("bearer {TOKEN}"))];
-    let small: Vec<(&str, &str)> =
-        small.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    let lowercase = format!("bearer {TOKEN}");
     assert_eq!(
-        server.client(None).post(&small, body.as_bytes()).status,
+        server.client(None).post(&[("authorization", &lowercase)], body.as_bytes()).status,
         200,
-        "a scheme is written in any case"
+        "the scheme is case-insensitive"
     );
     assert_eq!(client.post(&[("origin", "https://evil.example")], body.as_bytes()).status, 403);
 }
 
 #[test]
-fn mc_05_beyond_this_machine_there_must_be_a_token() {
+fn mc_05_unprotected_server_does_not_start() {
     let mut world = two_skills();
-    let run = world.sp(&["mcp", "--http", "0.0.0.0:0"]).fails(2);
-    assert!(run.stderr.contains("there is no token in `SP_MCP_TOKEN`"), "{run}");
-    let run = world.sp(&["mcp", "--http", "127.0.0.1:0", "--allow-write"]).fails(2);
-    assert!(run.stderr.contains("others on this machine could change something"), "{run}");
+    for args in
+        [&["mcp", "--http", "0.0.0.0:0"][..], &["mcp", "--http", "127.0.0.1:0", "--allow-write"]]
+    {
+        let error = world.sp_error(args);
+        assert_eq!(error.code, "E-unprotected-server", "{args:?}");
+        assert!(error.hints_at("SP_MCP_TOKEN"), "{error:?}");
+    }
     world.set_env("SP_MCP_TOKEN", "short");
-    let run = world.sp(&["mcp", "--http", "127.0.0.1:0"]).fails(2);
-    assert!(run.stderr.contains("fewer than 16 characters"), "{run}");
+    assert_eq!(world.sp_error(&["mcp", "--http", "127.0.0.1:0"]).code, "E-invalid-secret");
 }
 
 #[test]
-fn mc_05_bodies_and_methods_have_limits() {
+fn mc_05_invalid_bodies_methods_and_paths_are_refused() {
     let world = two_skills();
     let server = start(&world, &[]);
     let client = server.client(None);
@@ -153,12 +156,12 @@ fn mc_05_bodies_and_methods_have_limits() {
 }
 
 #[test]
-fn mc_01_the_stateless_revision_has_no_handshake_over_http() {
+fn mc_01_stateless_revision_has_no_handshake_over_http() {
     let world = two_skills();
     let server = start(&world, &[]);
     let client = server.client(None);
-    let introduction = json!({"protocolVersion": "2026-07-28", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}});
-    for params in [json!({}), introduction] {
+    let handshake = json!({"protocolVersion": "2026-07-28", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}});
+    for params in [json!({}), handshake] {
         let answer = client.send("initialize", params);
         assert_eq!(
             (answer.status, &answer.json()["error"]["code"]),
@@ -171,14 +174,14 @@ fn mc_01_the_stateless_revision_has_no_handshake_over_http() {
 }
 
 #[test]
-fn mc_05_clients_that_hang_up_keep_nobody_waiting() {
+fn mc_05_disconnected_clients_do_not_block_others() {
     let world = two_skills();
     for number in 0..600 {
         world.skill(&format!("many/skill-{number}"));
     }
     let server = start(&world, &[]);
     let client = server.client(None);
-    let gone: Vec<_> = (0..60)
+    let connections: Vec<_> = (0..60)
         .map(|_| {
             use std::io::Write as _;
             let mut stream = std::net::TcpStream::connect(&server.address).unwrap();
@@ -195,7 +198,7 @@ fn mc_05_clients_that_hang_up_keep_nobody_waiting() {
         })
         .collect();
     std::thread::sleep(std::time::Duration::from_millis(100));
-    drop(gone);
+    // Requests that are still queued are never started.
+    drop(connections);
     client.call("read_skill", json!({"skill": "skill://repo/review/SKILL.md"}));
-    // Those that were begun end; the others, some fifty, never begin.
 }

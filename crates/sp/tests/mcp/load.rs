@@ -1,4 +1,4 @@
-//! Many clients at once, and clients that go away in the middle.
+//! Concurrent clients, and clients that disconnect in the middle of a request.
 
 use std::time::Duration;
 
@@ -7,9 +7,9 @@ use sp_testkit::{Crowd, Cut, McpConnection, World, world};
 
 use crate::http::start;
 
-/// What is asked of a debug build by clients that share its processors need not be much.
+/// Few, because the clients share the processors with a debug build of the server.
 const CLIENTS: usize = 50;
-const HALF: Duration = Duration::from_secs(1);
+const LOAD_TIME: Duration = Duration::from_secs(1);
 
 fn some_skills() -> World {
     let world = world!();
@@ -24,24 +24,24 @@ fn some_skills() -> World {
 }
 
 #[test]
-fn mc_05_many_clients_at_once_are_answered_and_nothing_of_them_is_kept() {
+fn mc_05_concurrent_clients_leave_no_connections_and_no_memory() {
     let world = some_skills();
     let server = start(&world, &[]);
     server.client(None).result("tools/list", json!({}));
     let idle = server.descriptors();
-    let half = || {
-        let crowd = Crowd::ask(&server.address, CLIENTS, HALF);
+    let memory_after_load = || {
+        let crowd = Crowd::ask(&server.address, CLIENTS, LOAD_TIME);
         assert_eq!(crowd.wrong, Vec::<String>::new());
         assert!(crowd.times.len() >= CLIENTS, "{} answers", crowd.times.len());
-        assert!(server.descriptors_down_to(idle) <= idle, "connections that nobody uses stay open");
+        assert!(server.descriptors_down_to(idle) <= idle, "open connections");
         server.memory()
     };
-    let (first, second) = (half(), half());
-    assert!(second < first + first / 4 + 8 * 1024, "{first} kB became {second} kB");
+    let (first, second) = (memory_after_load(), memory_after_load());
+    assert!(second < first + first / 4 + 8 * 1024, "memory grew from {first} kB to {second} kB");
 }
 
 #[test]
-fn mc_05_clients_that_hang_up_in_the_middle_leave_nothing_behind() {
+fn mc_05_disconnects_at_any_point_leave_no_connections() {
     let world = some_skills();
     let server = start(&world, &[]);
     server.client(None).result("tools/list", json!({}));
@@ -56,13 +56,13 @@ fn mc_05_clients_that_hang_up_in_the_middle_leave_nothing_behind() {
         Cut::Reading,
     ];
     for cut in cuts {
-        // Nobody waits for another, as a crowd that is gone at once.
-        let mut gone = Vec::new();
+        // All connections are open before the first one disconnects.
+        let mut connections = Vec::new();
         for _ in 0..CLIENTS {
-            gone.push(McpConnection::open(&server.address).unwrap());
+            connections.push(McpConnection::open(&server.address).unwrap());
         }
-        for client in gone {
-            client.hang_up("tools/call", search.clone(), cut).unwrap();
+        for connection in connections {
+            connection.hang_up("tools/call", search.clone(), cut).unwrap();
         }
         assert!(server.threads() < 40, "{cut:?}: {} threads", server.threads());
         assert!(server.descriptors_down_to(idle) <= idle, "{cut:?}");

@@ -1,17 +1,17 @@
-//! `sp mcp`: agents ask for themselves, over stdio and over HTTP, politely or not.
+//! `sp mcp` over stdio and HTTP, with well-behaved, malformed and disconnecting clients.
 #![allow(
     clippy::disallowed_methods,
     clippy::unwrap_used,
     clippy::panic,
-    reason = "a test arranges its world with the plain calls"
+    reason = "a test sets up its world with plain calls"
 )]
 
 mod changes;
 mod generate;
 mod hidden;
 mod http;
+mod interop;
 mod load;
-mod others;
 mod protocol;
 mod robust;
 mod shutdown;
@@ -21,12 +21,12 @@ mod tools;
 use serde_json::{Value, json};
 use sp_testkit::{McpChild, World, bytes_of, world};
 
-/// A server in the repository of a world.
+/// Starts a server over stdio in the repository of a world.
 fn serve(world: &World, args: &[&str]) -> McpChild {
     McpChild::start(world.command(&[&["mcp"], args].concat()))
 }
 
-/// A world with two skills, one of which has more files.
+/// A world with two skills, one of them with several files.
 fn two_skills() -> World {
     let world = world!();
     world.skill("review");
@@ -41,16 +41,32 @@ fn two_skills() -> World {
     world
 }
 
-/// The bytes of a resource, to the letter.
-fn bytes(server: &mut McpChild, uri: &str) -> Vec<u8> {
+/// Calls a tool that must fail, and returns the code of its error.
+#[track_caller]
+fn tool_error(server: &mut McpChild, tool: &str, arguments: Value) -> String {
+    let result = server.try_call(tool, arguments);
+    assert_eq!(result["isError"], true, "{tool}: {result}");
+    result["_meta"]["skillpack/code"].as_str().unwrap().to_owned()
+}
+
+/// Checks that text from a file is between two marks, the first of which names the source.
+#[track_caller]
+fn assert_quoted(text: &str, source: &str) {
+    let is_mark = |line: &str| line.starts_with('⟦') && line.ends_with('⟧');
+    let (first, last) = (text.lines().next().unwrap(), text.lines().last().unwrap());
+    assert!(is_mark(first) && first.contains(source) && is_mark(last), "{text}");
+}
+
+/// Reads the bytes of a resource.
+fn read_bytes(server: &mut McpChild, uri: &str) -> Vec<u8> {
     let result = server.result("resources/read", json!({"uri": uri}));
     let contents = &result["contents"][0];
     assert_eq!(contents["uri"], uri);
     bytes_of(contents)
 }
 
-/// Everything of a list, page by page.
-fn all(server: &mut McpChild, method: &str, member: &str) -> Vec<Value> {
+/// Returns the items of all pages of a list.
+fn list_all(server: &mut McpChild, method: &str, member: &str) -> Vec<Value> {
     let mut items = Vec::new();
     let mut cursor = None;
     loop {

@@ -1,20 +1,20 @@
-//! The revisions, and what is declared.
+//! Protocol revisions and declared capabilities.
 
 use serde_json::json;
 
 use crate::{serve, two_skills};
 
 #[test]
-fn mc_01_the_stateless_revision_needs_no_handshake() {
+fn mc_01_stateless_revision_needs_no_handshake() {
     let world = two_skills();
     let mut server = serve(&world, &[]);
-    let told = server.result("server/discover", json!({}));
-    assert_eq!(told["supportedVersions"], json!(["2025-06-18", "2025-11-25", "2026-07-28"]));
+    let discovered = server.result("server/discover", json!({}));
+    assert_eq!(discovered["supportedVersions"], json!(["2025-06-18", "2025-11-25", "2026-07-28"]));
     assert_eq!(
-        told["capabilities"]["extensions"]["io.modelcontextprotocol/skills"],
+        discovered["capabilities"]["extensions"]["io.modelcontextprotocol/skills"],
         json!({"directoryRead": true})
     );
-    assert_eq!(told["capabilities"]["resources"], json!({}), "no subscriptions are promised");
+    assert_eq!(discovered["capabilities"]["resources"], json!({}), "no subscriptions");
     for (method, params) in [
         ("tools/list", json!({})),
         ("resources/list", json!({})),
@@ -37,15 +37,15 @@ fn mc_01_the_stateless_revision_needs_no_handshake() {
 }
 
 #[test]
-fn mc_01_older_revisions_introduce_themselves() {
+fn mc_01_older_revisions_start_with_a_handshake() {
     let world = two_skills();
     for revision in ["2025-06-18", "2025-11-25"] {
         let mut server = serve(&world, &[]);
-        let told = server.initialize(revision);
-        assert_eq!(told["protocolVersion"], revision);
-        assert_eq!(told["serverInfo"]["name"], "skillpack");
+        let initialized = server.initialize(revision);
+        assert_eq!(initialized["protocolVersion"], revision);
+        assert_eq!(initialized["serverInfo"]["name"], "skillpack");
         let tools = server.result("tools/list", json!({}));
-        assert!(tools.get("resultType").is_none(), "an older client knows no such member");
+        assert!(tools.get("resultType").is_none(), "the member is new in 2026-07-28");
         assert_eq!(server.result("skills/list", json!({}))["skills"].as_array().unwrap().len(), 2);
         server.result("ping", json!({}));
     }
@@ -53,12 +53,12 @@ fn mc_01_older_revisions_introduce_themselves() {
     assert_eq!(
         server.initialize("2024-01-01")["protocolVersion"],
         "2025-11-25",
-        "the newest with a handshake"
+        "the newest revision with a handshake"
     );
 }
 
 #[test]
-fn mc_01_a_revision_that_is_not_spoken_is_refused_with_those_that_are() {
+fn mc_01_unsupported_revision_error_lists_the_supported_ones() {
     let world = two_skills();
     let mut server = serve(&world, &[]);
     let meta = json!({"io.modelcontextprotocol/protocolVersion": "2031-01-01",
@@ -76,7 +76,7 @@ fn mc_01_a_revision_that_is_not_spoken_is_refused_with_those_that_are() {
 }
 
 #[test]
-fn mc_06_methods_that_are_not_declared_are_not_answered() {
+fn mc_06_undeclared_methods_are_not_found() {
     let world = two_skills();
     let mut server = serve(&world, &[]);
     for method in [

@@ -1,4 +1,4 @@
-//! Clients that are confused, hostile, or gone.
+//! Malformed messages, limits, cancellation, disconnects and concurrent calls.
 
 use serde_json::{Value, json};
 use sp_testkit::world;
@@ -6,7 +6,7 @@ use sp_testkit::world;
 use crate::{serve, two_skills};
 
 #[test]
-fn mc_01_lines_that_are_no_messages_are_answered_as_json_rpc_asks() {
+fn mc_01_malformed_lines_get_json_rpc_errors() {
     let world = two_skills();
     let mut server = serve(&world, &[]);
     for (line, code, id) in [
@@ -24,26 +24,26 @@ fn mc_01_lines_that_are_no_messages_are_answered_as_json_rpc_asks() {
         assert_eq!(answer["error"]["code"], code, "{line}: {answer}");
         assert_eq!(answer.get("id").cloned().unwrap_or_default(), id, "{line}: {answer}");
     }
-    for silent in [
+    for ignored in [
         "",
         "   ",
         "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/whatever\",\"params\":7}",
         "\r",
     ] {
-        server.write_line(silent);
+        server.write_line(ignored);
     }
     assert_eq!(server.result("skills/list", json!({}))["skills"].as_array().unwrap().len(), 2);
 }
 
 #[test]
-fn mc_05_a_message_has_a_largest_size() {
+fn mc_05_oversized_and_deeply_nested_messages_are_refused() {
     let world = two_skills();
     let mut server = serve(&world, &[]);
     let arguments = json!({"query": "x".repeat(5 * 1024 * 1024)});
-    let id = server.send("tools/call", json!({"name": "search", "arguments": arguments}));
+    server.send("tools/call", json!({"name": "search", "arguments": arguments}));
     let answer = server.read().unwrap();
     assert_eq!(answer["error"]["code"], -32600, "{answer}");
-    assert!(answer.get("id").is_none() && id > 0);
+    assert!(answer.get("id").is_none(), "{answer}");
     let deep = format!(
         "{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"x\",\"params\":{}{}}}",
         "[".repeat(100_000),
@@ -55,7 +55,7 @@ fn mc_05_a_message_has_a_largest_size() {
 }
 
 #[test]
-fn mc_05_a_client_that_hangs_up_gets_what_it_asked_for_and_leaves_nobody_behind() {
+fn mc_05_disconnected_client_gets_its_responses_and_server_exits() {
     let world = world!();
     for number in 0..400 {
         world.skill(&format!("skill-{number}"));
@@ -72,7 +72,7 @@ fn mc_05_a_client_that_hangs_up_gets_what_it_asked_for_and_leaves_nobody_behind(
 }
 
 #[test]
-fn mc_03_a_call_that_is_cancelled_is_not_answered_and_the_next_is() {
+fn mc_03_cancelled_call_gets_no_response_and_the_next_one_does() {
     let world = world!();
     for number in 0..2_000 {
         world.skill(&format!("skill-{number}"));
@@ -87,11 +87,11 @@ fn mc_03_a_call_that_is_cancelled_is_not_answered_and_the_next_is() {
     assert_eq!(server.hang_up().code(), Some(0));
     let mut messages = server.aside();
     messages.extend(std::iter::from_fn(|| server.read()));
-    assert!(messages.iter().all(|message| message["id"] != id), "it was answered after all");
+    assert!(messages.iter().all(|message| message["id"] != id), "response to {id}");
 }
 
 #[test]
-fn mc_03_many_calls_at_once_are_all_answered() {
+fn mc_03_concurrent_requests_all_get_responses() {
     let world = two_skills();
     let mut server = serve(&world, &[]);
     server.result("server/discover", json!({}));
@@ -102,10 +102,10 @@ fn mc_03_many_calls_at_once_are_all_answered() {
 }
 
 #[test]
-fn mc_01_the_last_line_needs_no_end() {
+fn mc_01_last_line_needs_no_line_feed() {
     let world = two_skills();
     let mut command = world.command(&["mcp"]);
-    let file = world.path("asked");
+    let file = world.path("input");
     std::fs::write(&file, "{\"jsonrpc\":\"2.0\",\"id\":1,").unwrap();
     command.stdin(std::fs::File::open(&file).unwrap());
     let run = world.run(command);

@@ -21,8 +21,7 @@ fn request(id: u64, method: &str, params: &Value) -> String {
     json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).to_string()
 }
 
-/// Runs a server whose whole input is there from the start, and ends at once. Returns what it
-/// wrote.
+/// Runs a server whose input is a file, and returns its messages.
 fn run(world: &World, input: impl AsRef<[u8]>) -> Vec<Value> {
     let file = world.path("input");
     std::fs::write(&file, input).unwrap();
@@ -31,11 +30,11 @@ fn run(world: &World, input: impl AsRef<[u8]>) -> Vec<Value> {
     let run = world.run(command).ok();
     run.stdout
         .lines()
-        .map(|line| serde_json::from_str(line).unwrap_or_else(|why| panic!("{why}: {line}")))
+        .map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}")))
         .collect()
 }
 
-/// How many responses there are for each ID; those without one are under `null`.
+/// Counts the responses for each ID. Responses without an ID are counted as `null`.
 fn responses_by_id(messages: &[Value]) -> BTreeMap<String, usize> {
     let mut counts = BTreeMap::new();
     for message in messages.iter().filter(|message| message.get("method").is_none()) {
@@ -61,7 +60,7 @@ fn mc_01_every_request_has_its_response_before_the_process_exits() {
                 &json!({"name": "search", "arguments": {"query": "deploy"}}),
             ),
             4 => request(id, "resources/read", &json!({"uri": "skill://repo/review/SKILL.md"})),
-            // It has an ID, but is no request.
+            // It has an ID, but is not a request.
             _ => format!("{{\"id\":{id}}}"),
         };
         input.push_str(&line);
@@ -71,7 +70,7 @@ fn mc_01_every_request_has_its_response_before_the_process_exits() {
             input.push_str("nonsense\n");
         }
     }
-    // The last line has no end.
+    // The last line has no line feed.
     input.push_str("{\"jsonrpc\":");
     malformed += 1;
 
@@ -83,7 +82,7 @@ fn mc_01_every_request_has_its_response_before_the_process_exits() {
 }
 
 #[test]
-fn mc_01_a_request_in_an_unterminated_last_line_has_its_response() {
+fn mc_01_request_in_an_unterminated_last_line_has_its_response() {
     let world = two_skills();
     let answers = run(&world, request(7, "skills/list", &json!({})));
     assert_eq!(answers.len(), 1);
@@ -92,7 +91,7 @@ fn mc_01_a_request_in_an_unterminated_last_line_has_its_response() {
 }
 
 #[test]
-fn mc_05_an_unterminated_last_line_that_is_too_long_is_refused() {
+fn mc_05_oversized_unterminated_last_line_is_refused() {
     let world = two_skills();
     let answers = run(&world, vec![b'x'; 5 * 1024 * 1024]);
     assert_eq!(answers.len(), 1);
@@ -124,7 +123,7 @@ fn mc_01_messages_before_the_handshake_do_not_end_the_session() {
         answers
             .iter()
             .find(|answer| answer["id"] == id)
-            .unwrap_or_else(|| panic!("no answer to {id}"))
+            .unwrap_or_else(|| panic!("no response to {id}"))
     };
     assert_eq!(answers.len(), 5, "{answers:?}");
     assert_eq!(by_id(1)["error"]["code"], -32602);
@@ -138,8 +137,7 @@ fn mc_01_messages_before_the_handshake_do_not_end_the_session() {
 fn mc_01_requests_that_share_an_id_have_a_response_each() {
     let world = two_skills();
     let line = request(7, "skills/list", &json!({}));
-    // Whether the second comes while the first is in progress is not known here; both are answered
-    // either way.
+    // The requests may overlap or not; both get a response either way.
     let answers =
         run(&world, format!("{line}\n{line}\n{}\n", request(8, "tools/list", &json!({}))));
     assert_eq!(
@@ -154,7 +152,7 @@ fn mc_01_requests_that_share_an_id_have_a_response_each() {
 }
 
 #[test]
-fn mc_03_a_cancelled_request_does_not_delay_the_end_of_the_session() {
+fn mc_03_cancelled_requests_do_not_delay_the_exit() {
     let world = world!();
     for number in 0..200 {
         world.skill(&format!("skill-{number}"));
@@ -171,7 +169,7 @@ fn mc_03_a_cancelled_request_does_not_delay_the_end_of_the_session() {
 }
 
 #[test]
-fn mc_05_a_client_that_closes_its_end_of_the_output_ends_the_process() {
+fn mc_05_server_exits_when_the_client_closes_its_output() {
     let world = two_skills();
     let mut command = world.command(&["mcp"]);
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
@@ -189,7 +187,7 @@ fn mc_05_a_client_that_closes_its_end_of_the_output_ends_the_process() {
 }
 
 #[test]
-fn mc_05_a_process_that_is_asked_to_end_answers_and_exits() {
+fn mc_05_server_exits_after_a_signal() {
     let world = two_skills();
     for signal in ["-TERM", "-INT"] {
         let mut server = serve(&world, &[]);
@@ -204,7 +202,7 @@ fn mc_05_a_process_that_is_asked_to_end_answers_and_exits() {
         assert_eq!(server.wait_for_exit().code(), Some(0), "{signal}");
         assert_eq!(server.read_line(), None, "{signal}");
     }
-    // Nobody has asked for anything yet, and the input stays open.
+    // Before the handshake, with the input still open.
     let mut command = world.command(&["mcp"]);
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let mut input = child.stdin.take().unwrap();

@@ -1,24 +1,26 @@
 //! The skills extension.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Value, json};
 use sp_testkit::{World, world};
 
-use crate::{all, bytes, serve, texts, two_skills};
+use crate::{list_all, read_bytes, serve, texts, two_skills};
 
-/// Every digest and size of every skill holds against what is read; how many skills there are.
-fn verified(world: &World, args: &[&str]) -> Vec<Value> {
+/// Returns the entries of all skills, after comparing their digests and sizes with the files.
+fn verified_skills(world: &World, args: &[&str]) -> Vec<Value> {
     let mut server = serve(world, args);
-    let skills = all(&mut server, "skills/list", "skills");
+    let skills = list_all(&mut server, "skills/list", "skills");
     for skill in &skills {
         let uri = skill["uri"].as_str().unwrap();
-        let got = server.result("skills/get", json!({"uri": uri}))["skill"].clone();
-        assert_eq!(&got, skill);
+        let single = server.result("skills/get", json!({"uri": uri}))["skill"].clone();
+        assert_eq!(&single, skill);
         let name = skill["frontmatter"]["name"].as_str().unwrap();
         assert!(uri.ends_with(&format!("/{name}/SKILL.md")), "{uri}");
         let files = skill["resources"].as_array().unwrap();
         assert!(texts(files, "uri").contains(&uri));
         for file in files {
-            let read = bytes(&mut server, file["uri"].as_str().unwrap());
+            let read = read_bytes(&mut server, file["uri"].as_str().unwrap());
             assert_eq!(file["size"], read.len());
             assert_eq!(file["digest"], sp_testkit::sha256(&read), "{file}");
         }
@@ -27,9 +29,9 @@ fn verified(world: &World, args: &[&str]) -> Vec<Value> {
 }
 
 #[test]
-fn mc_02_the_skills_of_a_repository_hold_what_their_entries_say() {
+fn mc_02_entries_match_the_skills_of_a_repository() {
     let world = two_skills();
-    let skills = verified(&world, &[]);
+    let skills = verified_skills(&world, &[]);
     assert_eq!(
         texts(&skills, "uri"),
         ["skill://repo/review/SKILL.md", "skill://repo/team/deploy/SKILL.md"]
@@ -42,7 +44,7 @@ fn mc_02_the_skills_of_a_repository_hold_what_their_entries_say() {
 }
 
 #[test]
-fn mc_02_the_skills_of_a_bag_a_sink_and_a_package() {
+fn mc_02_skills_of_a_workspace_a_sink_and_a_package_are_served() {
     let world = two_skills();
     world.pack("team", "name: team\ninclude: ['**']\n");
     world.sp(&["install", "team", "--agent", "claude", "--agent", "codex"]).ok();
@@ -63,7 +65,7 @@ fn mc_02_the_skills_of_a_bag_a_sink_and_a_package() {
         ])
         .ok();
     let uris = |args: &[&str]| -> Vec<String> {
-        texts(&verified(&world, args), "uri").into_iter().map(str::to_owned).collect()
+        texts(&verified_skills(&world, args), "uri").into_iter().map(str::to_owned).collect()
     };
     assert_eq!(
         uris(&["--from", "bag"]),
@@ -76,14 +78,14 @@ fn mc_02_the_skills_of_a_bag_a_sink_and_a_package() {
             "skill://sink/claude/team__review/review/SKILL.md",
             "skill://sink/claude/team__team__deploy/deploy/SKILL.md"
         ],
-        "what is the same in two sinks stands once"
+        "identical skills of two sinks are listed once"
     );
     assert_eq!(uris(&["--from", "package"]), ["skill://package/acme/kit/deploy/SKILL.md"]);
-    assert_eq!(uris(&[]).len(), 5, "what is installed from here stands once");
+    assert_eq!(uris(&[]).len(), 5, "skills installed from this repository are listed once");
 }
 
 #[test]
-fn mc_02_a_list_comes_in_pages_and_no_skill_is_lost_or_told_twice() {
+fn mc_02_pages_contain_every_skill_once() {
     let world = world!();
     for number in 0..230 {
         world.skill(&format!("group-{}/skill-{number}", number % 7));
@@ -91,16 +93,16 @@ fn mc_02_a_list_comes_in_pages_and_no_skill_is_lost_or_told_twice() {
     let mut server = serve(&world, &[]);
     let first = server.result("skills/list", json!({}));
     assert_eq!(first["skills"].as_array().unwrap().len(), 100);
-    let skills = all(&mut server, "skills/list", "skills");
+    let skills = list_all(&mut server, "skills/list", "skills");
     let mut uris = texts(&skills, "uri");
     uris.sort_unstable();
     uris.dedup();
     assert_eq!(uris.len(), 230);
-    assert_eq!(all(&mut server, "resources/list", "resources").len(), 230);
+    assert_eq!(list_all(&mut server, "resources/list", "resources").len(), 230);
 }
 
 #[test]
-fn mc_02_cursors_that_lead_nowhere_are_refused() {
+fn mc_02_invalid_cursors_are_refused() {
     let world = two_skills();
     let mut server = serve(&world, &[]);
     for cursor in ["", "x", "repo/nothing", "%", "%ff", "../..", "0"] {
@@ -155,7 +157,7 @@ fn mc_02_directories_are_read_level_by_level() {
 }
 
 #[test]
-fn mc_02_what_is_not_served_is_an_error_of_the_parameters() {
+fn mc_02_unknown_uris_are_invalid_params() {
     let world = two_skills();
     world.write("secret.txt", "mine");
     let mut server = serve(&world, &[]);
@@ -186,7 +188,7 @@ fn mc_02_what_is_not_served_is_an_error_of_the_parameters() {
 }
 
 #[test]
-fn mc_02_a_skill_that_no_host_would_take_is_left_out_with_the_reason() {
+fn mc_02_skills_that_hosts_would_reject_are_left_out_with_a_reason() {
     let world = two_skills();
     world.write("skills/bad-name/SKILL.md", "---\nname: Bad Name\ndescription: x\n---\n");
     world.write("skills/no-front/SKILL.md", "# Nothing\n");
@@ -200,7 +202,7 @@ fn mc_02_a_skill_that_no_host_would_take_is_left_out_with_the_reason() {
     for number in 0..512 {
         world.write(&format!("skills/many/file-{number}.txt"), "x");
     }
-    let skills = verified(&world, &[]);
+    let skills = verified_skills(&world, &[]);
     assert_eq!(skills.len(), 3, "{:?}", texts(&skills, "uri"));
     let mut server = serve(&world, &[]);
     assert_eq!(
@@ -209,21 +211,24 @@ fn mc_02_a_skill_that_no_host_would_take_is_left_out_with_the_reason() {
     );
     assert_eq!(server.error("skills/get", json!({"uri": "skill://repo/many/SKILL.md"})), -32602);
     let listed = server.call("list_skills", json!({}));
-    let left: Vec<&str> =
-        listed["left_out"].as_array().unwrap().iter().map(|one| one.as_str().unwrap()).collect();
-    assert!(
-        left.iter().any(|one| one.starts_with("repo/bad-name: its name has `B` in it")),
-        "{left:?}"
+    let reasons: BTreeMap<&str, &str> = listed["left_out"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|line| line.as_str().unwrap().split_once(": ").unwrap())
+        .collect();
+    let skills: Vec<&str> = reasons.keys().copied().collect();
+    assert_eq!(
+        skills,
+        ["repo/above", "repo/bad-name", "repo/linked", "repo/many", "repo/no-front"]
     );
-    assert!(left.iter().any(|one| one.starts_with("repo/no-front: ")), "{left:?}");
-    assert!(left.contains(&"repo/many: it has 513 files, and hosts take 512"), "{left:?}");
-    assert!(
-        left.iter().any(|one| one.starts_with("repo/linked: ") && one.ends_with(" is a link")),
-        "{left:?}"
-    );
-    assert!(left.contains(&"repo/above: another skill stands below it"), "{left:?}");
+    for (skill, detail) in
+        [("repo/bad-name", "`B`"), ("repo/many", "513"), ("repo/linked", "notes.txt")]
+    {
+        assert!(reasons[skill].contains(detail), "{reasons:?}");
+    }
     let found = server.call("search", json!({"query": "many linked"}));
-    assert_eq!(found["results"], json!([]), "what is not served is not found");
+    assert_eq!(found["results"], json!([]), "search finds only skills that are served");
     assert_eq!(
         server.error("resources/read", json!({"uri": "skill://repo/many/SKILL.md"})),
         -32602
@@ -231,14 +236,14 @@ fn mc_02_a_skill_that_no_host_would_take_is_left_out_with_the_reason() {
 }
 
 #[test]
-fn mc_02_no_link_leads_out_of_what_is_served() {
+fn mc_02_links_out_of_the_repository_are_not_followed() {
     let world = two_skills();
     let outside = world.path("outside/escape");
     std::fs::create_dir_all(&outside).unwrap();
     std::fs::write(outside.join("SKILL.md"), "---\nname: escape\ndescription: x\n---\nOutside.\n")
         .unwrap();
     std::os::unix::fs::symlink(&outside, world.repo().join("skills/escape")).unwrap();
-    let skills = verified(&world, &[]);
+    let skills = verified_skills(&world, &[]);
     assert_eq!(
         texts(&skills, "uri"),
         ["skill://repo/review/SKILL.md", "skill://repo/team/deploy/SKILL.md"]
@@ -251,55 +256,32 @@ fn mc_02_no_link_leads_out_of_what_is_served() {
 }
 
 #[test]
-fn mc_02_what_other_projects_installed_is_not_served() {
+fn mc_02_skills_installed_in_other_projects_are_not_served() {
     let world = two_skills();
     world.pack("team", "name: team\ninclude: [review]\n");
+    let root = world.repo();
+    let root = root.to_str().unwrap();
+    let install = ["install", "team", "--agent", "claude", "--scope", "project", "--root", root];
     for project in ["one", "two"] {
         std::fs::create_dir_all(world.path(project)).unwrap();
-        let root = world.repo();
-        let install = [
-            "install",
-            "team",
-            "--agent",
-            "claude",
-            "--scope",
-            "project",
-            "--root",
-            root.to_str().unwrap(),
-        ];
         world.sp_in(project, &install).ok();
     }
     world.sp(&["install", "team", "--agent", "claude"]).ok();
     world.write("skills/review/SKILL.md", "---\nname: review\ndescription: Other.\n---\n");
-    let root = world.repo();
-    world
-        .sp_in(
-            "one",
-            &[
-                "install",
-                "team",
-                "--agent",
-                "claude",
-                "--scope",
-                "project",
-                "--root",
-                root.to_str().unwrap(),
-            ],
-        )
-        .ok();
+    world.sp_in("one", &install).ok();
     let mut command = world.command(&["mcp"]);
     command.current_dir(world.path("one"));
     let mut server = sp_testkit::McpChild::start(command);
-    let skills = all(&mut server, "skills/list", "skills");
-    let uris = [
+    let skills = list_all(&mut server, "skills/list", "skills");
+    let expected = [
         "skill://sink/claude/here/team__review/review/SKILL.md",
         "skill://sink/claude/team__review/review/SKILL.md",
     ];
-    let mut found = texts(&skills, "uri");
-    found.sort_unstable();
-    assert_eq!(found, uris, "the user's and this project's, each by an address of its own");
+    let mut uris = texts(&skills, "uri");
+    uris.sort_unstable();
+    assert_eq!(uris, expected, "one of the user and one of this project");
     for skill in &skills {
-        let read = bytes(&mut server, skill["uri"].as_str().unwrap());
+        let read = read_bytes(&mut server, skill["uri"].as_str().unwrap());
         assert_eq!(skill["resources"][0]["digest"], sp_testkit::sha256(&read));
     }
 }

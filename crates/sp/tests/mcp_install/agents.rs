@@ -1,188 +1,246 @@
-//! Every agent: its files, and what is written to a file that does not exist yet.
+//! The settings files of every agent, and their content if they did not exist before.
 
 use super::*;
 
-/// Agent, its file for the user, its file in a project, the table, and what a server says that is
-/// started or reached.
-type Row =
-    (&'static str, &'static str, &'static str, &'static str, Vec<&'static str>, Vec<&'static str>);
+/// An agent, its settings files and the entries that `sp` writes.
+struct AgentCase {
+    agent: &'static str,
+    /// Relative to the home directory; empty if there is none.
+    user_file: &'static str,
+    /// Relative to the project; empty if there is none.
+    project_file: &'static str,
+    /// The key of the table of servers.
+    table: &'static str,
+    /// The members of an entry that starts a server.
+    stdio: &'static [&'static str],
+    /// The members of an entry with a URL; empty if the agent does not support that.
+    http: &'static [&'static str],
+}
 
 const STDIO: &str = "\"type\": \"stdio\"";
 const HTTP: &str = "\"type\": \"http\"";
-const AT_URL: &str = "\"url\": \"http://127.0.0.1:8080/mcp\"";
-const AT_HTTP_URL: &str = "\"httpUrl\": \"http://127.0.0.1:8080/mcp\"";
+const URL_MEMBER: &str = "\"url\": \"http://127.0.0.1:8080/mcp\"";
+const HTTP_URL_MEMBER: &str = "\"httpUrl\": \"http://127.0.0.1:8080/mcp\"";
 const TOOLS: &str = "\"tools\": [\"*\"]";
 
-/// A file of a desktop application, below the home.
-fn user_file(path: &'static str) -> &'static str {
-    let folder = if cfg!(target_os = "macos") { "Library/Application Support" } else { ".config" };
-    format!("{folder}/{path}").leak()
-}
+const VSCODE_FILE: &str = if cfg!(target_os = "macos") {
+    "Library/Application Support/Code/User/mcp.json"
+} else {
+    ".config/Code/User/mcp.json"
+};
+const CLAUDE_DESKTOP_FILE: &str = if cfg!(target_os = "macos") {
+    "Library/Application Support/Claude/claude_desktop_config.json"
+} else {
+    ".config/Claude/claude_desktop_config.json"
+};
 
-fn rows() -> Vec<Row> {
-    let [command, args] = STARTED;
-    let plain = || vec![command, args];
-    let typed = || vec![STDIO, command, args];
-    let (code, desktop) =
-        (user_file("Code/User/mcp.json"), user_file("Claude/claude_desktop_config.json"));
-    vec![
-        ("claude", ".claude.json", ".mcp.json", "mcpServers", typed(), vec![HTTP, AT_URL]),
-        ("claude-code", ".claude.json", ".mcp.json", "mcpServers", typed(), vec![HTTP, AT_URL]),
-        ("claude-desktop", desktop, "", "mcpServers", plain(), vec![]),
-        ("cursor", ".cursor/mcp.json", ".cursor/mcp.json", "mcpServers", plain(), vec![AT_URL]),
-        ("vscode", code, ".vscode/mcp.json", "servers", typed(), vec![HTTP, AT_URL]),
-        (
-            "windsurf",
-            ".codeium/windsurf/mcp_config.json",
-            "",
-            "mcpServers",
-            plain(),
-            vec!["\"serverUrl\": \"http://127.0.0.1:8080/mcp\""],
-        ),
-        (
-            "gemini-cli",
-            ".gemini/settings.json",
-            ".gemini/settings.json",
-            "mcpServers",
-            plain(),
-            vec![AT_HTTP_URL],
-        ),
-        (
-            "qwen-code",
-            ".qwen/settings.json",
-            ".qwen/settings.json",
-            "mcpServers",
-            plain(),
-            vec![AT_HTTP_URL],
-        ),
-        (
-            "copilot",
-            ".copilot/mcp-config.json",
-            ".github/mcp.json",
-            "mcpServers",
-            vec!["\"type\": \"local\"", command, args, TOOLS],
-            vec![HTTP, AT_URL, TOOLS],
-        ),
-        (
-            "zed",
-            ".config/zed/settings.json",
-            ".zed/settings.json",
-            "context_servers",
-            plain(),
-            vec![AT_URL],
-        ),
-        (
-            "kiro",
-            ".kiro/settings/mcp.json",
-            ".kiro/settings/mcp.json",
-            "mcpServers",
-            plain(),
-            vec![AT_URL],
-        ),
-        (
-            "amp",
-            ".config/amp/settings.json",
-            ".amp/settings.json",
-            "amp.mcpServers",
-            plain(),
-            vec![AT_URL],
-        ),
-        (
-            "roo",
-            "",
-            ".roo/mcp.json",
-            "mcpServers",
-            plain(),
-            vec!["\"type\": \"streamable-http\"", AT_URL],
-        ),
-    ]
-}
+const COMMAND: &str = STDIO_MEMBERS[0];
+const ARGS: &str = STDIO_MEMBERS[1];
+const UNTYPED: &[&str] = &[COMMAND, ARGS];
+const TYPED: &[&str] = &[STDIO, COMMAND, ARGS];
+
+const AGENT_CASES: &[AgentCase] = &[
+    AgentCase {
+        agent: "claude",
+        user_file: ".claude.json",
+        project_file: ".mcp.json",
+        table: "mcpServers",
+        stdio: TYPED,
+        http: &[HTTP, URL_MEMBER],
+    },
+    AgentCase {
+        agent: "claude-code",
+        user_file: ".claude.json",
+        project_file: ".mcp.json",
+        table: "mcpServers",
+        stdio: TYPED,
+        http: &[HTTP, URL_MEMBER],
+    },
+    AgentCase {
+        agent: "claude-desktop",
+        user_file: CLAUDE_DESKTOP_FILE,
+        project_file: "",
+        table: "mcpServers",
+        stdio: UNTYPED,
+        http: &[],
+    },
+    AgentCase {
+        agent: "cursor",
+        user_file: ".cursor/mcp.json",
+        project_file: ".cursor/mcp.json",
+        table: "mcpServers",
+        stdio: UNTYPED,
+        http: &[URL_MEMBER],
+    },
+    AgentCase {
+        agent: "vscode",
+        user_file: VSCODE_FILE,
+        project_file: ".vscode/mcp.json",
+        table: "servers",
+        stdio: TYPED,
+        http: &[HTTP, URL_MEMBER],
+    },
+    AgentCase {
+        agent: "windsurf",
+        user_file: ".codeium/windsurf/mcp_config.json",
+        project_file: "",
+        table: "mcpServers",
+        stdio: UNTYPED,
+        http: &["\"serverUrl\": \"http://127.0.0.1:8080/mcp\""],
+    },
+    AgentCase {
+        agent: "gemini-cli",
+        user_file: ".gemini/settings.json",
+        project_file: ".gemini/settings.json",
+        table: "mcpServers",
+        stdio: UNTYPED,
+        http: &[HTTP_URL_MEMBER],
+    },
+    AgentCase {
+        agent: "qwen-code",
+        user_file: ".qwen/settings.json",
+        project_file: ".qwen/settings.json",
+        table: "mcpServers",
+        stdio: UNTYPED,
+        http: &[HTTP_URL_MEMBER],
+    },
+    AgentCase {
+        agent: "copilot",
+        user_file: ".copilot/mcp-config.json",
+        project_file: ".github/mcp.json",
+        table: "mcpServers",
+        stdio: &["\"type\": \"local\"", COMMAND, ARGS, TOOLS],
+        http: &[HTTP, URL_MEMBER, TOOLS],
+    },
+    AgentCase {
+        agent: "zed",
+        user_file: ".config/zed/settings.json",
+        project_file: ".zed/settings.json",
+        table: "context_servers",
+        stdio: UNTYPED,
+        http: &[URL_MEMBER],
+    },
+    AgentCase {
+        agent: "kiro",
+        user_file: ".kiro/settings/mcp.json",
+        project_file: ".kiro/settings/mcp.json",
+        table: "mcpServers",
+        stdio: UNTYPED,
+        http: &[URL_MEMBER],
+    },
+    AgentCase {
+        agent: "amp",
+        user_file: ".config/amp/settings.json",
+        project_file: ".amp/settings.json",
+        table: "amp.mcpServers",
+        stdio: UNTYPED,
+        http: &[URL_MEMBER],
+    },
+    AgentCase {
+        agent: "roo",
+        user_file: "",
+        project_file: ".roo/mcp.json",
+        table: "mcpServers",
+        stdio: UNTYPED,
+        http: &["\"type\": \"streamable-http\"", URL_MEMBER],
+    },
+];
 
 #[test]
-fn mc_08_each_agent_gets_its_file_from_nothing() {
-    for (agent, user, _, table, started, reached) in rows() {
+fn mc_08_install_creates_the_file_of_each_agent() {
+    for AgentCase { agent, user_file, table, stdio, http, .. } in AGENT_CASES {
         let world = world_with_sp();
-        if user.is_empty() {
-            install(&world, &["--agent", agent]).fails(1);
+        if user_file.is_empty() {
+            assert_eq!(install_error(&world, &["--agent", agent]).code, "E-agent-has-no-settings");
             continue;
         }
         install(&world, &["--agent", agent, "--scope", "user"]).ok();
-        assert_eq!(text(&world, user), alone(table, &started), "{agent}");
-        let mode = at(&world, user).metadata().unwrap().permissions().mode();
-        assert_eq!(mode & 0o777, 0o600, "agents keep tokens there: {agent}");
-        let http = ["--agent", agent, "--http", URL, "--replace"];
-        match reached.is_empty() {
-            true => assert!(
-                install(&world, &http).fails(1).stderr.contains("leave out `--http`"),
-                "{agent}"
-            ),
-            false => {
-                install(&world, &http).ok();
-                assert_eq!(text(&world, user), alone(table, &reached), "{agent}");
-            }
+        assert_eq!(read(&world, user_file), only_server(table, stdio), "{agent}");
+        let mode = home_path(&world, user_file).metadata().unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600, "settings of a user can contain tokens: {agent}");
+        let args = ["--agent", agent, "--http", URL, "--replace"];
+        if http.is_empty() {
+            let error = install_error(&world, &args);
+            assert_eq!(error.code, "E-unsupported", "{agent}");
+            assert!(error.hints_at("--http"), "{error:?}");
+        } else {
+            install(&world, &args).ok();
+            assert_eq!(read(&world, user_file), only_server(table, http), "{agent}");
         }
     }
 }
 
 #[test]
-fn mc_08_codex_gets_a_table_of_toml() {
+fn mc_08_codex_gets_a_toml_table() {
     let world = world_with_sp();
     install(&world, &["--agent", "codex"]).ok();
-    let started = "[mcp_servers.skillpack]\ncommand = \"sp\"\nargs = [\"mcp\"]\n";
-    assert_eq!(text(&world, ".codex/config.toml"), started);
+    let stdio = "[mcp_servers.skillpack]\ncommand = \"sp\"\nargs = [\"mcp\"]\n";
+    assert_eq!(read(&world, ".codex/config.toml"), stdio);
     install(&world, &["--agent", "codex", "--http", URL, "--replace"]).ok();
     assert_eq!(
-        text(&world, ".codex/config.toml"),
+        read(&world, ".codex/config.toml"),
         format!("[mcp_servers.skillpack]\nurl = \"{URL}\"\n")
     );
     install(&world, &["--agent", "codex", "--scope", "project"]).ok();
-    assert_eq!(text(&world, "repo/.codex/config.toml"), started);
+    assert_eq!(read(&world, "repo/.codex/config.toml"), stdio);
 }
 
 #[test]
-fn mc_08_a_project_has_its_file_at_its_root_wherever_one_stands() {
-    for (agent, _, project, table, started, _) in rows() {
+fn mc_08_project_file_is_at_the_project_root_from_any_directory() {
+    const DIR: &str = "home/repo/skills";
+    for AgentCase { agent, project_file, table, stdio, .. } in AGENT_CASES {
         let world = world_with_sp();
         std::fs::create_dir_all(world.repo().join(".git")).unwrap();
         let args = ["mcp", "install", "--agent", agent, "--scope", "project"];
-        let run = world.sp_in("home/repo/skills", &args);
-        if project.is_empty() {
-            assert!(run.fails(1).stderr.contains("leave out `--scope project`"), "{agent}");
+        if project_file.is_empty() {
+            let error = world.sp_error_in(DIR, &args);
+            assert_eq!(error.code, "E-agent-has-no-settings", "{agent}");
+            assert!(error.hints_at("--scope project"), "{error:?}");
             continue;
         }
-        run.ok();
-        assert_eq!(text(&world, &format!("repo/{project}")), alone(table, &started), "{agent}");
-        let mode = at(&world, &format!("repo/{project}")).metadata().unwrap().permissions().mode();
-        assert_eq!(mode & 0o444, 0o444, "others of the project read it: {agent}");
+        world.sp_in(DIR, &args).ok();
+        let file = format!("repo/{project_file}");
+        assert_eq!(read(&world, &file), only_server(table, stdio), "{agent}");
+        let mode = home_path(&world, &file).metadata().unwrap().permissions().mode();
+        assert_eq!(mode & 0o444, 0o444, "project settings are shared: {agent}");
     }
 }
 
 #[test]
-fn mc_08_variables_that_move_an_agent_are_minded() {
+fn mc_08_agent_directory_variables_are_honored() {
     let mut world = world_with_sp();
     for (name, dir) in [("CLAUDE_CONFIG_DIR", "c"), ("CODEX_HOME", "x"), ("COPILOT_HOME", "p")] {
-        world.set_env(name, &at(&world, dir).display().to_string());
+        world.set_env(name, &home_path(&world, dir).display().to_string());
     }
     install(&world, &["--agent", "claude", "--agent", "codex", "--agent", "copilot"]).ok();
     for file in ["c/.claude.json", "x/config.toml", "p/mcp-config.json"] {
-        assert!(text(&world, file).contains("skillpack"), "{file}");
+        assert!(read(&world, file).contains("skillpack"), "{file}");
     }
 }
 
 #[test]
-fn mc_08_the_page_of_agents_lists_each_with_its_files() {
+fn mc_08_docs_list_the_files_of_each_agent() {
     let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/agents/README.md");
     let page = std::fs::read_to_string(page).unwrap();
-    for (agent, user, project, ..) in rows() {
-        let line = page
+    for AgentCase { agent, user_file, project_file, .. } in AGENT_CASES {
+        let row = page
             .lines()
             .find(|line| line.contains(&format!("`{agent}`")) && line.starts_with("| "));
-        let line = line.unwrap_or_else(|| unreachable!("{agent} has no line"));
-        let in_project =
-            if project.is_empty() { "| none |".into() } else { format!("| `{project}` |") };
-        assert!(line.contains(&in_project), "{line}");
-        let elsewhere = ["vscode", "claude-desktop"].contains(&agent);
-        let for_user = if user.is_empty() { "| none |".into() } else { format!("| `~/{user}` |") };
-        assert!(elsewhere || line.contains(&for_user), "{line}");
+        let row = row.unwrap_or_else(|| unreachable!("{agent} has no row"));
+        let project_cell = if project_file.is_empty() {
+            "| none |".into()
+        } else {
+            format!("| `{project_file}` |")
+        };
+        assert!(row.contains(&project_cell), "{row}");
+        // The user files of these two differ between systems.
+        if !["vscode", "claude-desktop"].contains(agent) {
+            let user_cell = if user_file.is_empty() {
+                "| none |".into()
+            } else {
+                format!("| `~/{user_file}` |")
+            };
+            assert!(row.contains(&user_cell), "{row}");
+        }
     }
 }

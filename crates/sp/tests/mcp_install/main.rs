@@ -1,9 +1,9 @@
-//! `sp mcp install` and `sp mcp uninstall` on real files: what an agent's settings are before and
-//! after, by the byte.
+//! `sp mcp install` and `sp mcp uninstall`: the exact bytes of an agent's settings before and
+//! after.
 #![expect(
     clippy::disallowed_methods,
     clippy::unwrap_used,
-    reason = "a test arranges its world with the plain calls"
+    reason = "a test sets up its world with plain calls"
 )]
 
 mod agents;
@@ -16,9 +16,9 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::PathBuf;
 
 use serde_json::Value;
-use sp_testkit::{Run, World, world};
+use sp_testkit::{CliError, Run, World, world};
 
-/// A world in which the shell finds this `sp`.
+/// A world with the `sp` under test on its `PATH`.
 fn world_with_sp() -> World {
     let mut world = world!();
     std::fs::create_dir(world.path("bin")).unwrap();
@@ -27,17 +27,18 @@ fn world_with_sp() -> World {
     world
 }
 
-fn at(world: &World, path: &str) -> PathBuf {
+fn home_path(world: &World, path: &str) -> PathBuf {
     world.home().join(path)
 }
 
-fn put(world: &World, path: &str, text: &str) {
-    std::fs::create_dir_all(at(world, path).parent().unwrap()).unwrap();
-    std::fs::write(at(world, path), text).unwrap();
+fn write(world: &World, path: &str, text: &str) {
+    let path = home_path(world, path);
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(path, text).unwrap();
 }
 
-fn text(world: &World, path: &str) -> String {
-    std::fs::read_to_string(at(world, path)).unwrap()
+fn read(world: &World, path: &str) -> String {
+    std::fs::read_to_string(home_path(world, path)).unwrap()
 }
 
 fn install(world: &World, args: &[&str]) -> Run {
@@ -48,55 +49,74 @@ fn uninstall(world: &World, args: &[&str]) -> Run {
     world.sp(&[&["mcp", "uninstall"], args].concat())
 }
 
-/// What a file is that has one server and nothing else.
-fn alone(table: &str, members: &[&str]) -> String {
+#[track_caller]
+fn install_error(world: &World, args: &[&str]) -> CliError {
+    world.sp_error(&[&["mcp", "install"], args].concat())
+}
+
+#[track_caller]
+fn uninstall_error(world: &World, args: &[&str]) -> CliError {
+    world.sp_error(&[&["mcp", "uninstall"], args].concat())
+}
+
+/// The text of a JSON file with one server and nothing else.
+fn only_server(table: &str, members: &[&str]) -> String {
     let members = members.join(",\n      ");
     format!("{{\n  \"{table}\": {{\n    \"skillpack\": {{\n      {members}\n    }}\n  }}\n}}\n")
 }
 
-/// Agent, file, what is in it, and what is in it afterwards.
-const MERGED: [(&str, &str, &str, &str); 5] = [
-    (
-        "vscode",
-        "repo/.vscode/mcp.json",
-        "// Servers of the team\n{\n\t\"inputs\": [], // none yet\n\t\"servers\": {\n\t\t/* the first */\n\t\t\"db\": \
+/// A project's settings file before and after an install.
+struct MergeCase {
+    agent: &'static str,
+    /// Relative to the home directory.
+    file: &'static str,
+    before: &'static str,
+    after: &'static str,
+}
+
+const MERGE_CASES: [MergeCase; 5] = [
+    MergeCase {
+        agent: "vscode",
+        file: "repo/.vscode/mcp.json",
+        before: "// Servers of the team\n{\n\t\"inputs\": [], // none yet\n\t\"servers\": {\n\t\t/* the first */\n\t\t\"db\": \
          { \"type\": \"stdio\", \"command\": \"db\" }, // keep\n\t},\n}\n",
-        "// Servers of the team\n{\n\t\"inputs\": [], // none yet\n\t\"servers\": {\n\t\t/* the first */\n\t\t\"db\": \
+        after: "// Servers of the team\n{\n\t\"inputs\": [], // none yet\n\t\"servers\": {\n\t\t/* the first */\n\t\t\"db\": \
          { \"type\": \"stdio\", \"command\": \"db\" }, // keep\n\t\t\"skillpack\": {\n\t\t\t\"type\": \
          \"stdio\",\n\t\t\t\"command\": \"sp\",\n\t\t\t\"args\": [\"mcp\"]\n\t\t},\n\t},\n}\n",
-    ),
-    (
-        "zed",
-        "repo/.zed/settings.json",
-        "{\r\n    \"theme\": \"One\",\r\n    \"context_servers\": {\r\n        \"a\": {} // last\r\n    },\r\n    \
+    },
+    MergeCase {
+        agent: "zed",
+        file: "repo/.zed/settings.json",
+        before: "{\r\n    \"theme\": \"One\",\r\n    \"context_servers\": {\r\n        \"a\": {} // last\r\n    },\r\n    \
          \"x\": 1.50\r\n}",
-        "{\r\n    \"theme\": \"One\",\r\n    \"context_servers\": {\r\n        \"a\": {}, // last\r\n        \
+        after: "{\r\n    \"theme\": \"One\",\r\n    \"context_servers\": {\r\n        \"a\": {}, // last\r\n        \
          \"skillpack\": {\r\n            \"command\": \"sp\",\r\n            \"args\": [\"mcp\"]\r\n        }\r\n    \
          },\r\n    \"x\": 1.50\r\n}",
-    ),
-    (
-        "claude",
-        "repo/.mcp.json",
-        "{\"b\":1,\"mcpServers\":{\"x\":{\"command\":\"y\"}},\"a\":[1,2]}",
-        "{\"b\":1,\"mcpServers\":{\"x\":{\"command\":\"y\"}, \"skillpack\": {\"type\": \"stdio\", \"command\": \
+    },
+    MergeCase {
+        agent: "claude",
+        file: "repo/.mcp.json",
+        before: "{\"b\":1,\"mcpServers\":{\"x\":{\"command\":\"y\"}},\"a\":[1,2]}",
+        after: "{\"b\":1,\"mcpServers\":{\"x\":{\"command\":\"y\"}, \"skillpack\": {\"type\": \"stdio\", \"command\": \
          \"sp\", \"args\": [\"mcp\"]}},\"a\":[1,2]}",
-    ),
-    (
-        "cursor",
-        "repo/.cursor/mcp.json",
-        "{\n    \"mcpServers\": {}\n}\n",
-        "{\n    \"mcpServers\": {\n        \"skillpack\": {\n            \"command\": \"sp\",\n            \"args\": \
+    },
+    MergeCase {
+        agent: "cursor",
+        file: "repo/.cursor/mcp.json",
+        before: "{\n    \"mcpServers\": {}\n}\n",
+        after: "{\n    \"mcpServers\": {\n        \"skillpack\": {\n            \"command\": \"sp\",\n            \"args\": \
          [\"mcp\"]\n        }\n    }\n}\n",
-    ),
-    (
-        "codex",
-        "repo/.codex/config.toml",
-        "model   = 'o9' # mine\n\n[mcp_servers.docs] # first\ncommand = \"docs\"\nenv = { A = '1' }\n\n# the end\n",
-        "model   = 'o9' # mine\n\n[mcp_servers.docs] # first\ncommand = \"docs\"\nenv = { A = '1' }\n\n# the \
+    },
+    MergeCase {
+        agent: "codex",
+        file: "repo/.codex/config.toml",
+        before: "model   = 'o9' # mine\n\n[mcp_servers.docs] # first\ncommand = \"docs\"\nenv = { A = '1' }\n\n# the end\n",
+        after: "model   = 'o9' # mine\n\n[mcp_servers.docs] # first\ncommand = \"docs\"\nenv = { A = '1' }\n\n# the \
          end\n\n[mcp_servers.skillpack]\ncommand = \"sp\"\nargs = [\"mcp\"]\n",
-    ),
+    },
 ];
 
-const STARTED: [&str; 2] = ["\"command\": \"sp\"", "\"args\": [\"mcp\"]"];
+/// The members of an entry that starts a server.
+const STDIO_MEMBERS: [&str; 2] = ["\"command\": \"sp\"", "\"args\": [\"mcp\"]"];
 
 const URL: &str = "http://127.0.0.1:8080/mcp";

@@ -1,31 +1,30 @@
-//! Exit codes, and what goes to which stream.
+//! Exit codes, error codes, and the use of stdout and stderr.
 
 use std::fs::File;
 use std::process::Stdio;
 
+use sp_testkit::Run;
+
 use super::*;
 
 #[test]
-fn sp_31_se_12_each_failure_has_its_exit_code_and_a_stable_code() {
+fn sp_31_se_12_failures_have_an_exit_code_and_an_error_code() {
     let world = installed();
     let schema = schema("error");
-    for (exit_code, code, args) in failures(&world) {
-        let run = world.sp(&args).fails(exit_code);
+    for Failure { exit_code, code, args } in failures(&world) {
+        let run = world.sp(args).fails(exit_code);
         assert!(run.stdout.is_empty() && run.stderr.contains("error"), "{run}");
-        assert!(
-            run.stderr.contains("hint: ") || run.stderr.contains("help: "),
-            "it names the way out: {run}"
-        );
-        let run = world.sp(&[&args[..], &["--format", "json"]].concat()).fails(exit_code);
+        assert!(run.stderr.contains("hint: ") || run.stderr.contains("help: "), "{run}");
+        let run = world.sp(&[args, &["--format", "json"]].concat()).fails(exit_code);
         let last = run.stderr.lines().last().unwrap_or_default();
         let value: Value = serde_json::from_str(last).unwrap_or_else(|e| panic!("{e}: {run}"));
-        assert_fits(&value, &schema, &schema, "error");
+        assert_matches_schema(&value, &schema, &schema, "error");
         assert_eq!(run.error().code, code, "{run}");
     }
 }
 
 #[test]
-fn sp_31_wrong_usage_is_exit_code_2() {
+fn sp_31_usage_errors_have_exit_code_2() {
     let world = installed();
     for args in [
         &[][..],
@@ -46,7 +45,7 @@ fn sp_31_wrong_usage_is_exit_code_2() {
 }
 
 #[test]
-fn sp_31_wrong_usage_is_json_when_json_was_requested() {
+fn sp_31_usage_errors_are_json_if_requested() {
     let world = world!();
     for args in [
         &["no-such-command", "--format", "json"][..],
@@ -69,47 +68,29 @@ fn sp_31_warnings_hints_and_notes_go_to_stderr() {
     world.write("skills/odd/SKILL.md", "no frontmatter\n");
     world.pack("local", "name: local\ninclude: ['**']\nexclude: [zzz]\n");
     for format in ["human", "plain", "json"] {
-        let run = world
-            .sp(&[
-                "install",
-                "local",
-                "--agent",
-                "cursor",
-                "--dry-run",
-                "--verbose",
-                "--format",
-                format,
-            ])
-            .ok();
+        let install = ["install", "local", "--agent", "cursor", "--format", format];
+        let run = world.sp(&[&install[..], &["--dry-run", "--verbose"]].concat()).ok();
         assert!(run.stderr.contains("warning[SP-17]") && run.stderr.contains("note: "), "{run}");
         assert!(!run.stdout.contains("warning") && !run.stdout.contains("note: "), "{run}");
     }
     let run = world.sp(&["install", "local", "--agent", "cursor", "--format", "json"]).ok();
     assert!(run.stderr.contains("warning[AS-01]") && run.stderr.contains("hint: "), "{run}");
-    serde_json::from_str::<Value>(&run.stdout).expect("stdout is JSON and nothing else");
+    serde_json::from_str::<Value>(&run.stdout).expect("only JSON on stdout");
 }
 
 #[test]
-fn sp_31_se_12_output_that_cannot_be_written_is_a_failure_and_a_closed_pipe_is_none() {
+fn sp_31_se_12_output_errors_are_failures_but_closed_pipes_are_not() {
     let world = installed();
-    for args in [
-        &["list"][..],
-        &["config"],
-        &["show", "team", "--format", "json"],
-        &["completions", "bash"],
-        &["man"],
-    ] {
-        let mut command = world.command(args);
+    for args in [&["list"][..], &["config"], &["show", "team"], &["completions", "bash"], &["man"]]
+    {
+        let mut command = world.command(&[args, &["--format", "json"]].concat());
         command
             .stdout(File::options().write(true).open("/dev/full").unwrap())
             .stderr(Stdio::piped());
         let output = command.spawn().unwrap().wait_with_output().unwrap();
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(
-            (output.status.code(), said.contains("standard output")),
-            (Some(5), true),
-            "{args:?}: {said}"
-        );
+        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+        let run = Run { code: output.status.code(), stdout: String::new(), stderr };
+        assert_eq!(run.error().code, "E-output", "{args:?}");
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
         let mut command = world.command(args);
@@ -129,10 +110,11 @@ fn sp_31_se_12_output_that_cannot_be_written_is_a_failure_and_a_closed_pipe_is_n
 }
 
 #[test]
-fn no_home_at_all_is_an_error_that_says_what_to_set() {
+fn a_missing_home_is_an_error() {
     let world = world!();
-    let mut command = world.command(&["list"]);
+    let mut command = world.command(&["list", "--format", "json"]);
     command.env_remove("HOME");
-    let run = world.run(command);
-    assert!(run.code == Some(5) && run.stderr.contains("hint: set HOME"), "{run}");
+    let error = world.run(command).error();
+    assert_eq!(error.code, "E-no-home");
+    assert!(error.hints_at("HOME"), "{error:?}");
 }

@@ -1,4 +1,4 @@
-//! What `sp` prints, to whom, in which form, and how it exits.
+//! Output formats, streams and exit codes.
 #![expect(
     clippy::disallowed_methods,
     clippy::unwrap_used,
@@ -16,7 +16,7 @@ mod terminal;
 use serde_json::Value;
 use sp_testkit::{World, world};
 
-/// A world with local and imported skills, a pack for each, and all of it installed.
+/// A world with local and imported skills, and an installed pack that has both.
 fn installed() -> World {
     let world = world!();
     world.skill("general/a");
@@ -51,7 +51,7 @@ const COMMANDS: [(&[&str], &str); 13] = [
     (&["mcp", "uninstall", "--agent", "cursor"], "mcp install"),
 ];
 
-/// The documented schema of a command's JSON.
+/// Returns the documented schema of a command's JSON.
 fn schema(section: &str) -> Value {
     let docs = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/json.md"))
         .unwrap();
@@ -61,54 +61,72 @@ fn schema(section: &str) -> Value {
     serde_json::from_str(block).unwrap()
 }
 
-/// Holds a value against the part of JSON Schema that the documentation uses.
-fn assert_fits(value: &Value, schema: &Value, root: &Value, at: &str) {
+/// Validates a value, with the part of JSON Schema that the documentation uses.
+fn assert_matches_schema(value: &Value, schema: &Value, root: &Value, path: &str) {
     if let Some(name) = schema["$ref"].as_str() {
-        return assert_fits(value, &root["$defs"][name.trim_start_matches("#/$defs/")], root, at);
+        return assert_matches_schema(
+            value,
+            &root["$defs"][name.trim_start_matches("#/$defs/")],
+            root,
+            path,
+        );
     }
     if let Some(choices) = schema["oneOf"].as_array() {
         return assert!(
             choices.iter().any(|choice| choice["const"] == *value),
-            "{at}: {value} is one of {choices:?}"
+            "{path}: {value} is one of {choices:?}"
         );
     }
     match value {
         Value::Object(members) => {
-            assert_eq!(schema["type"], "object", "{at}");
+            assert_eq!(schema["type"], "object", "{path}");
             for name in schema["required"].as_array().into_iter().flatten() {
-                assert!(members.contains_key(name.as_str().unwrap()), "{at} has {name}");
+                assert!(members.contains_key(name.as_str().unwrap()), "{path} has {name}");
             }
             for (name, member) in members {
-                assert!(!schema["properties"][name].is_null(), "{at}.{name} is documented");
-                assert_fits(member, &schema["properties"][name], root, &format!("{at}.{name}"));
+                assert!(!schema["properties"][name].is_null(), "{path}.{name} is documented");
+                assert_matches_schema(
+                    member,
+                    &schema["properties"][name],
+                    root,
+                    &format!("{path}.{name}"),
+                );
             }
         }
         Value::Array(items) => {
-            assert_eq!(schema["type"], "array", "{at}");
-            items
-                .iter()
-                .for_each(|item| assert_fits(item, &schema["items"], root, &format!("{at}[]")));
+            assert_eq!(schema["type"], "array", "{path}");
+            items.iter().for_each(|item| {
+                assert_matches_schema(item, &schema["items"], root, &format!("{path}[]"));
+            });
         }
-        Value::String(_) => assert!(schema["type"].to_string().contains("string"), "{at}"),
-        Value::Number(_) => assert!(schema["type"].to_string().contains("integer"), "{at}"),
-        Value::Bool(_) => assert_eq!(schema["type"], "boolean", "{at}"),
-        Value::Null => panic!("{at} is null: what is not there is left out"),
+        Value::String(_) => assert!(schema["type"].to_string().contains("string"), "{path}"),
+        Value::Number(_) => assert!(schema["type"].to_string().contains("integer"), "{path}"),
+        Value::Bool(_) => assert_eq!(schema["type"], "boolean", "{path}"),
+        Value::Null => panic!("{path} is null; missing values are omitted"),
     }
 }
 
-/// One request for each exit code.
-fn failures(world: &World) -> [(i32, &'static str, Vec<&'static str>); 8] {
+/// A command that fails.
+struct Failure {
+    exit_code: i32,
+    code: &'static str,
+    args: &'static [&'static str],
+}
+
+/// Writes packs that cannot be used, and returns failing commands for each exit code.
+fn failures(world: &World) -> [Failure; 8] {
     world.pack("bad", "name: bad\ninclude: [zzz]\n");
     world.pack("gone", "name: gone\nimports:\n  - repo: ./no-such-repo\n    include: ['**']\n");
     world.pack("taken", "name: taken\ninclude: ['**']\ninstall: {prefix: team}\n");
+    let failure = |exit_code, code, args| Failure { exit_code, code, args };
     [
-        (1, "E-pack-not-found", vec!["show", "nothing"]),
-        (1, "E-not-installed", vec!["uninstall", "nothing", "--agent", "claude"]),
-        (2, "E-unknown-agent", vec!["install", "team", "--agent", "no-such-agent"]),
-        (3, "SP-17", vec!["show", "bad"]),
-        (3, "SP-17", vec!["install", "bad", "--agent", "claude"]),
-        (4, "E-not-owned", vec!["install", "taken", "--agent", "claude"]),
-        (5, "E-source-not-found", vec!["show", "gone"]),
-        (5, "E-source-not-found", vec!["install", "gone", "--agent", "claude"]),
+        failure(1, "E-pack-not-found", &["show", "nothing"]),
+        failure(1, "E-not-installed", &["uninstall", "nothing", "--agent", "claude"]),
+        failure(2, "E-unknown-agent", &["install", "team", "--agent", "no-such-agent"]),
+        failure(3, "SP-17", &["show", "bad"]),
+        failure(3, "SP-17", &["install", "bad", "--agent", "claude"]),
+        failure(4, "E-not-owned", &["install", "taken", "--agent", "claude"]),
+        failure(5, "E-source-not-found", &["show", "gone"]),
+        failure(5, "E-source-not-found", &["install", "gone", "--agent", "claude"]),
     ]
 }

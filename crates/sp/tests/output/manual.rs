@@ -3,19 +3,19 @@
 use super::*;
 
 #[test]
-fn completions_are_there_for_every_shell() {
+fn completions_exist_for_every_shell() {
     let world = world!();
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let run = world.sp(&["completions", shell]).ok();
         for word in ["uninstall", "switch", "--repo-root", "dry-run"] {
             let word = if shell == "fish" { word.trim_start_matches('-') } else { word };
-            assert!(run.stdout.contains(word), "{shell} knows {word}");
+            assert!(run.stdout.contains(word), "{shell}: {word}");
         }
         assert_eq!(run.stderr, "", "{shell}");
     }
 }
 
-/// Every command that has a page.
+/// Every command with a man page.
 const PAGES: &[&str] = &[
     "audit",
     "bag",
@@ -113,7 +113,7 @@ const PAGES: &[&str] = &[
 ];
 
 #[test]
-fn man_pages_are_printed_or_written_a_page_a_command() {
+fn man_pages_are_written_for_every_command() {
     let world = world!();
     let page = world.sp(&["man"]).ok().stdout;
     assert!(page.contains(".TH sp 1"), "{page}");
@@ -127,7 +127,7 @@ fn man_pages_are_printed_or_written_a_page_a_command() {
     assert!(page.contains("dry\\-run") && page.contains("SYNOPSIS"), "{page}");
     assert!(
         page.replace("\\fB", "").replace("\\fR", "").contains("sp install "),
-        "it is called as it is typed: {page}"
+        "commands have spaces: {page}"
     );
 }
 

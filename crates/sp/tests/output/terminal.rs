@@ -1,36 +1,36 @@
-//! Color, and text that must not reach a terminal as it is.
+//! Colors, and escaping of control characters.
 
 use sp_testkit::Run;
 
 use super::*;
 
-/// Runs with these variables.
-fn run_with(world: &World, args: &[&str], env: &[(&str, &str)]) -> Run {
+/// Runs with these environment variables.
+fn run_with_env(world: &World, args: &[&str], env: &[(&str, &str)]) -> Run {
     let mut command = world.command(args);
     command.envs(env.iter().copied());
     world.run(command)
 }
 
 #[test]
-fn sp_31_there_is_no_escape_where_there_is_no_terminal_or_no_wish_for_colour() {
+fn sp_31_color_is_only_used_on_terminals_that_support_it() {
     let world = installed();
     let forced = [("CLICOLOR_FORCE", "1")];
-    let coloured = [
+    let colored = [
         &["show", "team"][..],
         &["show", "bad"],
         &["show", "nothing"],
         &["uninstall", "team", "--agent", "claude", "--dry-run"],
     ];
     failures(&world);
-    for args in coloured {
+    for args in colored {
         assert!(
-            run_with(&world, args, &forced).to_string().contains('\u{1b}'),
-            "{args:?} has colour to lose"
+            run_with_env(&world, args, &forced).to_string().contains('\u{1b}'),
+            "{args:?} has colors"
         );
         for env in
             [&[][..], &[("NO_COLOR", "1")], &[("NO_COLOR", "1"), forced[0]], &[("TERM", "dumb")]]
         {
-            let run = run_with(&world, args, env);
+            let run = run_with_env(&world, args, env);
             assert!(!run.to_string().contains('\u{1b}'), "{args:?} {env:?}: {run:?}");
         }
     }
@@ -39,20 +39,20 @@ fn sp_31_there_is_no_escape_where_there_is_no_terminal_or_no_wish_for_colour() {
         assert!(!run.to_string().contains('\u{1b}'), "{args:?}: {run:?}");
         for format in ["plain", "json"] {
             let run =
-                run_with(&world, &[args, &["--dry-run", "--format", format]].concat(), &forced);
+                run_with_env(&world, &[args, &["--dry-run", "--format", format]].concat(), &forced);
             assert!(!run.stdout.contains('\u{1b}'), "{args:?} {format}: {run:?}");
         }
     }
 }
 
-/// Control characters, bidi marks and invisible text that must never reach a terminal.
-fn is_hostile(c: char) -> bool {
+/// Control characters, bidi marks and invisible characters that must never reach a terminal.
+fn is_unsafe(c: char) -> bool {
     c != '\n' && c != '\t' && c.is_control()
         || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{e0000}'..='\u{e007f}')
 }
 
 #[test]
-fn se_08_hostile_names_of_skills_and_packs_are_shown_escaped() {
+fn se_08_unsafe_names_of_skills_and_packs_are_escaped() {
     let world = world!();
     world.skill("ev\u{202e}il/\u{2066}x");
     world.pack("p", "name: \"te\\u202eam\"\ninclude: ['**']\n");
@@ -71,7 +71,7 @@ fn se_08_hostile_names_of_skills_and_packs_are_shown_escaped() {
     ] {
         for format in ["plain", "human"] {
             let run = world.sp(&[args, &["--format", format]].concat());
-            if run.to_string().contains(is_hostile) {
+            if run.to_string().contains(is_unsafe) {
                 leaks.push(format!("{args:?} {format}: {run:?}"));
             }
         }
@@ -80,32 +80,27 @@ fn se_08_hostile_names_of_skills_and_packs_are_shown_escaped() {
 }
 
 #[test]
-fn se_08_an_escape_in_a_folder_name_is_an_error_that_shows_it_escaped() {
+fn se_08_a_control_character_in_a_directory_name_is_an_error() {
     let world = world!();
     world.skill("a");
     world.skill("x\u{1b}[2Jy");
+    assert_eq!(world.sp_error(&["list"]).code, "E-invalid-repository");
     let run = world.sp(&["list"]).fails(3);
-    assert!(
-        run.stderr.contains("x\\u{1b}[2Jy") && !run.to_string().contains(is_hostile),
-        "{run:?}"
-    );
+    assert!(run.stderr.contains("x\\u{1b}[2Jy") && !run.to_string().contains(is_unsafe), "{run:?}");
 }
 
 #[test]
-fn se_08_hostile_text_of_a_skill_is_shown_escaped() {
-    let leaks = |hostile: &&str| {
+fn se_08_unsafe_text_of_a_skill_is_escaped() {
+    let leaks = |text: &&str| {
         let world = world!();
         world.pack("p", "name: p\ninclude: ['**']\n");
-        world.write(
-            "skills/a/SKILL.md",
-            format!("---\nname: a\ndescription: Use: {hostile}x\n---\n"),
-        );
-        world.write("skills/b/SKILL.md", format!("{hostile}text\n"));
+        world.write("skills/a/SKILL.md", format!("---\nname: a\ndescription: Use: {text}x\n---\n"));
+        world.write("skills/b/SKILL.md", format!("{text}text\n"));
         let run = world.sp(&["install", "p", "--agent", "claude"]).ok();
         assert_eq!(run.stderr.matches("warning[").count(), 2, "{run}");
-        run.to_string().contains(is_hostile)
+        run.to_string().contains(is_unsafe)
     };
-    let hostile = [
+    let unsafe_texts = [
         "\u{1b}[31m",
         "\u{9b}31m",
         "\u{85}",
@@ -117,11 +112,11 @@ fn se_08_hostile_text_of_a_skill_is_shown_escaped() {
         "\u{7f}",
         "\u{e0041}",
     ];
-    assert_eq!(hostile.into_iter().filter(leaks).collect::<Vec<_>>(), [""; 0]);
+    assert_eq!(unsafe_texts.into_iter().filter(leaks).collect::<Vec<_>>(), [""; 0]);
 }
 
 #[test]
-fn se_08_hostile_text_in_the_state_of_another_tool_is_shown_escaped() {
+fn se_08_unsafe_text_in_the_state_is_escaped() {
     let world = world!();
     let record = r#"{"version": 1, "installs": [{"sink": "cl\u001b[1m", "sink_path": "/x\u001b[2J", "pack": "p\u202e\u0007",
         "pack_file": "/f\u001b[3m", "imports": [{"repo": "r\u001b[4m", "ref": "\u202e", "commit": "c\u001b[5m"}],
@@ -135,10 +130,7 @@ fn se_08_hostile_text_in_the_state_of_another_tool_is_shown_escaped() {
         &["installed", "--format", "json"],
     ] {
         let run = world.sp(args).ok();
-        let hostile = |c: char| is_hostile(c) && (c.is_control() || !args.contains(&"json"));
-        assert!(
-            run.stdout.contains("cl") && !run.to_string().contains(hostile),
-            "{args:?}: {run:?}"
-        );
+        let leaks = |c: char| is_unsafe(c) && (c.is_control() || !args.contains(&"json"));
+        assert!(run.stdout.contains("cl") && !run.to_string().contains(leaks), "{args:?}: {run:?}");
     }
 }

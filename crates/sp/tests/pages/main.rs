@@ -1,37 +1,41 @@
-//! The pages of `sp serve`: in a real browser, and over plain HTTP by those who mean harm.
+//! The web pages of `sp serve`, in a real browser and with hostile requests over HTTP.
 #![allow(
     clippy::disallowed_methods,
     clippy::unwrap_used,
     clippy::panic,
-    reason = "a test arranges its world with the plain calls"
+    reason = "a test sets up its world with plain calls"
 )]
 
 mod api;
 mod browser;
 mod hostile;
+#[path = "../serve_support/registry.rs"]
+mod registry;
 mod sessions;
 
 use serde_json::{Value, json};
 use sp_testkit::{HttpAnswer, Registry, World, world};
 use sp_tree::Digest;
 
-/// A world with a registry that has packages, and whoever is there.
-struct Place {
+use registry::{create_token, start};
+
+/// A registry with two tokens.
+struct RegistryFixture {
     world: World,
     registry: Registry,
+    /// The token of the admin.
     admin: String,
-    me: String,
+    /// The token of a user who can publish.
+    publisher: String,
 }
 
-impl Place {
+impl RegistryFixture {
     fn new() -> Self {
         let world = world!();
-        let data = world.path("registry").display().to_string();
-        let serve = ["serve", "--data", &data, "--listen", "127.0.0.1:0", "--format", "json"];
-        let registry = Registry::start(world.command(&serve));
+        let registry = start(&world);
         let admin = registry.admin.clone().unwrap();
-        let me = token(&registry, &admin, "me", "publish");
-        Self { world, registry, admin, me }
+        let publisher = create_token(&registry, &admin, "me", "publish");
+        Self { world, registry, admin, publisher }
     }
 
     fn url(&self, path: &str) -> String {
@@ -40,46 +44,47 @@ impl Place {
 
     fn publish(&self, name: &str, version: &str, bytes: &[u8]) {
         let request = format!("PUT /api/v1/packages/{name}/{version}");
-        let answer = self.registry.ask(&request, Some(&self.me), bytes);
+        let answer = self.registry.ask(&request, Some(&self.publisher), bytes);
         assert_eq!(answer.status, 201, "{name}: {}", answer.text());
     }
 
-    /// Publishes knowledge: some nodes that hang together.
-    fn knowledge(&self, name: &str, version: &str, description: &str) {
+    /// Publishes a package with a graph of twelve nodes.
+    fn publish_knowledge(&self, name: &str, version: &str, description: &str) {
         self.publish(name, version, &package(name, version, description, 12));
     }
 
-    /// Publishes a skill with a text.
-    fn skill(&self, name: &str, text: &str) {
-        let (scope, own) = name.split_once('/').unwrap();
-        let folder = format!("skills/{own}");
-        let skill = format!(
-            "---\nname: {own}\ndescription: Does something. Use it when something is to be done.\n---\n{text}"
+    /// Publishes a package with one skill.
+    fn publish_skill(&self, name: &str, text: &str) {
+        let (namespace, skill) = name.split_once('/').unwrap();
+        let dir = format!("skills/{skill}");
+        let description = "Does something. Use it when something is to be done.";
+        self.world.write(
+            &format!("{dir}/SKILL.md"),
+            format!("---\nname: {skill}\ndescription: {description}\n---\n{text}"),
         );
-        self.world.write(&format!("{folder}/SKILL.md"), skill);
-        let path = self.world.repo().join(&folder).display().to_string();
-        let out = self.world.path("made.ctxpkg").display().to_string();
+        let path = self.world.repo().join(&dir).display().to_string();
+        let output = self.world.path("created.ctxpkg").display().to_string();
         let create = [
             "pkg",
             "create",
             "--kind",
             "skills",
             "--scope",
-            scope,
+            namespace,
             "--name",
-            own,
+            skill,
             "--description",
             "A skill.",
             "-o",
-            &out,
+            &output,
             &path,
         ];
         self.world.sp(&create).ok();
-        self.publish(name, "1.0.0", &std::fs::read(&out).unwrap());
-        std::fs::remove_file(&out).unwrap();
+        self.publish(name, "1.0.0", &std::fs::read(&output).unwrap());
+        std::fs::remove_file(&output).unwrap();
     }
 
-    /// A page, as a browser asks for it.
+    /// Requests a page like a browser.
     fn page(&self, path: &str) -> HttpAnswer {
         self.registry.send(&format!("GET {path}"), &[("accept", "text/html,*/*")], b"")
     }
@@ -92,7 +97,7 @@ impl Place {
         )
     }
 
-    /// Sends a form from a page of ours.
+    /// Submits a form of a page of the registry.
     fn form(&self, path: &str, cookie: &str, body: &str) -> HttpAnswer {
         self.form_from(&self.url(""), path, cookie, body)
     }
@@ -107,7 +112,7 @@ impl Place {
         self.registry.send(&format!("POST {path}"), &headers, body.as_bytes())
     }
 
-    /// Logs in, and gives the cookie and what forms must bring along.
+    /// Logs in. Returns the cookie and the form token of the session.
     fn login(&self, token: &str) -> (String, String) {
         let answer = self.form("/login", "", &format!("token={token}&next=%2Ftokens"));
         assert_eq!(
@@ -116,31 +121,28 @@ impl Place {
             "{}",
             answer.text()
         );
-        let set = answer.header("set-cookie").unwrap();
+        let set_cookie = answer.header("set-cookie").unwrap();
         assert!(
-            set.contains("httponly; samesite=strict; max-age=43200") && set.contains("path=/"),
-            "{set}"
+            set_cookie.contains("httponly; samesite=strict; max-age=43200")
+                && set_cookie.contains("path=/"),
+            "{set_cookie}"
         );
-        assert!(!set.contains("secure") && !set.contains(token), "{set}");
-        let cookie = set.split(';').next().unwrap().to_owned();
+        assert!(!set_cookie.contains("secure") && !set_cookie.contains(token), "{set_cookie}");
+        let cookie = set_cookie.split(';').next().unwrap().to_owned();
         let page = self.page_as("/tokens", &cookie).text();
         let (_, rest) = page.split_once("name=\"form_token\" value=\"").unwrap();
         (cookie, rest[..64].to_owned())
     }
 }
 
-fn token(registry: &Registry, admin: &str, user: &str, scope: &str) -> String {
-    let wanted = json!({"user": user, "scope": scope}).to_string();
-    registry.ask("POST /api/v1/tokens", Some(admin), wanted.as_bytes()).json()["token"]
-        .as_str()
-        .unwrap()
-        .to_owned()
-}
-
+/// Returns a package with this many nodes, and with the description wherever text is possible.
 fn package(name: &str, version: &str, description: &str, count: usize) -> Vec<u8> {
-    let node = |at: usize| json!({"id": format!("n{at}"), "type": "fact", "content": format!("{description} {at}")});
+    let node = |index: usize| {
+        let content = format!("{description} {index}");
+        json!({"id": format!("n{index}"), "type": "fact", "content": content})
+    };
     let nodes: Vec<Value> = (0..count).map(node).collect();
-    let edge = |at: usize| json!({"from": format!("n{at}"), "to": "n0", "type": "supports", "weight": 1.0});
+    let edge = |index: usize| json!({"from": format!("n{index}"), "to": "n0", "type": "supports", "weight": 1.0});
     let edges: Vec<Value> = (1..count).map(edge).collect();
     let content =
         json!({"context_graph": {"format": "ctxpkg-graph-v2", "nodes": nodes, "edges": edges}})

@@ -3,87 +3,97 @@
 use super::*;
 
 #[test]
-fn se_07_a_session_is_no_token_and_ends_with_it() {
-    let place = Place::new();
-    let you = token(&place.registry, &place.admin, "you", "read");
-    let (cookie, form) = place.login(&you);
-    assert!(place.page_as("/tokens", &cookie).text().contains("Only the admin"));
-    // A session is worth nothing for the API, and a token is worth nothing as a session.
-    let stranger = place.registry.send("GET /api/v1/whoami", &[("cookie", &cookie)], b"");
-    assert_eq!(stranger.status, 401);
-    assert_eq!(place.page_as("/tokens", &format!("sp-session={you}")).status, 303);
-    // Who is no admin makes no tokens, even with a good form.
+fn se_07_session_is_not_a_token_and_ends_with_it() {
+    let fixture = RegistryFixture::new();
+    let reader = create_token(&fixture.registry, &fixture.admin, "you", "read");
+    let (cookie, form) = fixture.login(&reader);
+    let page = fixture.page_as("/tokens", &cookie);
+    assert_eq!(page.status, 200);
+    assert!(!page.text().contains("action=\"/tokens"), "only the admin has these forms");
+    // The API does not accept a session, and the pages do not accept a token.
+    let api = fixture.registry.send("GET /api/v1/whoami", &[("cookie", &cookie)], b"");
+    assert_eq!(api.status, 401);
+    assert_eq!(fixture.page_as("/tokens", &format!("sp-session={reader}")).status, 303);
+    // Only the admin creates tokens, even with a valid form token.
     let body = format!("form_token={form}&user=eve&scope=publish");
-    assert_eq!(place.form("/tokens", &cookie, &body).status, 404);
-    for wrong in ["", "ctxp_no", "%3Cscript%3E", &"x".repeat(4000)] {
-        assert_eq!(place.form("/login", "", &format!("token={wrong}")).status, 401, "{wrong}");
+    assert_eq!(fixture.form("/tokens", &cookie, &body).status, 404);
+    for token in ["", "ctxp_no", "%3Cscript%3E", &"x".repeat(4000)] {
+        assert_eq!(fixture.form("/login", "", &format!("token={token}")).status, 401, "{token}");
     }
-    assert_eq!(place.form("/login", "", &format!("token={}", "x".repeat(40_000))).status, 413);
-    // A token that is revoked takes its sessions along.
-    let (admin, admin_form) = place.login(&place.admin);
-    let listed = place.registry.ask("GET /api/v1/tokens", Some(&place.admin), b"").json();
-    let id =
-        listed.as_array().unwrap().iter().find(|item| item["user"] == "you").unwrap()["id"].clone();
-    let revoked = place.form("/tokens/revoke", &admin, &format!("form_token={admin_form}&id={id}"));
-    assert!(revoked.status == 200 && revoked.text().contains("is revoked"), "{}", revoked.text());
-    assert_eq!(place.page_as("/tokens", &cookie).status, 303);
-    // After a logout the cookie is worth nothing, even to who kept it.
-    let out = place.form("/logout", &admin, &format!("form_token={admin_form}"));
-    assert_eq!((out.status, out.header("location")), (303, Some("/")));
-    assert_eq!(place.page_as("/tokens", &admin).status, 303);
-    // Of a session nothing is kept on the disk.
-    let bare = cookie.split_once('=').unwrap().1;
+    assert_eq!(fixture.form("/login", "", &format!("token={}", "x".repeat(40_000))).status, 413);
+    // Revoking a token ends its sessions.
+    let (admin_cookie, admin_form) = fixture.login(&fixture.admin);
+    let page = fixture.page_as("/tokens", &admin_cookie);
+    assert!(page.text().contains("action=\"/tokens"), "{}", page.text());
+    let reader_token = || {
+        let tokens = fixture.registry.ask("GET /api/v1/tokens", Some(&fixture.admin), b"").json();
+        tokens.as_array().unwrap().iter().find(|item| item["user"] == "you").unwrap().clone()
+    };
+    let id = reader_token()["id"].clone();
+    let body = format!("form_token={admin_form}&id={id}");
+    assert_eq!(fixture.form("/tokens/revoke", &admin_cookie, &body).status, 200);
+    assert_eq!(reader_token()["revoked"], true);
+    assert_eq!(fixture.page_as("/tokens", &cookie).status, 303);
+    // After a logout the cookie is invalid.
+    let logout = fixture.form("/logout", &admin_cookie, &format!("form_token={admin_form}"));
+    assert_eq!((logout.status, logout.header("location")), (303, Some("/")));
+    assert_eq!(fixture.page_as("/tokens", &admin_cookie).status, 303);
+    // Sessions are not stored on disk.
+    let session = cookie.split_once('=').unwrap().1;
     for name in ["registry.db", "registry.db-wal"] {
-        let kept = std::fs::read(place.world.path("registry").join(name)).unwrap_or_default();
-        assert!(!kept.windows(bare.len()).any(|bytes| bytes == bare.as_bytes()));
+        let stored = std::fs::read(fixture.world.path("registry").join(name)).unwrap_or_default();
+        assert!(!stored.windows(session.len()).any(|bytes| bytes == session.as_bytes()));
     }
-    // Behind https the cookie goes nowhere else.
-    let origin = format!("https://{}", place.registry.address);
-    let secure = place.form_from(&origin, "/login", "", &format!("token={}", place.admin));
+    // Behind HTTPS the cookie is only sent over HTTPS.
+    let origin = format!("https://{}", fixture.registry.address);
+    let secure = fixture.form_from(&origin, "/login", "", &format!("token={}", fixture.admin));
     assert!(secure.header("set-cookie").unwrap().ends_with("; secure"), "{}", secure.head);
 }
 
 #[test]
-fn a_form_is_taken_only_from_a_page_of_its_session() {
-    let place = Place::new();
-    let (cookie, form) = place.login(&place.admin);
-    let (other, other_form) = place.login(&place.admin);
+fn forms_need_the_form_token_and_origin_of_their_session() {
+    let fixture = RegistryFixture::new();
+    let (cookie, form) = fixture.login(&fixture.admin);
+    let (other_cookie, other_form) = fixture.login(&fixture.admin);
     assert_ne!(form, other_form);
     let body = |form: &str| format!("form_token={form}&user=eve&scope=publish");
     let evil = "http://evil.example";
     for (origin, cookie, body) in [
-        (place.url(""), cookie.as_str(), body("")),
-        (place.url(""), &cookie, body(&other_form)),
-        (place.url(""), &cookie, "user=eve&scope=publish".into()),
-        (place.url(""), "", body(&form)),
-        (place.url(""), &other, body(&form)),
+        (fixture.url(""), cookie.as_str(), body("")),
+        (fixture.url(""), &cookie, body(&other_form)),
+        (fixture.url(""), &cookie, "user=eve&scope=publish".into()),
+        (fixture.url(""), "", body(&form)),
+        (fixture.url(""), &other_cookie, body(&form)),
         (evil.into(), &cookie, body(&form)),
         ("null".into(), &cookie, body(&form)),
-        (format!("{}.evil.example", place.url("")), &cookie, body(&form)),
+        (format!("{}.evil.example", fixture.url("")), &cookie, body(&form)),
     ] {
         for path in ["/tokens", "/tokens/revoke", "/logout"] {
             let body = body.replace("user=eve&scope=publish", "user=eve&scope=publish&id=1");
             assert_eq!(
-                place.form_from(&origin, path, cookie, &body).status,
+                fixture.form_from(&origin, path, cookie, &body).status,
                 403,
                 "{origin} {path} {body}"
             );
         }
     }
-    assert_eq!(place.form_from(evil, "/login", "", &format!("token={}", place.admin)).status, 403);
+    assert_eq!(
+        fixture.form_from(evil, "/login", "", &format!("token={}", fixture.admin)).status,
+        403
+    );
     let headers =
         [("content-type", "application/x-www-form-urlencoded"), ("cookie", cookie.as_str())];
-    let silent = place.registry.send("POST /tokens", &headers, body(&form).as_bytes());
-    assert_eq!(silent.status, 403, "who does not say where a form comes from");
-    let listed = place.registry.ask("GET /api/v1/tokens", Some(&place.admin), b"").json();
-    assert_eq!(listed.as_array().unwrap().len(), 2, "nothing was made, and nothing was revoked");
-    assert!(listed.as_array().unwrap().iter().all(|item| item["revoked"] == false));
-    assert_eq!(place.page_as("/tokens", &cookie).status, 200, "and nobody was logged out");
+    let without_origin = fixture.registry.send("POST /tokens", &headers, body(&form).as_bytes());
+    assert_eq!(without_origin.status, 403);
+    let tokens = fixture.registry.ask("GET /api/v1/tokens", Some(&fixture.admin), b"").json();
+    assert_eq!(tokens.as_array().unwrap().len(), 2, "no token was created");
+    assert!(tokens.as_array().unwrap().iter().all(|item| item["revoked"] == false));
+    assert_eq!(fixture.page_as("/tokens", &cookie).status, 200, "the session is still valid");
 }
 
 #[test]
-fn after_a_login_nobody_is_sent_elsewhere_and_no_header_is_forged() {
-    let place = Place::new();
+fn login_does_not_redirect_elsewhere_or_forge_headers() {
+    let fixture = RegistryFixture::new();
     for next in [
         "//evil.example",
         "%2F%2Fevil.example",
@@ -96,10 +106,11 @@ fn after_a_login_nobody_is_sent_elsewhere_and_no_header_is_forged() {
         "%5C%5Cevil.example",
         "",
     ] {
-        let answer = place.form("/login", "", &format!("token={}&next={next}", place.me));
+        let answer =
+            fixture.form("/login", "", &format!("token={}&next={next}", fixture.publisher));
         assert_eq!((answer.status, answer.header("location")), (303, Some("/")), "{next}");
         assert_eq!(answer.head.matches("set-cookie").count(), 1, "{next}");
-        let page = place.page(&format!("/login?next={next}")).text();
+        let page = fixture.page(&format!("/login?next={next}")).text();
         assert!(page.contains("name=\"next\" value=\"/\""), "{next}");
     }
     for path in [
@@ -111,7 +122,7 @@ fn after_a_login_nobody_is_sent_elsewhere_and_no_header_is_forged() {
         "/-/static/..%2F..%2Fetc%2Fpasswd",
         "/packages/%FF/x",
     ] {
-        let answer = place.page(path);
+        let answer = fixture.page(path);
         assert!(!answer.head.contains("set-cookie"), "{path}");
         assert!([200, 400, 404].contains(&answer.status), "{path}: {}", answer.status);
     }

@@ -1,8 +1,8 @@
-//! `sp pkg merge` and `sp pkg load`: what is known, put together and chosen.
+//! `sp pkg merge`, `load`, `query` and `graph`, and commands that change a graph.
 
 use serde_json::Value;
 
-use crate::{answer, pkg, project, refused, write};
+use crate::{pkg, pkg_json, project, read, refused, strings, write};
 
 const A: &str = r#"{"name":"a","nodes":[
   {"id":"F1","type":"fact","content":"Uses PostgreSQL 15","activation":0.5},
@@ -14,7 +14,8 @@ const B: &str = r#"{"name":"b","nodes":[
   {"id":"G1","type":"gotcha","content":"The pool has 20 connections"}],
   "edges":[{"from":"F1","to":"G1","type":"supports","weight":1.0}]}"#;
 
-fn two() -> sp_testkit::World {
+/// A project with the packages `a` and `b` in the store.
+fn two_packages() -> sp_testkit::World {
     let world = project();
     for (name, text) in [("a", A), ("b", B)] {
         write(&world, &format!("project/{name}.json"), text);
@@ -24,28 +25,26 @@ fn two() -> sp_testkit::World {
 }
 
 #[test]
-fn pk_19_packages_are_merged_and_both_sides_of_a_contradiction_are_told() {
-    let world = two();
-    let merged = answer(&world, &["merge", "a", "b", "--name", "all"]);
-    let told = &merged["contradictions"][0];
+fn pk_19_merge_reports_both_sides_of_a_contradiction() {
+    let world = two_packages();
+    let merged = pkg_json(&world, &["merge", "a", "b", "--name", "all"]);
+    let contradiction = &merged["contradictions"][0];
     assert_eq!(
-        (&told["from_content"], &told["to_content"]),
+        (&contradiction["from_content"], &contradiction["to_content"]),
         (&Value::from("Uses PostgreSQL 16"), &Value::from("Uses PostgreSQL 15"))
     );
     assert_eq!(
         (merged["nodes"].as_u64(), merged["shared"].as_array().map(Vec::len)),
         (Some(4), Some(1))
     );
-    let sources: Vec<_> =
-        merged["sources"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
-    assert_eq!(sources, ["a 1.0.0", "b 1.0.0"]);
-    let again = answer(&world, &["merge", "b", "all", "a", "a", "--name", "all"]);
+    assert_eq!(strings(&merged["sources"]), ["a 1.0.0", "b 1.0.0"]);
+    let again = pkg_json(&world, &["merge", "b", "all", "a", "a", "--name", "all"]);
     assert_eq!(
         (again["version"].as_str(), again["new"].as_bool()),
         (Some("1.0.1"), Some(true)),
         "only the description differs"
     );
-    let diff = answer(&world, &["diff", "all@1.0.0", "all@1.0.1"]);
+    let diff = pkg_json(&world, &["diff", "all@1.0.0", "all@1.0.1"]);
     assert!(
         ["nodes", "edges", "content"]
             .iter()
@@ -53,27 +52,26 @@ fn pk_19_packages_are_merged_and_both_sides_of_a_contradiction_are_told() {
         "{diff}"
     );
     let run = pkg(&world, &["merge", "a", "b", "--name", "all"]).ok();
-    assert!(
-        run.stdout.contains("1 contradiction") && run.stdout.contains("Uses PostgreSQL 15"),
-        "{run}"
-    );
+    for data in ["1 contradiction", "Uses PostgreSQL 15"] {
+        assert!(run.stdout.contains(data), "`{data}` is not in {run}");
+    }
 }
 
 #[test]
-fn pk_18_what_is_loaded_fits_the_budget_and_what_does_not_is_told() {
-    let world = two();
-    let whole = answer(&world, &["load", "a", "b"]);
-    assert_eq!(whole["nodes"].as_array().map(Vec::len), Some(4));
-    let tokens = whole["tokens"].as_u64().unwrap_or(0);
-    let less = (tokens - 1).to_string();
-    let part = answer(&world, &["load", "a", "b", "--budget", &less, "--focus", "auth tokens"]);
+fn pk_18_load_fits_the_budget_and_reports_omitted_nodes() {
+    let world = two_packages();
+    let complete = pkg_json(&world, &["load", "a", "b"]);
+    assert_eq!(complete["nodes"].as_array().map(Vec::len), Some(4));
+    let tokens = complete["tokens"].as_u64().unwrap_or(0);
+    let budget = (tokens - 1).to_string();
+    let part = pkg_json(&world, &["load", "a", "b", "--budget", &budget, "--focus", "auth tokens"]);
     assert!(part["tokens"].as_u64() < Some(tokens), "{part}");
     assert_eq!(part["nodes"][0]["id"], "D1");
     assert_eq!(part["left_out"][0]["reason"], "no room");
     let markdown = pkg(&world, &["load", "a", "b", "--format", "md"]).ok();
     assert_eq!(
         (markdown.stdout.as_str(), markdown.stderr.as_str()),
-        (whole["context"].as_str().unwrap_or_default(), "")
+        (complete["context"].as_str().unwrap_or_default(), "")
     );
     assert!(
         pkg(&world, &["load", "a", "--format", "xml"])
@@ -84,26 +82,26 @@ fn pk_18_what_is_loaded_fits_the_budget_and_what_does_not_is_told() {
 }
 
 #[test]
-fn pk_18_a_project_loads_what_it_has_installed() {
-    let world = two();
-    refused(&world, &["load"], 1, "has no packages of knowledge");
+fn pk_18_load_without_arguments_uses_the_installed_packages() {
+    let world = two_packages();
+    refused(&world, &["load"], "E-nothing-found");
     pkg(&world, &["install", "a", "b"]).ok();
-    assert_eq!(answer(&world, &["load"])["sources"].as_array().map(Vec::len), Some(2));
+    assert_eq!(pkg_json(&world, &["load"])["sources"].as_array().map(Vec::len), Some(2));
     write(&world, "project/.ctxpkg/packages/a.ctxpkg", "{}");
-    refused(&world, &["load"], 4, "is not what `ctxpkg.lock` says");
+    refused(&world, &["load"], "E-lock-mismatch");
 }
 
 #[test]
-fn pk_18_a_time_and_a_form_that_are_none_are_wrong_usage() {
-    let world = two();
-    refused(&world, &["load", "a", "--at", "yesterday"], 2, "is no time");
-    refused(&world, &["list", "--format", "md"], 2, "for `sp pkg load` only");
+fn pk_18_invalid_time_and_format_are_usage_errors() {
+    let world = two_packages();
+    refused(&world, &["load", "a", "--at", "yesterday"], "E-invalid-time");
+    refused(&world, &["list", "--format", "md"], "E-invalid-arguments");
 }
 
 #[test]
-fn pk_22_a_graph_is_asked_and_drawn() {
-    let world = two();
-    let view = answer(&world, &["query", "a", "--near", "F1"]);
+fn pk_22_graph_can_be_queried_and_drawn() {
+    let world = two_packages();
+    let view = pkg_json(&world, &["query", "a", "--near", "F1"]);
     let ids: Vec<_> = view["nodes"]
         .as_array()
         .into_iter()
@@ -114,15 +112,16 @@ fn pk_22_a_graph_is_asked_and_drawn() {
     assert_eq!(view["edges"][0]["type"], "supports");
     let run = pkg(&world, &["query", "a", "--type", "decision"]).ok();
     assert!(run.stdout.contains("D1") && !run.stdout.contains("G1"), "{run}");
-    refused(&world, &["query", "a", "--near", "F11"], 1, "did you mean `F1`?");
-    refused(&world, &["query", "a", "--path", "F1", "D1"], 1, "no edges lead");
+    let error = refused(&world, &["query", "a", "--near", "F11"], "E-node-not-found");
+    assert!(error.hints_at("`F1`"), "{error:?}");
+    refused(&world, &["query", "a", "--path", "F1", "D1"], "E-node-not-found");
     assert!(pkg(&world, &["graph", "a", "b"]).ok().stdout.contains("\"contradicts\", color=red"));
     assert!(pkg(&world, &["graph", "a", "--to", "mermaid"]).ok().stdout.starts_with("graph LR\n"));
-    assert_eq!(answer(&world, &["graph", "a"])["nodes"].as_array().map(Vec::len), Some(3));
+    assert_eq!(pkg_json(&world, &["graph", "a"])["nodes"].as_array().map(Vec::len), Some(3));
 }
 
 #[test]
-fn pk_22_a_graph_lives_in_new_versions_and_never_in_place() {
+fn pk_22_graph_changes_create_new_versions() {
     let world = project();
     let text = r#"{"name":"k","nodes":[
       {"id":"old","type":"fact","content":"o","activation":0.5,"created_at":"2000-01-01T00:00:00Z","decay_half_life_days":10,"mine":1.0},
@@ -130,28 +129,28 @@ fn pk_22_a_graph_lives_in_new_versions_and_never_in_place() {
       "edges":[{"from":"old","to":"new","type":"supports","weight":0.5}],"extra":{"kept":true}}"#;
     write(&world, "project/k.json", text);
     pkg(&world, &["create", "--input", "k.json"]).ok();
-    assert_eq!(answer(&world, &["touch", "k", "old"])["packages"][0]["version"], "1.0.1");
-    let touched = answer(&world, &["query", "k@1.0.1"]);
+    assert_eq!(pkg_json(&world, &["touch", "k", "old"])["packages"][0]["version"], "1.0.1");
+    let touched = pkg_json(&world, &["query", "k@1.0.1"]);
     assert_eq!(touched["nodes"][0]["activation"], 1.0);
     assert!(
-        answer(&world, &["query", "k@1.0.0"])["nodes"][0]["activation"].as_f64() < Some(1e-9),
-        "the old version stays"
+        pkg_json(&world, &["query", "k@1.0.0"])["nodes"][0]["activation"].as_f64() < Some(1e-9),
+        "the old version is unchanged"
     );
     pkg(&world, &["reinforce", "k", "old", "new", "other"]).ok();
-    let edges = answer(&world, &["query", "k@1.0.2"])["edges"].clone();
+    let edges = pkg_json(&world, &["query", "k@1.0.2"])["edges"].clone();
     assert_eq!(edges[0]["weight"], 0.55);
     assert_eq!(
         (edges.as_array().map(Vec::len), &edges[1]["type"]),
         (Some(3), &Value::from("related_to"))
     );
     pkg(&world, &["prune", "k@1.0.0"]).ok();
-    let pruned = answer(&world, &["query", "k"]);
+    let pruned = pkg_json(&world, &["query", "k"]);
     assert_eq!(
         (pruned["nodes"].as_array().map(Vec::len), pruned["edges"].as_array().map(Vec::len)),
         (Some(2), Some(0))
     );
     pkg(&world, &["export", "k@1.0.1", "--output", "k.ctxpkg"]).ok();
-    let text = crate::read(&world, "project/k.ctxpkg");
+    let text = read(&world, "project/k.ctxpkg");
     assert!(text.contains("\"mine\":1.0") && text.contains("\"extra\":{\"kept\":true}"), "{text}");
-    refused(&world, &["touch", "k", "newe"], 1, "did you mean `new`?");
+    assert!(refused(&world, &["touch", "k", "newe"], "E-node-not-found").hints_at("`new`"));
 }

@@ -1,36 +1,37 @@
-//! Wholly old or wholly new: `sp pkg` and `sp key` are killed and refused at every call that
-//! changes something.
+//! Atomicity: `sp pkg` and `sp key` are killed, or fail, at every system call that changes
+//! something. Afterwards, everything is in the old or in the new state.
 
 use super::*;
 
 const PARTS: [&str; 2] = ["home", "project"];
 const NO_SPACE: i32 = 28;
-const NO_RIGHT: i32 = 13;
+const NO_ACCESS: i32 = 13;
 
 /// A command, and the world that it starts from.
 struct Scenario {
     world: World,
     args: Vec<String>,
-    /// What a user can tell: records without their times and keys, sinks, and the project.
+    /// What a user can observe: records without times and keys, sinks, and the project.
     old: Files,
     new: Files,
     calls: u64,
-    /// Whether it also writes a file for the user: what a killed run left beside it is nobody's to
-    /// sweep, and the file may still be missing where all else is new.
-    delivers: bool,
+    /// Whether the command writes an output file, too. It may be missing after an interruption, and
+    /// its temporary file is not removed.
+    writes_output: bool,
 }
 
 impl Scenario {
-    /// Plays it once, to learn what comes of it and how many calls that takes.
+    /// Runs the command once to record the new state and the number of calls.
     fn new(world: World, args: &[&str]) -> Self {
         PARTS.iter().for_each(|part| copy(&world.path(part), &world.path("before").join(part)));
         let trace = world.path("trace");
         let args = args.iter().map(|arg| (*arg).to_owned()).collect();
-        let old = seen(&world);
-        let mut scenario = Self { world, args, new: old.clone(), old, calls: 0, delivers: false };
+        let old = observed(&world);
+        let mut scenario =
+            Self { world, args, new: old.clone(), old, calls: 0, writes_output: false };
         scenario.run("SP_FAULT_TRACE", &trace.display().to_string()).ok();
         scenario.calls = std::fs::read_to_string(&trace).unwrap().lines().count() as u64;
-        scenario.new = seen(&scenario.world);
+        scenario.new = observed(&scenario.world);
         assert_ne!(scenario.new, scenario.old);
         scenario
     }
@@ -49,74 +50,75 @@ impl Scenario {
         }
     }
 
-    /// After a broken run: the next command finds it old or new, and a rerun makes it new. True if
-    /// it was old.
+    /// After an interrupted run, the next command must find the old or the new state, and a rerun
+    /// must lead to the new state. Returns whether it was the old state.
     #[track_caller]
-    fn check(&self, what: &str) -> bool {
-        // A command that changes the store, and not what is looked at.
+    fn check(&self, context: &str) -> bool {
+        // This command recovers the store without changing the observed state.
         let next = pkg(&self.world, &["rollback", "anchor", "--to", "1.0.0"]).ok();
-        let now = seen(&self.world);
+        let now = observed(&self.world);
         let (is_old, is_new) = (now == self.old, now == self.new);
         assert!(
-            is_old || is_new || self.delivers,
-            "{what}: torn{}\n{next}",
+            is_old || is_new || self.writes_output,
+            "{context}: inconsistent{}\n{next}",
             differences(&now, &self.old, &self.new)
         );
-        if !self.delivers {
-            no_leftovers(&self.world, what);
+        if !self.writes_output {
+            assert_no_leftovers(&self.world, context);
         }
-        swept(&self.world, what);
+        assert_store_is_consistent(&self.world, context);
         if !is_new {
             let run = self.run("X", "");
-            assert_eq!(run.code, Some(0), "{what}: a rerun fails: {run}");
+            assert_eq!(run.code, Some(0), "{context}: the rerun failed: {run}");
         }
-        let now = seen(&self.world);
+        let now = observed(&self.world);
         assert!(
             now == self.new,
-            "{what}: a rerun does not converge{}",
+            "{context}: the rerun did not converge{}",
             differences(&now, &self.old, &self.new)
         );
-        swept(&self.world, what);
+        assert_store_is_consistent(&self.world, context);
         is_old
     }
 
-    fn kill_everywhere(&self) {
+    fn kill_at_every_call(&self) {
         let (mut old, mut new) = (0, 0);
         for call in 1..=self.calls {
             self.restart();
             let run = self.run("SP_FAULT", &format!("kill@{call}"));
             assert_eq!(run.code, None, "call {call} of {}: {run}", self.calls);
-            match self.check(&format!("killed at call {call} of {}", self.calls)) {
-                true => old += 1,
-                false => new += 1,
+            if self.check(&format!("killed at call {call} of {}", self.calls)) {
+                old += 1;
+            } else {
+                new += 1;
             }
         }
-        assert!(old > 0 && new > 0, "both ends are seen: {old} old, {new} new");
+        assert!(old > 0 && new > 0, "{old} old, {new} new");
     }
 
-    /// No space and no right in turn, at every call.
-    fn refuse_everywhere(&self) {
+    /// Makes each call fail in turn, alternately for lack of space and of permission.
+    fn fail_at_every_call(&self) {
         for call in 1..=self.calls {
             self.restart();
-            let number = if call % 2 == 0 { NO_SPACE } else { NO_RIGHT };
+            let number = if call % 2 == 0 { NO_SPACE } else { NO_ACCESS };
             let run = self.run("SP_FAULT", &format!("{number}@{call}"));
-            let what = format!("error {number} at call {call} of {}", self.calls);
+            let context = format!("error {number} at call {call} of {}", self.calls);
             match run.code {
-                Some(0) => assert_eq!(seen(&self.world), self.new, "{what}: {run}"),
+                Some(0) => assert_eq!(observed(&self.world), self.new, "{context}: {run}"),
                 Some(4 | 5) => assert!(
                     run.stderr.contains("error:") && run.stderr.contains("hint:"),
-                    "{what}: {run}"
+                    "{context}: {run}"
                 ),
-                _ => panic!("{what}: {run}"),
+                _ => panic!("{context}: {run}"),
             }
-            self.check(&what);
+            self.check(&context);
         }
     }
 }
 
-/// What a user can tell of a world: project and sinks to the byte, and what is in the store,
-/// trusted, and waiting.
-fn seen(world: &World) -> Files {
+/// What a user can observe: the bytes of project and sinks, and the contents of the store, the pins
+/// and the inbox.
+fn observed(world: &World) -> Files {
     let mut files = Files::new();
     for part in ["project", "home/.claude"] {
         files.extend(
@@ -124,7 +126,7 @@ fn seen(world: &World) -> Files {
         );
     }
     files.retain(|name, _| !name.ends_with(".sp-new") && !name.ends_with("history.json"));
-    // A rotation makes another key each time: only that there is one counts.
+    // A rotation creates a random key, so that only the number of keys is compared.
     let count = |name: &str| {
         world.files("home/.skillpack/keys").keys().filter(|key| key.contains(name)).count()
     };
@@ -136,8 +138,8 @@ fn seen(world: &World) -> Files {
         value
     };
     let text = |text: String| Entry::File(text, false);
-    let shelf = record("home/.skillpack/store/packages.json");
-    files.insert("the shelf".into(), text(shelf.to_string()));
+    let index = record("home/.skillpack/store/packages.json");
+    files.insert("index".into(), text(index.to_string()));
     let pins = record("home/.skillpack/trust.json");
     let pins = pins["pins"].as_object().into_iter().flatten();
     let pins: Vec<String> = pins.map(|(name, pin)| format!("{name}: {}", pin["because"])).collect();
@@ -146,7 +148,7 @@ fn seen(world: &World) -> Files {
         .insert("keys".into(), text(format!("{} and {} retired", count(".pem"), count("retired"))));
     files.retain(|name, _| name != "project/statement.json");
     if exists(world, "project/statement.json") {
-        files.insert("a statement".into(), Entry::Dir);
+        files.insert("statement".into(), Entry::Dir);
     }
     files
 }
@@ -157,13 +159,13 @@ fn is_empty(value: &Value) -> bool {
 
 fn differences(now: &Files, old: &Files, new: &Files) -> String {
     let mut text = String::new();
-    for (what, other) in [("old", old), ("new", new)] {
+    for (state, other) in [("old", old), ("new", new)] {
         let mut names: Vec<&String> = now.keys().chain(other.keys()).collect();
         names.sort();
         names.dedup();
         for name in names.into_iter().filter(|name| now.get(*name) != other.get(*name)) {
             text += &format!(
-                "\nnot as {what}: {name}: {:?}, and not {:?}",
+                "\n{name} differs from the {state} state: {:?}, not {:?}",
                 now.get(name),
                 other.get(name)
             );
@@ -177,244 +179,238 @@ fn copy(from: &Path, to: &Path) {
     assert!(Command::new("cp").arg("-a").arg(from).arg(to).status().unwrap().success());
 }
 
-/// A world with a package on which the next command is tried.
-fn anchored(packages: &[Made]) -> World {
+/// A project with these packages in the store, and `anchor`, which only [`Scenario::check`] uses.
+fn project_with_anchor(packages: &[TestPackage]) -> World {
     let world = project();
-    import(&world, &[Made::new("anchor", "1.0.0")]);
+    import(&world, &[TestPackage::new("anchor", "1.0.0")]);
     import(&world, packages);
     world
 }
 
-fn tools(version: &str) -> Made {
-    Made::skills(
+fn tools(version: &str) -> TestPackage {
+    TestPackage::skills(
         "tools",
         version,
         &[("tidy/SKILL.md", &skill("tidy", version)), ("tidy/x.md", "x")],
     )
 }
 
-fn importing(first: Made) -> Scenario {
-    let world = anchored(&[]);
-    let files = [first, tools("1.0.0")];
-    let files = [files[0].put(&world, "a.ctxpkg"), files[1].put(&world, "tools.ctxpkg")];
-    Scenario::new(world, &["pkg", "import", &files[0], &files[1]])
+fn import_scenario(package: &TestPackage) -> Scenario {
+    let world = project_with_anchor(&[]);
+    let first = package.write_to(&world, "a.ctxpkg");
+    let second = tools("1.0.0").write_to(&world, "tools.ctxpkg");
+    Scenario::new(world, &["pkg", "import", &first, &second])
 }
 
-fn creating() -> Scenario {
-    let world = anchored(&[]);
-    write(
-        &world,
-        "project/a.json",
-        r#"{"name": "a", "nodes": [{"id": "x", "type": "fact", "content": "y"}]}"#,
-    );
+fn create_scenario() -> Scenario {
+    let world = project_with_anchor(&[]);
+    write(&world, "project/a.json", SMALL_GRAPH);
     let scenario = Scenario::new(
         world,
         &["pkg", "create", "--input", "a.json", "--output", "a.ctxpkg", "--force"],
     );
-    Scenario { delivers: true, ..scenario }
+    Scenario { writes_output: true, ..scenario }
 }
 
-fn installing(first: Made) -> Scenario {
-    let world = anchored(&[Made::new("base", "1.0.0")]);
-    let file = first.needs(&[("base", "^1")]).put(&world, "tools.ctxpkg");
+fn install_scenario(package: TestPackage) -> Scenario {
+    let world = project_with_anchor(&[TestPackage::new("base", "1.0.0")]);
+    let file = package.with_dependencies(&[("base", "^1")]).write_to(&world, "tools.ctxpkg");
     Scenario::new(world, &["pkg", "install", &file, "--agent", "claude"])
 }
 
-/// A project with knowledge and skills, and a newer version of both in the store.
-fn installed() -> World {
-    let world = anchored(&[Made::new("base", "1.0.0"), tools("1.0.0")]);
+/// A project with installed knowledge and skills, and a newer version of both in the store.
+fn project_with_updates() -> World {
+    let world = project_with_anchor(&[TestPackage::new("base", "1.0.0"), tools("1.0.0")]);
     pkg(&world, &["install", "base", "tools", "--agent", "claude"]).ok();
-    import(&world, &[Made::new("base", "1.1.0").says("New."), tools("1.1.0")]);
+    import(&world, &[TestPackage::new("base", "1.1.0").with_text("New."), tools("1.1.0")]);
     world
 }
 
-fn upgrading() -> Scenario {
-    Scenario::new(installed(), &["pkg", "install", "base", "tools"])
+fn upgrade_scenario() -> Scenario {
+    Scenario::new(project_with_updates(), &["pkg", "install", "base", "tools"])
 }
 
-/// A project knows something, and a package comes that says otherwise.
-fn contradicting() -> Scenario {
-    let world =
-        anchored(&[Made::new("base", "1.0.0"), Made::new("other", "1.0.0").says("It is not so.")]);
+/// Installs a package that contradicts an installed one.
+fn contradiction_scenario() -> Scenario {
+    let world = project_with_anchor(&[
+        TestPackage::new("base", "1.0.0"),
+        TestPackage::new("other", "1.0.0").with_text("It is not so."),
+    ]);
     pkg(&world, &["install", "base"]).ok();
     Scenario::new(world, &["pkg", "install", "other"])
 }
 
-fn uninstalling() -> Scenario {
-    Scenario::new(installed(), &["pkg", "uninstall", "base", "tools"])
+fn uninstall_scenario() -> Scenario {
+    Scenario::new(project_with_updates(), &["pkg", "uninstall", "base", "tools"])
 }
 
-fn removing() -> Scenario {
+fn remove_scenario() -> Scenario {
     Scenario::new(
-        anchored(&[Made::new("a", "1.0.0"), Made::new("a", "1.1.0")]),
+        project_with_anchor(&[TestPackage::new("a", "1.0.0"), TestPackage::new("a", "1.1.0")]),
         &["pkg", "remove", "a"],
     )
 }
 
-fn rolling_back() -> Scenario {
-    let world = installed();
+fn rollback_scenario() -> Scenario {
+    let world = project_with_updates();
     pkg(&world, &["install", "base", "tools"]).ok();
     Scenario::new(world, &["pkg", "rollback"])
 }
 
-fn rotating(more: &[&str]) -> Scenario {
-    let world = anchored(&[]);
-    write(
-        &world,
-        "project/a.json",
-        r#"{"name": "a", "nodes": [{"id": "x", "type": "fact", "content": "y"}]}"#,
-    );
+fn rotation_scenario(more: &[&str]) -> Scenario {
+    let world = project_with_anchor(&[]);
+    write(&world, "project/a.json", SMALL_GRAPH);
     pkg(&world, &["create", "--input", "a.json", "--sign"]).ok();
     Scenario::new(world, &[&["key", "rotate"], more].concat())
 }
 
-/// A package waits, and is about to be taken.
-fn accepting(made: &Made) -> Scenario {
-    let world = anchored(&[]);
-    let file = made.put(&world, "sent.ctxpkg");
+/// Accepts a package from the inbox.
+fn accept_scenario(package: &TestPackage) -> Scenario {
+    let world = project_with_anchor(&[]);
+    let file = package.write_to(&world, "sent.ctxpkg");
     pkg(&world, &["import", &file]).ok();
-    // The shelf is written by hand, so that no server is needed.
+    // Moves the package to the inbox by hand, so that no server is needed.
     let path = "home/.skillpack/store/packages.json";
-    let mut shelf: Value = serde_json::from_str(&read(&world, path)).unwrap();
-    let taken = shelf["packages"].as_array_mut().unwrap().pop().unwrap();
-    shelf["known"].as_object_mut().unwrap().remove("sent");
-    shelf["waiting"] = json!([{"name": "sent", "version": "1.0.0", "digest": taken["digest"], "sender": "ada", "received_at": "2026-05-22T00:00:00Z"}]);
-    write(&world, path, shelf.to_string());
+    let mut index: Value = serde_json::from_str(&read(&world, path)).unwrap();
+    let package = index["packages"].as_array_mut().unwrap().pop().unwrap();
+    index["known"].as_object_mut().unwrap().remove("sent");
+    index["waiting"] = json!([{"name": "sent", "version": "1.0.0", "digest": package["digest"], "sender": "ada", "received_at": "2026-05-22T00:00:00Z"}]);
+    write(&world, path, index.to_string());
     let _ = std::fs::remove_file(world.path("home/.skillpack/trust.json"));
-    let id = answer(&world, &["inbox"])["waiting"][0]["id"].as_str().unwrap().to_owned();
+    let id = pkg_json(&world, &["inbox"])["waiting"][0]["id"].as_str().unwrap().to_owned();
     Scenario::new(world, &["pkg", "inbox", "--accept", &id])
 }
 
-fn plain() -> Made {
-    Made::new("a", "1.0.0")
+fn unsigned() -> TestPackage {
+    TestPackage::new("a", "1.0.0")
 }
 
-fn signed() -> Made {
-    plain().signed(1, Signs::Whole)
+fn signed() -> TestPackage {
+    unsigned().signed(1, SignatureScope::Full)
 }
 
-fn sent() -> Made {
-    Made::new("sent", "1.0.0")
+fn sent() -> TestPackage {
+    TestPackage::new("sent", "1.0.0")
 }
 
 #[test]
 fn se_01_import_killed_at_every_call_is_old_or_new() {
-    importing(plain()).kill_everywhere();
+    import_scenario(&unsigned()).kill_at_every_call();
 }
 
 #[test]
-fn se_01_import_of_a_first_signature_killed_at_every_call_is_old_or_new() {
-    importing(signed()).kill_everywhere();
+fn se_01_first_signed_import_killed_at_every_call_is_old_or_new() {
+    import_scenario(&signed()).kill_at_every_call();
 }
 
 #[test]
 fn se_01_create_killed_at_every_call_is_old_or_new() {
-    creating().kill_everywhere();
+    create_scenario().kill_at_every_call();
 }
 
 #[test]
-fn se_01_install_of_knowledge_and_skills_killed_at_every_call_is_old_or_new() {
-    installing(tools("1.0.0")).kill_everywhere();
+fn se_01_install_killed_at_every_call_is_old_or_new() {
+    install_scenario(tools("1.0.0")).kill_at_every_call();
 }
 
 #[test]
-fn se_01_install_of_a_first_signature_killed_at_every_call_is_old_or_new() {
-    installing(tools("1.0.0").signed(1, Signs::Whole)).kill_everywhere();
+fn se_01_first_signed_install_killed_at_every_call_is_old_or_new() {
+    install_scenario(tools("1.0.0").signed(1, SignatureScope::Full)).kill_at_every_call();
 }
 
 #[test]
-fn se_01_an_upgrade_killed_at_every_call_is_old_or_new() {
-    upgrading().kill_everywhere();
+fn se_01_upgrade_killed_at_every_call_is_old_or_new() {
+    upgrade_scenario().kill_at_every_call();
 }
 
 #[test]
-fn se_01_pk_23_a_merge_into_the_context_killed_at_every_call_is_old_or_new() {
-    let scenario = contradicting();
+fn se_01_pk_23_context_merge_killed_at_every_call_is_old_or_new() {
+    let scenario = contradiction_scenario();
     assert!(
         scenario.new != scenario.old && scenario.new.contains_key("project/.ctxpkg/context.json")
     );
-    scenario.kill_everywhere();
+    scenario.kill_at_every_call();
 }
 
 #[test]
-fn se_01_pk_23_a_merge_into_the_context_refused_at_every_call_is_old_or_new() {
-    contradicting().refuse_everywhere();
+fn se_01_pk_23_context_merge_failing_at_any_call_is_old_or_new() {
+    contradiction_scenario().fail_at_every_call();
 }
 
 #[test]
 fn se_01_uninstall_killed_at_every_call_is_old_or_new() {
-    uninstalling().kill_everywhere();
+    uninstall_scenario().kill_at_every_call();
 }
 
 #[test]
 fn se_01_remove_killed_at_every_call_is_old_or_new() {
-    removing().kill_everywhere();
+    remove_scenario().kill_at_every_call();
 }
 
 #[test]
 fn se_01_rollback_killed_at_every_call_is_old_or_new() {
-    rolling_back().kill_everywhere();
+    rollback_scenario().kill_at_every_call();
 }
 
 #[test]
-fn se_01_a_key_rotation_killed_at_every_call_can_be_run_again() {
-    rotating(&[]).kill_everywhere();
+fn se_01_key_rotation_killed_at_every_call_can_be_repeated() {
+    rotation_scenario(&[]).kill_at_every_call();
 }
 
 #[test]
-fn se_01_a_key_rotation_with_a_statement_killed_at_every_call_can_be_run_again() {
-    rotating(&["--statement", "statement.json"]).kill_everywhere();
+fn se_01_rotation_with_statement_killed_at_every_call_can_be_repeated() {
+    rotation_scenario(&["--statement", "statement.json"]).kill_at_every_call();
 }
 
 #[test]
 fn se_01_inbox_accept_killed_at_every_call_is_old_or_new() {
-    accepting(&sent()).kill_everywhere();
+    accept_scenario(&sent()).kill_at_every_call();
 }
 
 #[test]
-fn se_01_import_without_space_or_right_at_any_call_is_old_or_new() {
-    importing(plain()).refuse_everywhere();
+fn se_01_import_failing_at_any_call_is_old_or_new() {
+    import_scenario(&unsigned()).fail_at_every_call();
 }
 
 #[test]
-fn se_01_import_of_a_first_signature_without_space_at_any_call_is_old_or_new() {
-    importing(signed()).refuse_everywhere();
+fn se_01_first_signed_import_failing_at_any_call_is_old_or_new() {
+    import_scenario(&signed()).fail_at_every_call();
 }
 
 #[test]
-fn se_01_install_without_space_or_right_at_any_call_is_old_or_new() {
-    installing(tools("1.0.0")).refuse_everywhere();
+fn se_01_install_failing_at_any_call_is_old_or_new() {
+    install_scenario(tools("1.0.0")).fail_at_every_call();
 }
 
 #[test]
-fn se_01_an_upgrade_without_space_or_right_at_any_call_is_old_or_new() {
-    upgrading().refuse_everywhere();
+fn se_01_upgrade_failing_at_any_call_is_old_or_new() {
+    upgrade_scenario().fail_at_every_call();
 }
 
 #[test]
-fn se_01_uninstall_and_remove_without_space_at_any_call_are_old_or_new() {
-    uninstalling().refuse_everywhere();
-    removing().refuse_everywhere();
+fn se_01_uninstall_and_remove_failing_at_any_call_are_old_or_new() {
+    uninstall_scenario().fail_at_every_call();
+    remove_scenario().fail_at_every_call();
 }
 
 #[test]
-fn se_01_rollback_and_create_without_space_at_any_call_are_old_or_new() {
-    rolling_back().refuse_everywhere();
-    creating().refuse_everywhere();
+fn se_01_rollback_and_create_failing_at_any_call_are_old_or_new() {
+    rollback_scenario().fail_at_every_call();
+    create_scenario().fail_at_every_call();
 }
 
 #[test]
-fn se_01_inbox_accept_without_space_at_any_call_is_old_or_new() {
-    accepting(&sent()).refuse_everywhere();
+fn se_01_inbox_accept_failing_at_any_call_is_old_or_new() {
+    accept_scenario(&sent()).fail_at_every_call();
 }
 
 #[test]
-fn se_01_a_key_rotation_without_space_at_any_call_can_be_run_again() {
-    rotating(&[]).refuse_everywhere();
+fn se_01_key_rotation_failing_at_any_call_can_be_repeated() {
+    rotation_scenario(&[]).fail_at_every_call();
 }
 
 #[test]
-fn se_01_records_that_are_broken_are_told_and_kept() {
+fn se_01_invalid_records_are_reported_and_kept() {
     for (path, commands) in [
         (
             "store/packages.json",
@@ -422,7 +418,7 @@ fn se_01_records_that_are_broken_are_told_and_kept() {
         ),
         ("trust.json", &[&["install", "signed"], &["import"], &["verify", "signed"]]),
     ] {
-        for bad in [
+        for invalid in [
             "",
             "{",
             "null",
@@ -431,22 +427,25 @@ fn se_01_records_that_are_broken_are_told_and_kept() {
             r#"{"version":9,"packages":[],"known":{},"waiting":[],"pins":{}}"#,
             "\u{0}\u{0}",
         ] {
-            let world = anchored(&[Made::new("signed", "1.0.0").signed(1, Signs::Whole)]);
-            let file = Made::new("new", "1.0.0").put(&world, "new.ctxpkg");
-            write(&world, &format!("home/.skillpack/{path}"), bad);
+            let world = project_with_anchor(&[
+                TestPackage::new("signed", "1.0.0").signed(1, SignatureScope::Full)
+            ]);
+            let file = TestPackage::new("new", "1.0.0").write_to(&world, "new.ctxpkg");
+            write(&world, &format!("home/.skillpack/{path}"), invalid);
             for args in commands {
                 let args = if *args == ["import"] { &["import", file.as_str()][..] } else { *args };
-                refused(&world, args, 3, path.rsplit('/').next().unwrap());
+                let error = refused(&world, args, "E-invalid-state");
+                assert_mentions(&error, path.rsplit('/').next().unwrap());
             }
         }
     }
 }
 
 #[test]
-fn se_01_installs_and_removals_at_once_lose_nothing() {
+fn se_01_concurrent_installs_and_removals_lose_nothing() {
     for _ in 0..3 {
         let world = project();
-        import(&world, &["a", "b", "c", "d"].map(|name| Made::new(name, "1.0.0")));
+        import(&world, &["a", "b", "c", "d"].map(|name| TestPackage::new(name, "1.0.0")));
         let mut commands: Vec<Vec<&str>> =
             ["a", "b", "c"].iter().map(|name| vec!["pkg", "install", *name]).collect();
         commands.push(vec!["pkg", "remove", "d"]);
@@ -466,17 +465,20 @@ fn se_01_installs_and_removals_at_once_lose_nothing() {
         }
         assert_eq!(locked(&world), ["a 1.0.0", "b 1.0.0", "c 1.0.0"]);
         assert_eq!(stored(&world), ["a 1.0.0", "b 1.0.0", "c 1.0.0"]);
-        swept(&world, "all at once");
-        no_leftovers(&world, "all at once");
+        assert_store_is_consistent(&world, "after concurrent commands");
+        assert_no_leftovers(&world, "after concurrent commands");
     }
 }
 
 #[test]
-fn se_01_eight_imports_at_once_lose_nothing() {
+fn se_01_concurrent_imports_lose_nothing() {
     for _ in 0..3 {
         let world = project();
         let files: Vec<String> = (0..8)
-            .map(|at| Made::new(&format!("p{at}"), "1.0.0").put(&world, &format!("{at}.ctxpkg")))
+            .map(|index| {
+                TestPackage::new(&format!("p{index}"), "1.0.0")
+                    .write_to(&world, &format!("{index}.ctxpkg"))
+            })
             .collect();
         let start = |file: &String| {
             let mut command = world.command(&["pkg", "import", file]);
@@ -487,8 +489,11 @@ fn se_01_eight_imports_at_once_lose_nothing() {
             let output = child.wait_with_output().unwrap();
             assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         }
-        assert_eq!(stored(&world), (0..8).map(|at| format!("p{at} 1.0.0")).collect::<Vec<_>>());
-        swept(&world, "eight at once");
-        no_leftovers(&world, "eight at once");
+        assert_eq!(
+            stored(&world),
+            (0..8).map(|index| format!("p{index} 1.0.0")).collect::<Vec<_>>()
+        );
+        assert_store_is_consistent(&world, "after concurrent imports");
+        assert_no_leftovers(&world, "after concurrent imports");
     }
 }

@@ -1,9 +1,9 @@
-//! Packages from registries: found, chosen, downloaded, verified, locked; and registries that lie.
+//! Packages from registries, and registries that are unavailable or malicious.
 
 use super::*;
 use sp_testkit::{Passing, Proxy, Registry};
 
-/// A project, a registry, and something between the two.
+/// A project, a registry, and a proxy between the two.
 struct Scene {
     world: World,
     registry: Registry,
@@ -24,19 +24,18 @@ impl Scene {
             "--format",
             "json",
         ]));
-        let wanted = json!({"user": "me", "scope": "publish"}).to_string();
-        let minted = registry
-            .ask("POST /api/v1/tokens", registry.admin.as_deref(), wanted.as_bytes())
-            .json();
-        let token = minted["token"].as_str().unwrap().to_owned();
+        let body = json!({"user": "me", "scope": "publish"}).to_string();
+        let response =
+            registry.ask("POST /api/v1/tokens", registry.admin.as_deref(), body.as_bytes()).json();
+        let token = response["token"].as_str().unwrap().to_owned();
         let scene = Self { proxy: Proxy::before(&registry.address), world, registry, token };
         scene.config(&format!("registries: ['http://{}']\n", scene.proxy.address));
         scene
     }
 
-    fn with(packages: &[Made]) -> Self {
+    fn with(packages: &[TestPackage]) -> Self {
         let scene = Self::new();
-        packages.iter().for_each(|made| scene.publish(made));
+        packages.iter().for_each(|package| scene.publish(package));
         scene
     }
 
@@ -49,12 +48,12 @@ impl Scene {
     }
 
     #[track_caller]
-    fn publish(&self, made: &Made) {
+    fn publish(&self, package: &TestPackage) {
         let text =
-            |key: &str| made.manifest[key].as_str().unwrap().trim_start_matches('@').to_owned();
+            |key: &str| package.manifest[key].as_str().unwrap().trim_start_matches('@').to_owned();
         let request = format!("PUT /api/v1/packages/{}/{}", text("name"), text("version"));
-        let answer = self.registry.ask(&request, Some(&self.token), made.text().as_bytes());
-        assert_eq!(answer.status, 201, "{answer:?}");
+        let response = self.registry.ask(&request, Some(&self.token), package.to_json().as_bytes());
+        assert_eq!(response.status, 201, "{response:?}");
     }
 
     #[track_caller]
@@ -67,43 +66,44 @@ impl Scene {
         );
     }
 
-    /// Changes what is said to those who ask for something whose address ends so.
-    fn lie(&self, ending: &'static str, lie: impl Fn(&mut Passing) + Send + Sync + 'static) {
-        self.proxy.change(move |request, passing| {
-            if request.trim_end_matches(" HTTP/1.1").ends_with(ending) && passing.status == 200 {
-                lie(passing);
+    /// Changes successful responses to requests whose path ends with `suffix`.
+    fn tamper(&self, suffix: &'static str, change: impl Fn(&mut Passing) + Send + Sync + 'static) {
+        self.proxy.change(move |request, response| {
+            if request.trim_end_matches(" HTTP/1.1").ends_with(suffix) && response.status == 200 {
+                change(response);
             }
         });
     }
 
-    fn asked_for(&self, part: &str) -> usize {
+    /// The number of requests that contain this text.
+    fn request_count(&self, part: &str) -> usize {
         self.proxy.asked().iter().filter(|head| head.contains(part)).count()
     }
 
-    /// Another machine: the same project with nothing in its store.
-    fn forget_home(&self) {
+    /// Removes everything from the home directory but the configuration.
+    fn clear_home(&self) {
         let config = read(&self.world, "home/.skillpack/config.yaml");
         std::fs::remove_dir_all(self.world.path("home/.skillpack")).unwrap();
         self.config(&config);
     }
 }
 
-/// Changes the JSON of an answer.
-fn edit(passing: &mut Passing, change: impl Fn(&mut Value)) {
-    let mut value: Value = serde_json::from_slice(&passing.body).unwrap();
+/// Changes the JSON of a response.
+fn edit(response: &mut Passing, change: impl Fn(&mut Value)) {
+    let mut value: Value = serde_json::from_slice(&response.body).unwrap();
     change(&mut value);
-    passing.body = value.to_string().into_bytes();
+    response.body = value.to_string().into_bytes();
 }
 
 #[test]
-fn pk_25_a_package_comes_from_a_registry_with_all_that_it_needs() {
+fn pk_25_package_and_its_dependencies_are_installed_from_a_registry() {
     let scene = Scene::with(&[
-        Made::new("@acme/app", "1.0.0").needs(&[("@tools/base", "^1")]),
-        Made::new("@acme/app", "1.1.0").needs(&[("@tools/base", "^1.1")]),
-        Made::new("@acme/app", "2.0.0"),
-        Made::new("@tools/base", "1.0.0"),
-        Made::new("@tools/base", "1.1.0").signed(7, Signs::Whole),
-        Made::new("@tools/base", "2.0.0"),
+        TestPackage::new("@acme/app", "1.0.0").with_dependencies(&[("@tools/base", "^1")]),
+        TestPackage::new("@acme/app", "1.1.0").with_dependencies(&[("@tools/base", "^1.1")]),
+        TestPackage::new("@acme/app", "2.0.0"),
+        TestPackage::new("@tools/base", "1.0.0"),
+        TestPackage::new("@tools/base", "1.1.0").signed(7, SignatureScope::Full),
+        TestPackage::new("@tools/base", "2.0.0"),
     ]);
     let world = &scene.world;
     let run = pkg(world, &["install", "acme/app@^1"]).ok();
@@ -112,240 +112,230 @@ fn pk_25_a_package_comes_from_a_registry_with_all_that_it_needs() {
     for name in ["@acme/app", "@tools/base"] {
         assert_eq!(lock["packages"][name]["from"], json!(scene.address()), "{lock}");
     }
-    assert_eq!(lock["packages"]["@tools/base"]["signer"], json!(public(7)));
+    assert_eq!(lock["packages"]["@tools/base"]["signer"], json!(public_key(7)));
     assert_eq!(stored(world), ["@acme/app 1.1.0", "@tools/base 1.1.0"]);
-    // What is there is not fetched again, and nobody is asked where nothing is to be found out.
-    let (downloads, all) = (scene.asked_for("/download"), scene.proxy.asked().len());
+    // Packages of the store are not downloaded again, and the lockfile needs no requests.
+    let (downloads, requests) = (scene.request_count("/download"), scene.proxy.asked().len());
     assert_eq!(downloads, 2);
     pkg(world, &["install"]).ok();
-    assert_eq!(scene.proxy.asked().len(), all);
+    assert_eq!(scene.proxy.asked().len(), requests);
     pkg(world, &["install", "@acme/app@^1"]).ok();
-    assert_eq!(scene.asked_for("/download"), downloads);
-    // Without a version, it is the newest.
+    assert_eq!(scene.request_count("/download"), downloads);
+    // The default version is the newest.
     pkg(world, &["install", "acme/app"]).ok();
     assert_eq!(locked(world), ["@acme/app 2.0.0"]);
-    let missing = pkg(world, &["install", "acme/nothing"]).fails(1);
-    assert!(missing.stderr.contains("neither in the store nor at http://127.0.0.1"), "{missing}");
+    let error = refused(world, &["install", "acme/nothing"], "E-package-not-found");
+    assert_mentions(&error, "http://127.0.0.1");
 }
 
 #[test]
-fn pk_25_what_is_locked_comes_back_on_another_machine_even_if_it_was_yanked_since() {
-    let scene =
-        Scene::with(&[Made::new("@acme/notes", "1.0.0"), Made::new("@acme/notes", "1.1.0")]);
+fn pk_25_yanked_version_is_installed_from_the_lockfile() {
+    let scene = Scene::with(&[
+        TestPackage::new("@acme/notes", "1.0.0"),
+        TestPackage::new("@acme/notes", "1.1.0"),
+    ]);
     let world = &scene.world;
     pkg(world, &["install", "@acme/notes"]).ok();
     assert_eq!(locked(world), ["@acme/notes 1.1.0"]);
     let before = world.files("project");
     scene.yank("acme/notes/1.1.0");
     std::fs::remove_dir_all(world.path("project/.ctxpkg")).unwrap();
-    scene.forget_home();
+    scene.clear_home();
     pkg(world, &["install"]).ok();
     assert_eq!(locked(world), ["@acme/notes 1.1.0"]);
     assert_eq!(
         read(world, "project/.ctxpkg/packages/@acme+notes.ctxpkg"),
-        Made::new("@acme/notes", "1.1.0").text()
+        TestPackage::new("@acme/notes", "1.1.0").to_json()
     );
     assert_eq!(
         world.files("project").keys().collect::<Vec<_>>().len(),
         before.len() - 1,
-        "all but the history"
+        "all files but the history"
     );
-    // Another project takes what was not yanked, though the store has the other.
+    // A project without a lockfile gets the version that was not yanked.
     std::fs::remove_file(world.path("project/ctxpkg.lock")).unwrap();
     std::fs::remove_dir_all(world.path("project/.ctxpkg")).unwrap();
     pkg(world, &["install", "@acme/notes@^1"]).ok();
     assert_eq!(locked(world), ["@acme/notes 1.0.0"]);
     pkg(world, &["install", "@acme/notes@1.1.0"]).ok();
-    assert_eq!(locked(world), ["@acme/notes 1.1.0"], "by its exact version");
+    assert_eq!(locked(world), ["@acme/notes 1.1.0"], "an exact version may be yanked");
 }
 
 #[test]
-fn pk_25_what_the_store_has_and_a_registry_too_is_locked_as_the_registrys() {
-    let scene = Scene::with(&[Made::new("@acme/notes", "1.0.0")]);
-    import(&scene.world, &[Made::new("@acme/notes", "1.0.0"), Made::new("@acme/own", "1.0.0")]);
+fn pk_25_stored_package_is_locked_with_its_registry() {
+    let scene = Scene::with(&[TestPackage::new("@acme/notes", "1.0.0")]);
+    import(
+        &scene.world,
+        &[TestPackage::new("@acme/notes", "1.0.0"), TestPackage::new("@acme/own", "1.0.0")],
+    );
     pkg(&scene.world, &["install", "acme/notes", "acme/own"]).ok();
-    assert_eq!(scene.asked_for("/download"), 0);
+    assert_eq!(scene.request_count("/download"), 0);
     let from = |name: &str| lock(&scene.world)["packages"][name]["from"].clone();
     assert_eq!((from("@acme/notes"), from("@acme/own")), (json!(scene.address()), json!("store")));
 }
 
 #[test]
-fn pk_25_offline_the_store_is_enough() {
+fn pk_25_offline_install_uses_the_store() {
     let scene = Scene::with(&[
-        Made::new("@acme/app", "1.0.0").needs(&[("@acme/base", "^1")]),
-        Made::new("@acme/base", "1.0.0"),
+        TestPackage::new("@acme/app", "1.0.0").with_dependencies(&[("@acme/base", "^1")]),
+        TestPackage::new("@acme/base", "1.0.0"),
     ]);
     let world = &scene.world;
     pkg(world, &["install", "acme/app"]).ok();
     std::fs::remove_dir_all(world.path("project/.ctxpkg")).unwrap();
     scene.registry.kill();
-    let asked = scene.proxy.asked().len();
+    let requests = scene.proxy.asked().len();
     pkg(world, &["install", "--offline"]).ok();
     std::fs::remove_file(world.path("project/ctxpkg.lock")).unwrap();
     std::fs::remove_dir_all(world.path("project/.ctxpkg")).unwrap();
     pkg(world, &["install", "acme/app", "--offline"]).ok();
     assert_eq!(locked(world), ["@acme/app 1.0.0", "@acme/base 1.0.0"]);
-    assert_eq!(scene.proxy.asked().len(), asked, "nobody was asked");
-    scene.forget_home();
+    assert_eq!(scene.proxy.asked().len(), requests, "no requests");
+    scene.clear_home();
     std::fs::remove_dir_all(world.path("project/.ctxpkg")).unwrap();
-    refused(world, &["install", "--offline"], 1, "is not here");
+    refused(world, &["install", "--offline"], "E-package-not-found");
 }
 
 #[test]
-fn pk_25_a_registry_that_does_not_answer_changes_nothing_and_says_so() {
-    let scene = Scene::with(&[Made::new("@acme/notes", "1.0.0")]);
-    scene.proxy.change(|_, passing| passing.status = 503);
-    let run = refused(&scene.world, &["install", "acme/notes"], 5, "cannot be reached");
-    assert!(run.stderr.contains("--offline"), "{run}");
-    assert_eq!(scene.proxy.asked().len(), 4, "it was tried again, with pauses");
+fn pk_25_unavailable_registry_is_an_error_after_retries() {
+    let scene = Scene::with(&[TestPackage::new("@acme/notes", "1.0.0")]);
+    scene.proxy.change(|_, response| response.status = 503);
+    let error = refused(&scene.world, &["install", "acme/notes"], "E-network");
+    assert!(error.hints_at("--offline"), "{error:?}");
+    assert_eq!(scene.proxy.asked().len(), 4, "three retries");
 }
 
-/// What is said, to those who ask for what, how it is changed, and the words that tell it.
-type Lie = (&'static str, &'static str, fn(&mut Passing), &'static str);
+/// A change of a registry's responses, and the error that it must cause.
+struct Tampering {
+    case: &'static str,
+    /// The end of the path of the changed responses.
+    suffix: &'static str,
+    change: fn(&mut Passing),
+    code: &'static str,
+    /// Data that the error must contain.
+    data: String,
+}
 
-/// What a registry can say that is not so.
-const LIES: [Lie; 12] = [
-    (
-        "other bytes",
-        "/download",
-        |passing| passing.body[60] ^= 1,
-        "are not those that the registry names",
-    ),
-    (
-        "more bytes",
-        "/download",
-        |passing| passing.body.push(b' '),
-        "is larger than the registry said",
-    ),
-    (
-        "other bytes, and an index for them",
-        "index.json",
-        |passing| edit(passing, |index| index["versions"][0]["sha256"] = json!("0".repeat(64))),
-        "are not those that the registry names",
-    ),
-    (
-        "another hash beside the bytes",
-        "/download",
-        |passing| passing.set("x-ctxpkg-sha256", &"0".repeat(64)),
-        "beside the bytes stands",
-    ),
-    (
-        "another package's index",
-        "index.json",
-        |passing| edit(passing, |index| index["name"] = json!("other")),
-        "it answers for `@acme/other`",
-    ),
-    (
-        "a yanked version as the newest",
-        "index.json",
-        |passing| edit(passing, |index| index["versions"][0]["yanked"] = json!(true)),
-        "says that 1.1.0 is the newest",
-    ),
-    (
-        "an old version as the newest",
-        "index.json",
-        |passing| edit(passing, |index| index["latest"] = json!("1.0.0")),
-        "by its list it is 1.1.0",
-    ),
-    (
-        "that nothing was yanked",
-        "/download",
-        |passing| passing.set("x-ctxpkg-yanked", "true"),
-        "the index does not say so",
-    ),
-    (
-        "another signer",
-        "index.json",
-        |passing| edit(passing, |index| index["versions"][0]["signer"] = json!(public(9))),
-        "it is signed by nobody, and the index says",
-    ),
-    (
-        "that something else is needed",
-        "notes/index.json",
-        |passing| {
-            let more = json!([{"name": "@acme/base", "range": "*", "optional": false}]);
-            edit(passing, move |index| index["versions"][0]["dependencies"] = more.clone());
-        },
-        "other packages than the index says",
-    ),
-    (
-        "a version twice",
-        "index.json",
-        |passing| {
-            edit(passing, |index| {
+fn tamperings() -> Vec<Tampering> {
+    let download = |case, data: &str, change| Tampering {
+        case,
+        suffix: "/download",
+        change,
+        code: "E-digest-mismatch",
+        data: data.into(),
+    };
+    let index = |case, code, data: &str, change| Tampering {
+        case,
+        suffix: "notes/index.json",
+        change,
+        code,
+        data: data.into(),
+    };
+    let package = "@acme/notes 1.1.0";
+    vec![
+        download("other bytes", package, |response| response.body[60] ^= 1),
+        download("more bytes", package, |response| response.body.push(b' ')),
+        download("another hash in the header", &"0".repeat(64), |response| {
+            response.set("x-ctxpkg-sha256", &"0".repeat(64));
+        }),
+        download("yanked only in the header", package, |response| {
+            response.set("x-ctxpkg-yanked", "true");
+        }),
+        index("another hash", "E-digest-mismatch", &"0".repeat(64), |response| {
+            edit(response, |index| index["versions"][0]["sha256"] = json!("0".repeat(64)));
+        }),
+        index("another signer", "E-digest-mismatch", &public_key(9), |response| {
+            edit(response, |index| index["versions"][0]["signer"] = json!(public_key(9)));
+        }),
+        index("another dependency", "E-digest-mismatch", package, |response| {
+            let dependencies = json!([{"name": "@acme/base", "range": "*", "optional": false}]);
+            edit(response, |index| index["versions"][0]["dependencies"] = dependencies.clone());
+        }),
+        index("another package", "E-invalid-index", "`@acme/other`", |response| {
+            edit(response, |index| index["name"] = json!("other"));
+        }),
+        index("a yanked version as the newest", "E-invalid-index", "1.0.0", |response| {
+            edit(response, |index| index["versions"][0]["yanked"] = json!(true));
+        }),
+        index("an old version as the newest", "E-invalid-index", "1.1.0", |response| {
+            edit(response, |index| index["latest"] = json!("1.0.0"));
+        }),
+        index("a duplicate version", "E-invalid-index", "1.1.0", |response| {
+            edit(response, |index| {
                 let first = index["versions"][0].clone();
                 index["versions"].as_array_mut().unwrap().push(first);
             });
-        },
-        "has 1.1.0 twice",
-    ),
-    (
-        "something that is no version",
-        "index.json",
-        |passing| edit(passing, |index| index["versions"][0]["version"] = json!("../../etc")),
-        "../../etc",
-    ),
-];
+        }),
+        index("an invalid version", "E-invalid-index", "../../etc", |response| {
+            edit(response, |index| index["versions"][0]["version"] = json!("../../etc"));
+        }),
+    ]
+}
 
 #[test]
-fn pk_25_a_registry_that_lies_is_caught() {
+fn pk_25_tampered_registry_responses_are_refused() {
     let scene = Scene::with(&[
-        Made::new("@acme/notes", "1.0.0"),
-        Made::new("@acme/notes", "1.1.0"),
-        Made::new("@acme/base", "1.0.0"),
+        TestPackage::new("@acme/notes", "1.0.0"),
+        TestPackage::new("@acme/notes", "1.1.0"),
+        TestPackage::new("@acme/base", "1.0.0"),
     ]);
-    for (what, ending, lie, words) in LIES {
-        scene.lie(ending, lie);
-        let run = refused(&scene.world, &["install", "acme/notes"], 4, words);
-        assert!(run.stderr.contains("nothing was changed"), "{what}: {run}");
+    for Tampering { case, suffix, change, code, data } in tamperings() {
+        scene.tamper(suffix, change);
+        let error = refused(&scene.world, &["install", "acme/notes"], code);
+        assert!(mentions(&error, &data), "{case}: `{data}` is not in {error:?}");
     }
     scene.proxy.change(|_, _| {});
     pkg(&scene.world, &["install", "acme/notes"]).ok();
 }
 
 #[test]
-fn pk_25_another_package_under_the_name_is_caught_by_its_own_name() {
-    let scene = Scene::with(&[Made::new("@acme/notes", "1.0.0")]);
-    let other = Made::new("@evil/notes", "1.0.0").text();
+fn pk_25_downloaded_package_with_another_name_is_refused() {
+    let scene = Scene::with(&[TestPackage::new("@acme/notes", "1.0.0")]);
+    let other = TestPackage::new("@evil/notes", "1.0.0").to_json();
     let hash = Digest::of(other.as_bytes()).hex();
     let bytes = other.len();
-    scene.proxy.change(move |request, passing| {
+    scene.proxy.change(move |request, response| {
         if request.contains("/download") {
-            passing.body = other.clone().into_bytes();
-            passing.set("x-ctxpkg-sha256", &hash);
+            response.body = other.clone().into_bytes();
+            response.set("x-ctxpkg-sha256", &hash);
         } else {
-            edit(passing, |index| {
+            edit(response, |index| {
                 index["versions"][0]["sha256"] = json!(hash);
                 index["versions"][0]["bytes"] = json!(bytes);
             });
         }
     });
-    refused(&scene.world, &["install", "acme/notes"], 4, "the package is `@evil/notes 1.0.0`");
+    let error = refused(&scene.world, &["install", "acme/notes"], "E-digest-mismatch");
+    assert_mentions(&error, "@evil/notes 1.0.0");
 }
 
 #[test]
-fn pk_25_an_index_that_has_forgotten_something_is_old_or_another() {
-    let scene =
-        Scene::with(&[Made::new("@acme/notes", "1.0.0"), Made::new("@acme/notes", "1.1.0")]);
+fn pk_25_index_without_a_known_version_is_refused() {
+    let scene = Scene::with(&[
+        TestPackage::new("@acme/notes", "1.0.0"),
+        TestPackage::new("@acme/notes", "1.1.0"),
+    ]);
     let world = &scene.world;
     pkg(world, &["install", "acme/notes@^1"]).ok();
-    let without = |passing: &mut Passing| {
-        edit(passing, |index| {
+    let without = |response: &mut Passing| {
+        edit(response, |index| {
             index["versions"].as_array_mut().unwrap().remove(0);
             index["latest"] = json!("1.0.0");
         });
     };
-    scene.lie("index.json", without);
-    let run = refused(world, &["install", "acme/notes@^1"], 4, "it had `@acme/notes 1.1.0` before");
-    assert!(run.stderr.contains("--anew"), "{run}");
-    scene.lie("index.json", |passing| {
-        edit(passing, |index| index["versions"][1]["sha256"] = json!("0".repeat(64)));
+    scene.tamper("index.json", without);
+    let error = refused(world, &["install", "acme/notes@^1"], "E-invalid-index");
+    assert_mentions(&error, "@acme/notes 1.1.0");
+    assert!(error.hints_at("--anew"), "{error:?}");
+    scene.tamper("index.json", |response| {
+        edit(response, |index| index["versions"][1]["sha256"] = json!("0".repeat(64)));
     });
-    refused(world, &["install", "acme/notes@^1"], 4, "`@acme/notes 1.0.0` was sha256:");
-    scene.proxy.change(|_, passing| passing.status = 404);
-    refused(world, &["install", "acme/notes@^1"], 4, "does not know it any more");
-    // Whoever knows that it was set up anew says so.
-    scene.lie("index.json", without);
+    let error = refused(world, &["install", "acme/notes@^1"], "E-invalid-index");
+    assert_mentions(&error, "@acme/notes 1.0.0");
+    scene.proxy.change(|_, response| response.status = 404);
+    refused(world, &["install", "acme/notes@^1"], "E-invalid-index");
+    // The user confirms that the registry was reset.
+    scene.tamper("index.json", without);
     let token = write(world, "token", &scene.token);
     let private = <std::fs::Permissions as std::os::unix::fs::PermissionsExt>::from_mode(0o600);
     std::fs::set_permissions(&token, private).unwrap();
@@ -355,53 +345,55 @@ fn pk_25_an_index_that_has_forgotten_something_is_old_or_another() {
 }
 
 #[test]
-fn pk_13_a_signer_that_changes_is_refused_whatever_the_registry_says() {
-    let scene = Scene::with(&[Made::new("@acme/notes", "1.0.0").signed(7, Signs::Whole)]);
+fn pk_13_changed_signer_is_refused_for_registry_packages() {
+    let scene =
+        Scene::with(&[TestPackage::new("@acme/notes", "1.0.0").signed(7, SignatureScope::Full)]);
     pkg(&scene.world, &["install", "acme/notes"]).ok();
-    scene.publish(&Made::new("@acme/notes", "1.1.0").signed(8, Signs::Whole));
-    refused(&scene.world, &["install", "acme/notes"], 4, "signed by another key than before");
+    scene.publish(&TestPackage::new("@acme/notes", "1.1.0").signed(8, SignatureScope::Full));
+    refused(&scene.world, &["install", "acme/notes"], "E-key-changed");
     pkg(&scene.world, &["install", "acme/notes", "--accept-new-key"]).ok();
-    scene.publish(&Made::new("@acme/notes", "1.2.0"));
-    refused(&scene.world, &["install", "acme/notes"], 4, "is not signed");
+    scene.publish(&TestPackage::new("@acme/notes", "1.2.0"));
+    refused(&scene.world, &["install", "acme/notes"], "E-signer-downgrade");
 }
 
 #[test]
-fn pk_25_a_name_is_looked_for_where_it_is_bound_and_nowhere_else() {
-    let (inside, outside) = (Scene::with(&[Made::new("@acme/notes", "1.0.0")]), Scene::new());
-    outside.publish(&Made::new("@acme/notes", "9.0.0").says("Taken over."));
-    outside.publish(&Made::new("@free/tool", "1.0.0").needs(&[("@acme/notes", "*")]));
-    let bound = format!(
+fn pk_25_namespace_is_requested_only_from_its_registry() {
+    let (inside, outside) =
+        (Scene::with(&[TestPackage::new("@acme/notes", "1.0.0")]), Scene::new());
+    outside.publish(&TestPackage::new("@acme/notes", "9.0.0").with_text("Malicious."));
+    outside.publish(
+        &TestPackage::new("@free/tool", "1.0.0").with_dependencies(&[("@acme/notes", "*")]),
+    );
+    let config = format!(
         "registries:\n- '{}'\n- url: '{}'\n  namespaces: [acme]\n",
         outside.address(),
         inside.address()
     );
-    inside.config(&bound);
+    inside.config(&config);
     let world = &inside.world;
     pkg(world, &["install", "free/tool"]).ok();
     assert_eq!(locked(world), ["@acme/notes 1.0.0", "@free/tool 1.0.0"]);
-    assert_eq!(outside.asked_for("/acme/notes"), 0);
-    // A lock that says otherwise is not followed, and neither is one that names a host that nobody
-    // here knows.
+    assert_eq!(outside.request_count("/acme/notes"), 0);
+    // Lockfiles with another or an unknown registry are refused.
     let text = read(world, "project/ctxpkg.lock");
-    for (from, words) in [
-        (outside.address(), "the config binds `acme` to"),
-        ("http://127.0.0.1:1".into(), "config binds"),
-    ] {
+    for from in [outside.address(), "http://127.0.0.1:1".into()] {
         let _ = std::fs::remove_dir_all(world.path("home/.skillpack/store"));
         let _ = std::fs::remove_dir_all(world.path("project/.ctxpkg"));
         write(world, "project/ctxpkg.lock", text.replace(&inside.address(), &from));
-        refused(world, &["install"], 4, words);
+        let error = refused(world, &["install"], "E-registry-mismatch");
+        assert_mentions(&error, "`acme`");
     }
     inside.config(&format!("registries: ['{}']\n", outside.address()));
     write(world, "project/ctxpkg.lock", text.replace(&inside.address(), "http://127.0.0.1:1"));
-    refused(world, &["install"], 4, "came from a registry that is not known here");
+    let error = refused(world, &["install"], "E-registry-mismatch");
+    assert!(error.hints_at("--registry"), "{error:?}");
 }
 
 #[test]
-fn pk_25_the_first_registry_that_knows_a_name_is_the_one() {
-    let (first, second) = (Scene::with(&[Made::new("@acme/notes", "1.0.0")]), Scene::new());
-    second.publish(&Made::new("@acme/notes", "2.0.0"));
-    second.publish(&Made::new("@acme/more", "1.0.0"));
+fn pk_25_first_registry_with_the_package_is_used() {
+    let (first, second) = (Scene::with(&[TestPackage::new("@acme/notes", "1.0.0")]), Scene::new());
+    second.publish(&TestPackage::new("@acme/notes", "2.0.0"));
+    second.publish(&TestPackage::new("@acme/more", "1.0.0"));
     first.config(&format!("registries: ['{}', '{}']\n", first.address(), second.address()));
     pkg(&first.world, &["install", "acme/notes", "acme/more"]).ok();
     assert_eq!(locked(&first.world), ["@acme/more 1.0.0", "@acme/notes 1.0.0"]);
@@ -410,9 +402,9 @@ fn pk_25_the_first_registry_that_knows_a_name_is_the_one() {
 }
 
 #[test]
-fn se_07_a_token_goes_to_the_registry_that_it_is_for() {
-    let (first, second) = (Scene::with(&[Made::new("@acme/notes", "1.0.0")]), Scene::new());
-    second.publish(&Made::new("@acme/more", "1.0.0"));
+fn se_07_token_is_sent_only_to_its_registry() {
+    let (first, second) = (Scene::with(&[TestPackage::new("@acme/notes", "1.0.0")]), Scene::new());
+    second.publish(&TestPackage::new("@acme/more", "1.0.0"));
     let Scene { mut world, registry, proxy, token } = first;
     let hide = registry.ask("PUT /api/v1/packages/acme/notes/private", Some(&token), b"");
     assert_eq!(hide.status, 204, "{hide:?}");
@@ -422,27 +414,28 @@ fn se_07_a_token_goes_to_the_registry_that_it_is_for() {
         "home/.skillpack/config.yaml",
         format!("registries: ['{address}', '{}']\n", second.address()),
     );
-    pkg(&world, &["install", "acme/notes"]).fails(1);
+    refused(&world, &["install", "acme/notes"], "E-package-not-found");
     world.set_env("SP_REGISTRY_TOKEN", &token);
     world.sp(&["login", &address]).ok();
     world.set_env("SP_REGISTRY_TOKEN", "");
     pkg(&world, &["install", "acme/notes", "acme/more"]).ok();
-    let carried = |proxy: &Proxy| proxy.asked().iter().filter(|head| head.contains(&token)).count();
-    assert!(carried(&proxy) > 0);
-    assert_eq!(carried(&second.proxy), 0);
-    // One from the environment is for the registry that is named.
+    let requests_with_token =
+        |proxy: &Proxy| proxy.asked().iter().filter(|head| head.contains(&token)).count();
+    assert!(requests_with_token(&proxy) > 0);
+    assert_eq!(requests_with_token(&second.proxy), 0);
+    // A token in the environment is used only with `--registry`.
     world.set_env("SP_REGISTRY_TOKEN", "ctxp_0000");
     pkg(&world, &["install", "acme/more"]).ok();
     assert!(!second.proxy.asked().iter().any(|head| head.contains("ctxp_0000")));
 }
 
 #[test]
-fn se_07_what_is_meant_for_this_machine_goes_through_no_proxy() {
-    let Scene { mut world, registry, proxy: elsewhere, token } =
-        Scene::with(&[Made::new("@acme/notes", "1.0.0")]);
+fn se_07_loopback_requests_do_not_use_a_proxy() {
+    let Scene { mut world, registry, proxy: web_proxy, token } =
+        Scene::with(&[TestPackage::new("@acme/notes", "1.0.0")]);
     for name in ["http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]
     {
-        world.set_env(name, &format!("http://{}", elsewhere.address));
+        world.set_env(name, &format!("http://{}", web_proxy.address));
     }
     world.set_env("SP_REGISTRY_TOKEN", &token);
     let run = pkg(
@@ -450,89 +443,97 @@ fn se_07_what_is_meant_for_this_machine_goes_through_no_proxy() {
         &["install", "acme/notes", "--registry", &format!("http://{}", registry.address)],
     )
     .ok();
-    assert!(elsewhere.asked().is_empty(), "{run}: {:?}", elsewhere.asked());
+    assert!(web_proxy.asked().is_empty(), "{run}: {:?}", web_proxy.asked());
 }
 
 #[test]
-fn pk_25_a_dry_run_tells_and_leaves_nothing() {
-    let scene = Scene::with(&[Made::new("@acme/notes", "1.0.0")]);
-    let before = scene.world.files("");
+fn pk_25_dry_run_of_a_registry_package_changes_nothing() {
+    let scene = Scene::with(&[TestPackage::new("@acme/notes", "1.0.0")]);
+    let files = || {
+        let mut files = scene.world.files("");
+        files.retain(|path, _| !path.starts_with("registry/"));
+        files
+    };
+    let before = files();
     let run = pkg(&scene.world, &["install", "acme/notes", "--dry-run"]).ok();
     assert!(run.stdout.contains("@acme/notes"), "{run}");
-    let mut after = scene.world.files("");
-    after.retain(|path, _| !path.starts_with("registry/"));
-    let mut wanted = before;
-    wanted.retain(|path, _| !path.starts_with("registry/"));
-    assert_eq!(after, wanted);
+    assert_eq!(files(), before);
 }
 
 #[test]
-fn sp_info_shows_a_package_of_a_registry() {
+fn info_shows_a_package_of_a_registry() {
     let scene = Scene::with(&[
-        Made::new("@acme/app", "1.0.0"),
-        Made::new("@acme/app", "1.1.0").needs(&[("@acme/base", "^1")]).signed(7, Signs::Whole),
+        TestPackage::new("@acme/app", "1.0.0"),
+        TestPackage::new("@acme/app", "1.1.0")
+            .with_dependencies(&[("@acme/base", "^1")])
+            .signed(7, SignatureScope::Full),
     ]);
     let world = &scene.world;
     let run = world.sp(&["info", "acme/app"]).ok();
-    for part in [
-        "@acme/app 1.1.0",
-        "needs @acme/base ^1",
-        &public(7)[..16],
-        "sp pkg install @acme/app@1.1.0",
-    ] {
-        assert!(run.stdout.contains(part), "{part}: {run}");
+    for data in
+        ["@acme/app 1.1.0", "@acme/base ^1", &public_key(7)[..16], "sp pkg install @acme/app@1.1.0"]
+    {
+        assert!(run.stdout.contains(data), "`{data}` is not in {run}");
     }
     let run = world.sp(&["info", "@acme/app@1.0.0", "--format", "json"]).ok();
-    fits("registry-info", &run.stdout);
-    let told: Value = serde_json::from_str(&run.stdout).unwrap();
-    assert_eq!((&told["version"], &told["latest"]), (&json!("1.0.0"), &json!("1.1.0")));
+    assert_matches_schema("registry-info", &run.stdout);
+    let info: Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!((&info["version"], &info["latest"]), (&json!("1.0.0"), &json!("1.1.0")));
     scene.yank("acme/app/1.1.0");
     let run = world.sp(&["info", "acme/app", "--format", "plain"]).ok();
     assert!(run.stdout.lines().next().unwrap().ends_with("yanked"), "{run}");
-    assert!(world.sp(&["info", "acme/app@^7"]).fails(1).stderr.contains("1.1.0, 1.0.0"));
-    assert!(world.sp(&["info", "acme/nothing"]).fails(1).stderr.contains("sp search nothing"));
+    let error = world.sp_error(&["info", "acme/app@^7"]);
+    assert_eq!(error.code, "E-version-not-found");
+    assert_mentions(&error, "1.1.0, 1.0.0");
+    let error = world.sp_error(&["info", "acme/nothing"]);
+    assert_eq!(error.code, "E-package-not-found");
+    assert!(error.hints_at("sp search nothing"), "{error:?}");
 }
 
 #[test]
-fn pk_25_a_download_goes_on_where_it_broke_off() {
-    let large = Made::new("@acme/large", "1.0.0")
-        .says(&"A sentence that is told again and again. ".repeat(10_000));
+fn pk_25_interrupted_download_is_resumed() {
+    let large = TestPackage::new("@acme/large", "1.0.0")
+        .with_text(&"A sentence that is repeated many times. ".repeat(10_000));
     let scene = Scene::with(&[large]);
     let world = &scene.world;
     let ranges = |scene: &Scene| -> Vec<String> {
-        let asked = scene.proxy.asked();
+        let requests = scene.proxy.asked();
         let range = |head: &String| {
             head.lines().find_map(|line| line.strip_prefix("range: ").map(str::to_owned))
         };
-        asked.iter().filter(|head| head.contains("/download")).filter_map(range).collect()
+        requests.iter().filter(|head| head.contains("/download")).filter_map(range).collect()
     };
-    // Within one run, as long as something comes.
-    scene.proxy.change(|request, passing| {
+    // Within one run, as long as there is progress.
+    scene.proxy.change(|request, response| {
         if request.contains("/download") {
-            passing.cut = Some(if passing.status == 206 { passing.body.len() } else { 150_000 });
+            response.cut = Some(if response.status == 206 { response.body.len() } else { 150_000 });
         }
     });
     pkg(world, &["install", "acme/large"]).ok();
     assert_eq!(ranges(&scene), ["bytes=150000-"]);
-    assert_eq!(world.files("home/.skillpack/cache/downloads").len(), 0, "nothing is left of it");
-    // And in the next run: what came is kept.
+    assert_eq!(
+        world.files("home/.skillpack/cache/downloads").len(),
+        0,
+        "the partial download is removed"
+    );
+    // In the next run.
     std::fs::remove_dir_all(world.path("project/.ctxpkg")).unwrap();
-    scene.forget_home();
-    scene.proxy.change(|request, passing| {
+    scene.clear_home();
+    scene.proxy.change(|request, response| {
         if request.contains("/download") {
-            passing.cut = Some(if passing.status == 206 { 0 } else { 100_000 });
+            response.cut = Some(if response.status == 206 { 0 } else { 100_000 });
         }
     });
-    pkg(world, &["install"]).fails(5);
+    assert_eq!(pkg_error(world, &["install"]).code, "E-network");
     scene.proxy.change(|_, _| {});
     pkg(world, &["install"]).ok();
     assert_eq!(ranges(&scene).last().unwrap(), "bytes=100000-");
-    // What somebody spoilt meanwhile is nobody's lie.
+    // A corrupt partial download is discarded.
     std::fs::remove_dir_all(world.path("project/.ctxpkg")).unwrap();
     let digest =
         lock(world)["packages"]["@acme/large"]["digest"].as_str().unwrap().replace("sha256:", "");
-    scene.forget_home();
-    write(world, &format!("home/.skillpack/cache/downloads/{digest}"), "spoilt");
+    scene.clear_home();
+    write(world, &format!("home/.skillpack/cache/downloads/{digest}"), "broken");
     pkg(world, &["install"]).ok();
     assert_eq!(ranges(&scene).last().unwrap(), "bytes=6-");
 }

@@ -1,10 +1,10 @@
-//! Keys, signatures, and whom a package may come from.
+//! Keys, signatures, and the trust in signers.
 
 use std::os::unix::fs::PermissionsExt;
 
 use super::*;
 
-/// Made by `openssl genpkey -algorithm ed25519`, for machines without it.
+/// The output of `openssl genpkey -algorithm ed25519`, for machines without OpenSSL.
 const PEM: &str = "-----BEGIN PRIVATE KEY-----\nMC4CAQAwBQYDK2VwBCIEIC9Tx8MquLzVuxmYnSsGvlGLHtbAqVFrrnJVJ/dXKmKI\n\
                    -----END PRIVATE KEY-----\n";
 
@@ -12,39 +12,38 @@ fn config(world: &World, yaml: &str) {
     write(world, "home/.skillpack/config.yaml", yaml);
 }
 
-/// A world that has seen `notes 1.0.0`, signed whole by the first key.
-fn pinned() -> World {
+/// A project that has imported `notes 1.0.0`, signed by the first key.
+fn project_with_signed_notes() -> World {
     let world = project();
-    import(&world, &[notes("1.0.0").signed(1, Signs::Whole)]);
+    import(&world, &[notes("1.0.0").signed(1, SignatureScope::Full)]);
     world
 }
 
-fn notes(version: &str) -> Made {
-    Made::new("notes", version).says(version)
+/// The JSON of `sp key list`.
+#[track_caller]
+fn key_list(world: &World) -> Value {
+    let run = key(world, &["list", "--format", "json"]).ok();
+    serde_json::from_str(&run.stdout).unwrap()
 }
 
-/// Holds every way in against a package that must be refused; nothing of it may be stored.
+/// Panics unless every command refuses the package with this error code.
 #[track_caller]
-fn turned_away(world: &World, made: &Made, words: &str) {
-    let file = made.put(world, "bad.ctxpkg");
+fn assert_untrusted(world: &World, package: &TestPackage, code: &str) {
+    let file = package.write_to(world, "bad.ctxpkg");
     for args in [&["import", file.as_str()][..], &["install", &file], &["verify", &file]] {
-        refused(world, args, 4, words);
+        refused(world, args, code);
     }
 }
 
 // Keys.
 
 #[test]
-fn pk_13_private_keys_are_for_their_owner_only_and_are_never_printed() {
+fn pk_13_private_keys_are_readable_by_the_owner_only_and_not_printed() {
     let world = project();
     key(&world, &["new"]).ok();
     let other = write(&world, "other.pem", PEM);
     key(&world, &["import", &other, "--name", "other"]).ok();
-    write(
-        &world,
-        "project/a.json",
-        r#"{"name": "a", "nodes": [{"id": "x", "type": "fact", "content": "y"}]}"#,
-    );
+    write(&world, "project/a.json", SMALL_GRAPH);
     key(&world, &["rotate", "other", "--statement", "rotation.json"]).ok();
     key(&world, &["export", "--private", "copy.pem"]).ok();
     let mut secrets: Vec<String> = Vec::new();
@@ -93,59 +92,46 @@ fn pk_13_private_keys_are_for_their_owner_only_and_are_never_printed() {
         let Entry::File(text, _) = entry else { continue };
         assert!(path.starts_with("keys/") || !text.contains("PRIVATE"), "{path}");
     }
-    key(&world, &["export", "--private", "copy.pem"]).fails(1);
-    key(&world, &["new"]).fails(1);
-    key(&world, &["new", "../x"]).fails(2);
-    key(&world, &["export", "no-such"]).fails(1);
+    key_fails(&world, &["export", "--private", "copy.pem"], "E-already-exists");
+    key_fails(&world, &["new"], "E-already-exists");
+    key_fails(&world, &["new", "../x"], "E-invalid-name");
+    key_fails(&world, &["export", "no-such"], "E-key-not-found");
 }
 
 #[test]
-fn pk_13_a_key_of_openssl_is_imported_and_signs() {
+fn pk_13_key_from_openssl_can_be_imported() {
     let world = project();
     let path = world.path("openssl.pem");
-    let made = Command::new("openssl")
+    let package = Command::new("openssl")
         .args(["genpkey", "-algorithm", "ed25519", "-out"])
         .arg(&path)
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .status();
-    if !made.is_ok_and(|status| status.success()) {
+    if !package.is_ok_and(|status| status.success()) {
         std::fs::write(&path, PEM).unwrap();
     }
     key(&world, &["import", &path.display().to_string()]).ok();
-    write(
-        &world,
-        "project/a.json",
-        r#"{"name": "a", "nodes": [{"id": "x", "type": "fact", "content": "y"}]}"#,
-    );
+    write(&world, "project/a.json", SMALL_GRAPH);
     pkg(&world, &["create", "--input", "a.json", "--sign"]).ok();
     let public = key(&world, &["export"]).ok().stdout.trim().to_owned();
-    assert_eq!(answer(&world, &["info", "a"])["signer"], json!(public));
+    assert_eq!(pkg_json(&world, &["info", "a"])["signer"], json!(public));
     for bad in ["", "x", "-----BEGIN PRIVATE KEY-----\nMC4=\n-----END PRIVATE KEY-----\n"] {
         let file = write(&world, "bad.pem", bad);
-        key(&world, &["import", &file, "--name", "bad"]).fails(3);
+        key_fails(&world, &["import", &file, "--name", "bad"], "E-invalid-key-file");
     }
 }
 
 #[test]
-fn pk_13_the_first_signature_makes_a_key_and_says_where() {
+fn pk_13_first_signature_creates_a_key_and_reports_its_path() {
     let world = project();
-    write(
-        &world,
-        "project/a.json",
-        r#"{"name": "a", "nodes": [{"id": "x", "type": "fact", "content": "y"}]}"#,
-    );
+    write(&world, "project/a.json", SMALL_GRAPH);
     let run = pkg(&world, &["create", "--input", "a.json", "--sign"]).ok();
-    assert!(
-        run.stderr.contains("a key was made") && run.stderr.contains("keys/default.pem"),
-        "{run}"
-    );
-    pkg(&world, &["create", "--input", "a.json", "--sign=no-such"]).fails(1);
-    let text: Value = {
-        pkg(&world, &["export", "a", "--output", "a.ctxpkg"]).ok();
-        serde_json::from_str(&read(&world, "project/a.ctxpkg")).unwrap()
-    };
-    let signature = text["manifest"]["signature"].as_object().unwrap();
+    assert!(run.stderr.contains("keys/default.pem"), "{run}");
+    assert!(exists(&world, "home/.skillpack/keys/default.pem"));
+    refused(&world, &["create", "--input", "a.json", "--sign=no-such"], "E-key-not-found");
+    let package: Value = serde_json::from_str(&exported(&world, "a")).unwrap();
+    let signature = package["manifest"]["signature"].as_object().unwrap();
     assert_eq!(
         signature.keys().collect::<Vec<_>>(),
         ["algorithm", "manifest_value", "public_key", "value"]
@@ -153,218 +139,217 @@ fn pk_13_the_first_signature_makes_a_key_and_says_where() {
 }
 
 #[test]
-fn pk_11_pk_12_a_package_that_was_signed_by_hand_holds() {
+fn pk_11_pk_12_signatures_of_content_and_manifest_are_verified() {
     let world = project();
-    import(&world, &[notes("1.0.0").signed(1, Signs::Whole)]);
+    import(&world, &[notes("1.0.0").signed(1, SignatureScope::Full)]);
     let run = pkg(&world, &["verify", "notes"]).ok();
-    assert!(
-        run.stdout.contains("covers content and manifest") && run.stdout.contains(&public(1)),
-        "{run}"
-    );
-    let file = Made::new("half", "1.0.0").signed(1, Signs::Content).put(&world, "half.ctxpkg");
+    assert!(run.stdout.contains(&public_key(1)) && !run.to_string().contains("PK-12"), "{run}");
+    let file = TestPackage::new("half", "1.0.0")
+        .signed(1, SignatureScope::Content)
+        .write_to(&world, "half.ctxpkg");
     let run = pkg(&world, &["import", &file]).ok();
-    assert!(
-        run.stderr.contains("dependencies") && run.stderr.contains("PK-12"),
-        "it says what is open: {run}"
-    );
+    assert!(run.stderr.contains("warning[PK-12]"), "the manifest is not signed: {run}");
+    assert!(run.stderr.contains("dependencies"), "{run}");
 }
 
-// Attacks on what is trusted.
+// Attacks.
 
 #[test]
-fn se_11_a_stripped_signature_is_refused() {
-    let world = pinned();
-    turned_away(&world, &notes("1.0.1"), "is not signed");
-    turned_away(&world, &notes("1.0.0"), "is not signed");
+fn se_11_removed_signature_is_refused() {
+    let world = project_with_signed_notes();
+    assert_untrusted(&world, &notes("1.0.1"), "E-signer-downgrade");
+    assert_untrusted(&world, &notes("1.0.0"), "E-signer-downgrade");
     let null = notes("1.0.1").with("signature", Value::Null);
-    turned_away(&world, &null, "is not signed");
-    let file = notes("1.0.1").put(&world, "bad.ctxpkg");
+    assert_untrusted(&world, &null, "E-signer-downgrade");
+    let file = notes("1.0.1").write_to(&world, "bad.ctxpkg");
     let run = pkg(&world, &["import", &file, "--allow-downgrade"]).ok();
-    assert!(run.stderr.contains("warning"), "said loudly: {run}");
-    turned_away(&world, &notes("1.0.2"), "is not signed");
+    assert!(run.stderr.contains("warning"), "{run}");
+    assert_untrusted(&world, &notes("1.0.2"), "E-signer-downgrade");
 }
 
 #[test]
-fn se_11_a_signature_of_the_content_only_is_a_downgrade() {
-    let world = pinned();
-    let half = notes("1.0.1").signed(1, Signs::Content);
-    turned_away(&world, &half, "the manifest of `notes` is not signed");
-    let file = half.put(&world, "half.ctxpkg");
+fn se_11_signature_of_the_content_only_is_a_downgrade() {
+    let world = project_with_signed_notes();
+    let content_only = notes("1.0.1").signed(1, SignatureScope::Content);
+    assert_untrusted(&world, &content_only, "E-signer-downgrade");
+    let file = content_only.write_to(&world, "half.ctxpkg");
     assert!(pkg(&world, &["import", &file, "--allow-downgrade"]).ok().stderr.contains("warning"));
-    turned_away(
+    assert_untrusted(
         &world,
-        &notes("1.0.2").signed(1, Signs::Content),
-        "the manifest of `notes` is not signed",
+        &notes("1.0.2").signed(1, SignatureScope::Content),
+        "E-signer-downgrade",
     );
 }
 
 #[test]
-fn se_11_another_key_under_the_same_name_is_refused() {
-    let world = pinned();
-    let other = notes("1.0.1").signed(2, Signs::Whole);
-    turned_away(&world, &other, "another key");
-    turned_away(&world, &notes("1.0.0").signed(2, Signs::Whole), "another key");
-    let file = other.put(&world, "other.ctxpkg");
-    refused(&world, &["import", &file, "--allow-downgrade"], 4, &public(1));
+fn se_11_package_signed_by_another_key_is_refused() {
+    let world = project_with_signed_notes();
+    let other = notes("1.0.1").signed(2, SignatureScope::Full);
+    assert_untrusted(&world, &other, "E-key-changed");
+    assert_untrusted(&world, &notes("1.0.0").signed(2, SignatureScope::Full), "E-key-changed");
+    let file = other.write_to(&world, "other.ctxpkg");
+    let error = refused(&world, &["import", &file, "--allow-downgrade"], "E-key-changed");
+    assert_mentions(&error, &public_key(1));
     let run = pkg(&world, &["import", &file, "--accept-new-key"]).ok();
-    assert!(run.stderr.contains("warning"), "said loudly: {run}");
-    turned_away(&world, &notes("1.0.2").signed(1, Signs::Whole), "another key");
+    assert!(run.stderr.contains("warning"), "{run}");
+    assert_untrusted(&world, &notes("1.0.2").signed(1, SignatureScope::Full), "E-key-changed");
 }
 
 #[test]
-fn se_11_a_scope_has_one_key_and_names_without_have_their_own() {
+fn se_11_scope_has_one_key_and_unscoped_names_have_their_own() {
     let world = project();
     import(
         &world,
         &[
-            Made::new("@acme/a", "1.0.0").signed(1, Signs::Whole),
-            Made::new("b", "1.0.0").signed(2, Signs::Whole),
+            TestPackage::new("@acme/a", "1.0.0").signed(1, SignatureScope::Full),
+            TestPackage::new("b", "1.0.0").signed(2, SignatureScope::Full),
         ],
     );
-    turned_away(&world, &Made::new("@acme/b", "1.0.0").signed(2, Signs::Whole), "another key");
-    turned_away(&world, &Made::new("@acme/b", "1.0.0"), "is not signed");
+    assert_untrusted(
+        &world,
+        &TestPackage::new("@acme/b", "1.0.0").signed(2, SignatureScope::Full),
+        "E-key-changed",
+    );
+    assert_untrusted(&world, &TestPackage::new("@acme/b", "1.0.0"), "E-signer-downgrade");
     import(
         &world,
         &[
-            Made::new("acme", "1.0.0").signed(2, Signs::Whole),
-            Made::new("@acme/b", "1.0.0").signed(1, Signs::Whole),
+            TestPackage::new("acme", "1.0.0").signed(2, SignatureScope::Full),
+            TestPackage::new("@acme/b", "1.0.0").signed(1, SignatureScope::Full),
         ],
     );
 }
 
 #[test]
-fn se_11_the_same_version_with_other_content_is_refused_though_it_is_signed() {
-    let world = pinned();
-    let other = Made::new("notes", "1.0.0").says("Another.").signed(1, Signs::Whole);
-    let file = other.put(&world, "other.ctxpkg");
+fn se_11_signed_version_with_different_content_is_refused() {
+    let world = project_with_signed_notes();
+    let other =
+        TestPackage::new("notes", "1.0.0").with_text("Other.").signed(1, SignatureScope::Full);
+    let file = other.write_to(&world, "other.ctxpkg");
     for args in [&["import", file.as_str()][..], &["install", &file]] {
-        let run = refused(&world, args, 4, "was another package before");
-        assert!(
-            run.stderr.contains(&other.sha256()) && run.stderr.contains(&notes("1.0.0").sha256()),
-            "{run}"
-        );
+        let error = refused(&world, args, "E-version-replaced");
+        assert_mentions(&error, &other.sha256());
+        assert_mentions(&error, &notes("1.0.0").sha256());
     }
     pkg(&world, &["remove", "notes"]).ok();
-    refused(&world, &["import", &file], 4, "was another package before");
-    turned_away(&world, &notes("1.0.0").signed(2, Signs::Whole), "another key");
+    refused(&world, &["import", &file], "E-version-replaced");
+    assert_untrusted(&world, &notes("1.0.0").signed(2, SignatureScope::Full), "E-key-changed");
 }
 
 #[test]
-fn se_11_an_old_version_after_a_newer_is_said_loudly_and_not_chosen() {
+fn se_11_older_version_is_imported_with_a_warning_and_not_chosen() {
     let world = project();
-    import(&world, &[notes("2.0.0").signed(1, Signs::Whole)]);
-    let file = notes("1.0.0").signed(1, Signs::Whole).put(&world, "old.ctxpkg");
+    import(&world, &[notes("2.0.0").signed(1, SignatureScope::Full)]);
+    let file = notes("1.0.0").signed(1, SignatureScope::Full).write_to(&world, "old.ctxpkg");
     let run = pkg(&world, &["import", &file]).ok();
-    assert!(run.stderr.contains("warning") && run.stderr.contains("older than 2.0.0"), "{run}");
-    assert_eq!(answer(&world, &["info", "notes"])["version"], "2.0.0");
+    assert!(run.stderr.contains("warning") && run.stderr.contains("2.0.0"), "{run}");
+    assert_eq!(pkg_json(&world, &["info", "notes"])["version"], "2.0.0");
     pkg(&world, &["install", "notes"]).ok();
     assert_eq!(locked(&world), ["notes 2.0.0"]);
     let run = pkg(&world, &["install", &file]).ok();
     assert!(
         run.stdout.contains("2.0.0") && run.stdout.contains("1.0.0"),
-        "a step back is shown: {run}"
+        "the downgrade is not reported: {run}"
     );
 }
 
 #[test]
-fn se_11_a_package_that_was_signed_by_content_keeps_its_manifest() {
+fn se_11_unsigned_manifest_cannot_change_within_a_version() {
     let world = project();
-    let first = notes("1.0.0").signed(1, Signs::Content);
+    let first = notes("1.0.0").signed(1, SignatureScope::Content);
     import(&world, std::slice::from_ref(&first));
-    let evil = first.needs(&[("evil", "*")]).with("description", json!("Changed."));
-    let file = evil.put(&world, "evil.ctxpkg");
-    pkg(&world, &["import", &file]);
-    let info = answer(&world, &["info", "notes@1.0.0"]);
-    assert_eq!(
-        info["description"], "A test.",
-        "what was open did not change under the same version"
-    );
+    let evil = first.with_dependencies(&[("evil", "*")]).with("description", json!("Changed."));
+    let file = evil.write_to(&world, "evil.ctxpkg");
+    refused(&world, &["import", &file], "E-version-replaced");
+    assert_eq!(pkg_json(&world, &["info", "notes@1.0.0"])["description"], "A test.");
 }
 
 #[test]
-fn se_11_of_several_files_nothing_is_stored_if_one_is_refused() {
-    let world = pinned();
-    let good = Made::new("good", "1.0.0").signed(3, Signs::Whole).put(&world, "good.ctxpkg");
-    let bad = notes("1.0.1").put(&world, "bad.ctxpkg");
-    refused(&world, &["import", &good, &bad], 4, "is not signed");
+fn se_11_import_of_several_files_is_atomic() {
+    let world = project_with_signed_notes();
+    let good = TestPackage::new("good", "1.0.0")
+        .signed(3, SignatureScope::Full)
+        .write_to(&world, "good.ctxpkg");
+    let bad = notes("1.0.1").write_to(&world, "bad.ctxpkg");
+    refused(&world, &["import", &good, &bad], "E-signer-downgrade");
 }
 
 // Policies.
 
 #[test]
-fn pk_13_unsigned_packages_warn_or_are_refused_as_the_user_wants() {
+fn pk_13_unsigned_packages_cause_a_warning_or_an_error() {
     let world = project();
-    let file = notes("1.0.0").put(&world, "notes.ctxpkg");
-    refused(&world, &["import", &file, "--require-signed"], 4, "is not signed");
-    refused(&world, &["install", &file, "--require-signed"], 4, "is not signed");
-    refused(&world, &["verify", &file, "--require-signed"], 4, "is not signed");
+    let file = notes("1.0.0").write_to(&world, "notes.ctxpkg");
+    refused(&world, &["import", &file, "--require-signed"], "E-unsigned");
+    refused(&world, &["install", &file, "--require-signed"], "E-unsigned");
+    refused(&world, &["verify", &file, "--require-signed"], "E-unsigned");
     config(&world, "packages: {require-signed: true}\n");
-    turned_away(&world, &notes("1.0.0"), "is not signed");
-    refused(&world, &["import", &file, "--allow-downgrade"], 4, "is not signed");
+    assert_untrusted(&world, &notes("1.0.0"), "E-unsigned");
+    refused(&world, &["import", &file, "--allow-downgrade"], "E-unsigned");
     config(&world, "");
     let run = pkg(&world, &["import", &file]).ok();
     assert!(run.stderr.contains("warning[PK-13]"), "{run}");
     config(&world, "packages: {require-signed: true}\n");
-    refused(&world, &["install", "notes"], 4, "is not signed");
+    refused(&world, &["install", "notes"], "E-unsigned");
 }
 
 #[test]
-fn pk_13_trusted_keys_narrow_whom_packages_come_from() {
+fn pk_13_only_packages_signed_by_trusted_keys_are_accepted() {
     let world = project();
-    config(&world, &format!("packages:\n  trusted-keys:\n    - {}\n", public(1)));
-    turned_away(&world, &notes("1.0.0"), "is not signed");
-    turned_away(&world, &notes("1.0.0").signed(2, Signs::Whole), "not trusted here");
-    let file = notes("1.0.0").signed(2, Signs::Whole).put(&world, "second.ctxpkg");
-    refused(&world, &["import", &file, "--accept-new-key"], 4, "not trusted here");
-    import(&world, &[notes("1.0.0").signed(1, Signs::Whole)]);
+    config(&world, &format!("packages:\n  trusted-keys:\n    - {}\n", public_key(1)));
+    assert_untrusted(&world, &notes("1.0.0"), "E-unsigned");
+    assert_untrusted(&world, &notes("1.0.0").signed(2, SignatureScope::Full), "E-untrusted-key");
+    let file = notes("1.0.0").signed(2, SignatureScope::Full).write_to(&world, "second.ctxpkg");
+    refused(&world, &["import", &file, "--accept-new-key"], "E-untrusted-key");
+    import(&world, &[notes("1.0.0").signed(1, SignatureScope::Full)]);
     config(&world, "packages: {trusted-keys: [nonsense]}\n");
-    refused(&world, &["list"], 3, "PK-13");
+    refused(&world, &["list"], "PK-13");
 }
 
 #[test]
-fn pk_13_sp_key_trust_says_whose_key_counts() {
+fn pk_13_key_trust_pins_a_key() {
     let world = project();
-    key(&world, &["trust", "@acme", &public(1)]).ok();
-    turned_away(&world, &Made::new("@acme/a", "1.0.0").signed(2, Signs::Whole), "another key");
-    import(&world, &[Made::new("@acme/a", "1.0.0").signed(1, Signs::Whole)]);
-    let list = key(&world, &["list"]).ok().stdout;
-    assert!(
-        list.contains("@acme") && list.contains(&public(1)) && list.contains("you said so"),
-        "{list}"
+    key(&world, &["trust", "@acme", &public_key(1)]).ok();
+    assert_untrusted(
+        &world,
+        &TestPackage::new("@acme/a", "1.0.0").signed(2, SignatureScope::Full),
+        "E-key-changed",
     );
-    key(&world, &["trust", "@acme", &public(2)]).ok();
-    import(&world, &[Made::new("@acme/b", "1.0.0").signed(2, Signs::Whole)]);
+    import(&world, &[TestPackage::new("@acme/a", "1.0.0").signed(1, SignatureScope::Full)]);
+    let list = key(&world, &["list"]).ok().stdout;
+    assert!(list.contains("@acme") && list.contains(&public_key(1)), "{list}");
+    import(&world, &[notes("1.0.0").signed(1, SignatureScope::Full)]);
+    let trusted = key_list(&world)["trusted"].clone();
+    assert_eq!(
+        (&trusted[0]["namespace"], &trusted[1]["namespace"]),
+        (&json!("@acme"), &json!("notes"))
+    );
+    assert_ne!(trusted[0]["because"], trusted[1]["because"], "explicit trust and first use differ");
+    key(&world, &["trust", "@acme", &public_key(2)]).ok();
+    import(&world, &[TestPackage::new("@acme/b", "1.0.0").signed(2, SignatureScope::Full)]);
     let before = records(&world);
-    for args in [
-        &["trust", "@acme", "00"][..],
-        &["trust", "../x", &public(1)],
-        &["trust", "@acme", &"0".repeat(64)],
+    for (namespace, public_key, code) in [
+        ("@acme", "00", "E-invalid-public-key"),
+        ("../x", &public_key(1), "E-invalid-name"),
+        ("@acme", &"0".repeat(64), "E-invalid-public-key"),
     ] {
-        key(&world, args).fails(2);
+        key_fails(&world, &["trust", namespace, public_key], code);
     }
     assert_eq!(records(&world), before);
 }
 
 #[test]
-fn pk_13_a_pinned_key_that_signs_only_contents_is_taken_when_the_user_trusts_it() {
+fn pk_13_content_signature_of_a_trusted_key_is_accepted() {
     let world = project();
-    key(&world, &["trust", "notes", &public(1)]).ok();
-    let file = notes("1.0.0").signed(1, Signs::Content).put(&world, "notes.ctxpkg");
-    let run = pkg(&world, &["import", &file]);
-    assert!(
-        run.code == Some(0) || !run.stderr.contains("those before it was"),
-        "nothing came before: {run}"
-    );
+    key(&world, &["trust", "notes", &public_key(1)]).ok();
+    let file = notes("1.0.0").signed(1, SignatureScope::Content).write_to(&world, "notes.ctxpkg");
+    pkg(&world, &["import", &file]).ok();
 }
 
 #[test]
-fn se_11_pk_23_what_the_old_key_signed_can_be_gone_back_to() {
+fn se_11_pk_23_rollback_to_a_version_signed_by_the_old_key() {
     let world = project();
-    write(
-        &world,
-        "project/a.json",
-        r#"{"name": "a", "nodes": [{"id": "x", "type": "fact", "content": "y"}]}"#,
-    );
+    write(&world, "project/a.json", SMALL_GRAPH);
     let release = |version: &str| {
         pkg(&world, &["create", "--input", "a.json", "--sign", "--version", version]).ok()
     };
@@ -378,24 +363,20 @@ fn se_11_pk_23_what_the_old_key_signed_can_be_gone_back_to() {
 }
 
 #[test]
-fn se_11_pk_23_what_was_unsigned_before_can_be_gone_back_to() {
+fn se_11_pk_23_rollback_to_an_unsigned_version() {
     let world = project();
     import(&world, &[notes("1.0.0")]);
     pkg(&world, &["install", "notes"]).ok();
-    import(&world, &[notes("1.0.1").signed(1, Signs::Whole)]);
+    import(&world, &[notes("1.0.1").signed(1, SignatureScope::Full)]);
     pkg(&world, &["install", "notes"]).ok();
     pkg(&world, &["rollback"]).ok();
     assert_eq!(locked(&world), ["notes 1.0.0"]);
 }
 
 #[test]
-fn se_11_a_rotation_is_followed_and_a_forged_one_is_not() {
+fn se_11_key_rotation_is_followed_unless_it_is_forged() {
     let (author, reader) = (project(), project());
-    write(
-        &author,
-        "project/a.json",
-        r#"{"name": "a", "nodes": [{"id": "x", "type": "fact", "content": "y"}]}"#,
-    );
+    write(&author, "project/a.json", SMALL_GRAPH);
     let release = |version: &str| {
         let file = author.path(&format!("{version}.ctxpkg")).display().to_string();
         pkg(
@@ -410,16 +391,18 @@ fn se_11_a_rotation_is_followed_and_a_forged_one_is_not() {
     let old = key(&author, &["export"]).ok().stdout;
     key(&author, &["rotate", "--statement", "rotation.json"]).ok();
     assert_ne!(key(&author, &["export"]).ok().stdout, old);
-    assert!(key(&author, &["list"]).ok().stdout.contains("retired"));
+    let keys = key_list(&author)["keys"].clone();
+    let retired = keys.as_array().unwrap().iter().filter(|key| key["retired"] == true).count();
+    assert_eq!(retired, 1, "{keys}");
     let second = release("1.0.1");
-    refused(&reader, &["import", &second], 4, "another key");
+    refused(&reader, &["import", &second], "E-key-changed");
     let statement = read(&author, "project/rotation.json");
     let value: Value = serde_json::from_str(&statement).unwrap();
     let (old, new) = (value["old"].as_str().unwrap(), value["new"].as_str().unwrap());
     let swapped = statement.replace(old, "OLD").replace(new, old).replace("OLD", new);
     let mut forged = vec![
-        statement.replace(new, &public(2)),
-        statement.replace(old, &public(2)),
+        statement.replace(new, &public_key(2)),
+        statement.replace(old, &public_key(2)),
         swapped,
         statement.replace("2026", "2027"),
         statement.replace("skillpack-key-rotation-v1", "skillpack-key-rotation-v2"),
@@ -427,19 +410,19 @@ fn se_11_a_rotation_is_followed_and_a_forged_one_is_not() {
         String::new(),
         "{}".into(),
     ];
-    let mut alone: Value = value.clone();
-    alone.as_object_mut().unwrap().remove("by_new");
-    forged.push(alone.to_string());
+    let mut one_signature = value.clone();
+    one_signature.as_object_mut().unwrap().remove("by_new");
+    forged.push(one_signature.to_string());
     for text in forged {
         let file = write(&reader, "forged.json", &text);
         let before = records(&reader);
-        let run = key(&reader, &["trust", "--rotation", &file]).fails(4);
-        assert_eq!(records(&reader), before, "{text}: {run}");
+        key_fails(&reader, &["trust", "--rotation", &file], "E-invalid-rotation");
+        assert_eq!(records(&reader), before, "{text}");
     }
     let file = author.path("project/rotation.json").display().to_string();
     key(&reader, &["trust", "--rotation", &file]).ok();
     pkg(&reader, &["import", &second]).ok();
-    let old_one = Made::new("a", "1.0.2").put(&reader, "x.ctxpkg");
-    refused(&reader, &["import", &old_one], 4, "is not signed");
-    key(&project(), &["trust", "--rotation", &file]).fails(1);
+    let unsigned = TestPackage::new("a", "1.0.2").write_to(&reader, "x.ctxpkg");
+    refused(&reader, &["import", &unsigned], "E-signer-downgrade");
+    key_fails(&project(), &["trust", "--rotation", &file], "E-key-not-found");
 }

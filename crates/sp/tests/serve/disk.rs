@@ -1,12 +1,13 @@
-//! A registry and its disk: copied while it is used, and full.
+//! Backups, full disks and locked data directories.
 
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use sp_testkit::{Registry, World, world};
 
-use super::{Database, command, package, put, running, start, token};
+use super::{Database, create_token, package, put, running_on, serve_command, start};
 
+/// Returns version `1.<number>.0` of `@acme/notes` and its package.
 fn version(number: usize) -> (String, Vec<u8>) {
     let version = format!("1.{number}.0");
     let bytes = package("@acme/notes", &version, &format!("{number} {}", "x".repeat(2_000)));
@@ -14,9 +15,9 @@ fn version(number: usize) -> (String, Vec<u8>) {
 }
 
 #[test]
-fn a_backup_of_a_registry_that_is_used_is_whole_and_comes_back_to_the_byte() {
-    let (world, registry, admin) = running(&Database::Sqlite);
-    let me = token(&registry, &admin, "me", "publish");
+fn backup_of_a_busy_registry_is_complete_and_restorable() {
+    let (world, registry, admin) = running_on(&Database::Sqlite);
+    let me = create_token(&registry, &admin, "me", "publish");
     let publish = |number: usize| {
         let (version, bytes) = version(number);
         assert_eq!(put(&registry, &me, &format!("acme/notes/{version}"), &bytes).status, 201);
@@ -24,108 +25,114 @@ fn a_backup_of_a_registry_that_is_used_is_whole_and_comes_back_to_the_byte() {
     (0..5).for_each(publish);
     let data = world.path("registry").display().to_string();
     let backup = |number: usize| world.path(&format!("backup{number}")).display().to_string();
-    let done = AtomicBool::new(false);
+    let is_done = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let publishing = scope.spawn(|| {
-            let goes_on = |_: &usize| !done.load(Ordering::Relaxed);
-            (5..500).take_while(goes_on).map(publish).count()
+            let is_running = |_: &usize| !is_done.load(Ordering::Relaxed);
+            (5..500).take_while(is_running).map(publish).count()
         });
         for number in 0..5 {
             world.sp(&["serve", "backup", "--data", &data, &backup(number)]).ok();
         }
-        done.store(true, Ordering::Relaxed);
+        is_done.store(true, Ordering::Relaxed);
         assert!(publishing.join().unwrap() > 0);
     });
     for number in 0..5 {
-        is_whole(&world, &backup(number), &me);
+        assert_restorable(&world, &backup(number), &me);
     }
-    let again = world.sp(&["serve", "backup", "--data", &data, &backup(0)]).fails(5);
-    assert!(again.stderr.contains("is not empty"), "{again}");
+    let not_empty = world.sp_error(&["serve", "backup", "--data", &data, &backup(0)]);
+    assert_eq!(not_empty.exit_code, 5);
+    assert!(not_empty.message.contains("/backup0"), "{not_empty:?}");
 }
 
-/// Restores a backup and downloads everything that it lists.
-fn is_whole(world: &World, backup: &str, me: &str) {
-    let elsewhere = world!();
-    let data = elsewhere.path("registry").display().to_string();
+/// Restores a backup, and downloads every version in it.
+fn assert_restorable(world: &World, backup: &str, me: &str) {
+    let other_world = world!();
+    let data = other_world.path("registry").display().to_string();
     world.sp(&["serve", "restore", backup, "--data", &data]).ok();
-    let restored = start(&elsewhere);
+    let restored = start(&other_world);
     assert_eq!(restored.admin, None);
-    let listed = restored.ask("GET /api/v1/packages/acme/notes/index.json", None, b"").json();
-    let count = listed["versions"].as_array().unwrap().len();
-    assert!(count >= 5, "{listed}");
+    let index = restored.ask("GET /api/v1/packages/acme/notes/index.json", None, b"").json();
+    let count = index["versions"].as_array().unwrap().len();
+    assert!(count >= 5, "{index}");
     for number in 0..count {
         let (version, bytes) = version(number);
-        let found =
+        let download =
             restored.ask(&format!("GET /api/v1/packages/acme/notes/{version}/download"), None, b"");
-        assert_eq!((found.status, found.body), (200, bytes));
+        assert_eq!((download.status, download.body), (200, bytes));
     }
-    // Who may publish may still, what is found is found, and what was not in it can come again.
+    // Tokens and search work, and versions that are not in the backup can be published again.
     let (version, bytes) = version(count);
     assert_eq!(put(&restored, me, &format!("acme/notes/{version}"), &bytes).status, 201);
-    let found = restored.ask("GET /api/v1/search?q=notes", None, b"").json();
-    assert_eq!(found["packages"][0]["latest"], version.as_str());
+    let search = restored.ask("GET /api/v1/search?q=notes", None, b"").json();
+    assert_eq!(search["packages"][0]["latest"], version.as_str());
 }
 
 #[test]
-fn a_backup_that_was_changed_is_not_restored() {
-    let (mut world, registry, admin) = running(&Database::Sqlite);
-    let me = token(&registry, &admin, "me", "publish");
+fn modified_backup_is_not_restored() {
+    let (mut world, registry, admin) = running_on(&Database::Sqlite);
+    let me = create_token(&registry, &admin, "me", "publish");
     let (number, bytes) = version(0);
     put(&registry, &me, &format!("acme/notes/{number}"), &bytes);
     let root = world.root();
-    let at = |name: &str| root.join(name).display().to_string();
-    let (data, backup, new) = (at("registry"), at("backup"), at("new"));
+    let path = |name: &str| root.join(name).display().to_string();
+    let (data, backup, new) = (path("registry"), path("backup"), path("new"));
     world.sp(&["serve", "backup", &backup, "--data", &data]).ok();
     let hash = sp_tree::Digest::of(&bytes).hex();
     let object = root.join("backup/objects").join(&hash[..2]).join(&hash[2..]);
     std::fs::write(&object, "something else").unwrap();
-    let changed = world.sp(&["serve", "restore", &backup, "--data", &new]).fails(5);
-    assert!(changed.stderr.contains("not those that were stored"), "{changed}");
+    let restore = ["serve", "restore", &backup, "--data", &new];
+    let modified = world.sp_error(&restore);
+    assert_eq!(modified.exit_code, 5);
+    let object_dir = format!("/backup/objects/{}", &hash[..2]);
+    assert!(modified.because.iter().any(|cause| cause.contains(&object_dir)), "{modified:?}");
     std::fs::remove_file(&object).unwrap();
-    let missing = world.sp(&["serve", "restore", &backup, "--data", &new]).fails(5);
-    assert!(missing.stderr.contains(&hash), "{missing}");
+    let missing = world.sp_error(&restore);
+    assert_eq!(missing.exit_code, 5);
+    assert!(missing.message.contains(&hash), "{missing:?}");
     assert_eq!(std::fs::read_dir(&new).unwrap().count(), 0);
     std::fs::write(&object, &bytes).unwrap();
     std::fs::write(root.join("new/mine"), "").unwrap();
-    let full = world.sp(&["serve", "restore", &backup, "--data", &new]).fails(5);
-    assert!(full.stderr.contains("is not empty"), "{full}");
-    let nothing = world.sp(&["serve", "backup", &at("other"), "--data", &at("nowhere")]).fails(5);
-    assert!(
-        nothing.stderr.contains("there is no registry") && nothing.stderr.contains("pg_dump"),
-        "{nothing}"
-    );
+    let not_empty = world.sp_error(&restore);
+    assert_eq!(not_empty.exit_code, 5);
+    assert!(not_empty.message.contains("/new`"), "{not_empty:?}");
+    let no_registry =
+        world.sp_error(&["serve", "backup", &path("other"), "--data", &path("nowhere")]);
+    assert_eq!(no_registry.exit_code, 5);
+    assert!(no_registry.hints_at("--data") && no_registry.hints_at("pg_dump"), "{no_registry:?}");
     world.set_env("SP_DATABASE_URL", "postgres://sp@localhost/x");
-    let elsewhere = world.sp(&["serve", "backup", &backup, "--data", &data]).fails(2);
-    assert!(elsewhere.stderr.contains("pg_dump"), "{elsewhere}");
+    let postgres = world.sp_error(&["serve", "backup", &backup, "--data", &data]);
+    assert_eq!(postgres.code, "E-invalid-arguments");
+    assert!(postgres.hints_at("pg_dump"), "{postgres:?}");
 }
 
-/// A registry on a disk of its own, of some megabytes, which goes away with it.
-fn on_a_small_disk(world: &World, megabytes: usize) -> Registry {
-    let folder = world.path("registry");
-    std::fs::create_dir_all(&folder).unwrap();
-    let serve = command(world, &[]);
+/// Starts a registry on a file system of this size, which ends with the registry.
+fn start_on_small_disk(world: &World, megabytes: usize) -> Registry {
+    let data = world.path("registry");
+    std::fs::create_dir_all(&data).unwrap();
+    let serve = serve_command(world, &[]);
     let script = format!("mount -t tmpfs -o size={megabytes}m tmpfs \"$0\" && exec \"$@\"");
-    let mut small = Command::new("unshare");
-    // Whoever is not root becomes one in a world of its own, if the system lets it.
+    let mut command = Command::new("unshare");
+    // Mounting needs root, or a user namespace in which the user is root.
     let is_root = std::fs::metadata("/proc/self")
         .is_ok_and(|own| std::os::unix::fs::MetadataExt::uid(&own) == 0);
-    small.arg(if is_root { "-m" } else { "-rm" }).args(["sh", "-c", &script]).arg(&folder);
-    small.arg(serve.get_program()).args(serve.get_args()).current_dir(world.repo()).env_clear();
-    small.envs(serve.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    Registry::start(small)
+    command.arg(if is_root { "-m" } else { "-rm" }).args(["sh", "-c", &script]).arg(&data);
+    command.arg(serve.get_program()).args(serve.get_args()).current_dir(world.repo()).env_clear();
+    command.envs(serve.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    Registry::start(command)
 }
 
 #[test]
-fn se_01_a_full_disk_is_told_and_the_registry_works_on() {
+fn se_01_full_disk_is_reported_and_the_registry_keeps_working() {
     let world = world!();
-    let registry = on_a_small_disk(&world, 8);
-    let me = token(&registry, registry.admin.as_ref().unwrap(), "me", "publish");
+    let registry = start_on_small_disk(&world, 8);
+    let me = create_token(&registry, registry.admin.as_ref().unwrap(), "me", "publish");
     let publish = |number: usize| {
         let (version, bytes) = version(number);
         put(&registry, &me, &format!("acme/notes/{version}"), &bytes)
     };
     assert_eq!(publish(0).status, 201);
-    // The registry sees a disk that we see only through its eyes.
+    // Only the mount namespace of the registry has the small disk.
     let filler = format!("/proc/{}/root{}/filler", registry.id(), world.path("registry").display());
     let mut file = std::fs::File::create(&filler).unwrap();
     let full = std::io::copy(&mut std::io::repeat(0), &mut file).unwrap_err();
@@ -136,12 +143,16 @@ fn se_01_a_full_disk_is_told_and_the_registry_works_on() {
         (507, Some("full")),
         "{refused:?}"
     );
-    // What needs no bytes of a package needs the database.
-    let yank = |number: usize| match number % 2 {
-        0 => registry.ask("DELETE /api/v1/packages/acme/notes/1.0.0", Some(&me), b"").status,
-        _ => registry.ask("POST /api/v1/packages/acme/notes/1.0.0/unyank", Some(&me), b"").status,
+    // Yanking writes only to the database.
+    let yank_or_unyank = |number: usize| {
+        let request = if number.is_multiple_of(2) {
+            "DELETE /api/v1/packages/acme/notes/1.0.0"
+        } else {
+            "POST /api/v1/packages/acme/notes/1.0.0/unyank"
+        };
+        registry.ask(request, Some(&me), b"").status
     };
-    let refused = (0..2_000).map(yank).find(|status| *status != 204);
+    let refused = (0..2_000).map(yank_or_unyank).find(|status| *status != 204);
     assert_eq!(refused, Some(507));
     for path in ["/readyz", "/api/v1/index.json", "/api/v1/packages/acme/notes/index.json"] {
         assert_eq!(registry.ask(&format!("GET {path}"), None, b"").status, 200, "{path}");
@@ -151,28 +162,29 @@ fn se_01_a_full_disk_is_told_and_the_registry_works_on() {
     assert_eq!(publish(1).status, 201);
     for number in 0..2 {
         let (version, bytes) = version(number);
-        let found =
+        let download =
             registry.ask(&format!("GET /api/v1/packages/acme/notes/{version}/download"), None, b"");
-        assert_eq!((found.status, found.body), (200, bytes));
+        assert_eq!((download.status, download.body), (200, bytes));
     }
 }
 
 #[test]
-fn se_01_a_second_registry_does_not_touch_the_folder_of_the_first() {
+fn se_01_second_registry_does_not_touch_the_directory_of_the_first() {
     let world = world!();
     let registry = start(&world);
     let (admin, bytes) =
         (registry.admin.clone().unwrap(), package("@acme/notes", "1.0.0", "It is so."));
-    std::fs::write(world.path("registry/incoming/half"), "half of something").unwrap();
+    std::fs::write(world.path("registry/incoming/partial"), "partial").unwrap();
     let data = world.path("registry").display().to_string();
-    let run = world.sp(&["serve", "--data", &data, "--listen", "127.0.0.1:0"]).fails(5);
-    assert!(run.stderr.contains("another registry uses"), "{run}");
-    assert!(world.path("registry/incoming/half").is_file());
+    let in_use = world.sp_error(&["serve", "--data", &data, "--listen", "127.0.0.1:0"]);
+    assert_eq!(in_use.exit_code, 5);
+    assert!(in_use.message.contains("/registry`") && in_use.hints_at("--data"), "{in_use:?}");
+    assert!(world.path("registry/incoming/partial").is_file());
     let answer = registry.ask("PUT /api/v1/packages/acme/notes/1.0.0", Some(&admin), &bytes);
     assert_eq!(answer.status, 201, "{answer:?}");
-    // Its end, however sudden, frees the folder.
+    // A killed registry releases the directory.
     registry.kill();
     let next = start(&world);
-    assert!(!world.path("registry/incoming/half").exists());
+    assert!(!world.path("registry/incoming/partial").exists());
     assert_eq!(next.ask("GET /api/v1/packages/acme/notes/1.0.0/download", None, b"").body, bytes);
 }

@@ -1,5 +1,4 @@
-//! What who runs a registry sees of it, and what it does with those who ask too much, too slowly or
-//! too often.
+//! Request logs, metrics, rate limits and timeouts.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -8,17 +7,18 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use sp_testkit::{HANG_TIMEOUT, Registry, World, eventually, world};
 
-use super::{command, package, put, token};
+use super::{create_token, package, put, serve_command};
 
-fn logged(world: &World, flags: &[&str]) -> (Registry, std::path::PathBuf) {
+/// Starts a registry that logs to a file.
+fn start_with_log(world: &World, flags: &[&str]) -> (Registry, std::path::PathBuf) {
     let log = world.path("log");
-    let mut command = command(world, flags);
+    let mut command = serve_command(world, flags);
     command.stderr(std::fs::File::create(&log).unwrap());
     (Registry::start_telling(command), log)
 }
 
-/// The lines of a log, once there are so many.
-fn lines(log: &std::path::Path, count: usize) -> Vec<String> {
+/// Waits until a log has at least this many lines, and returns them.
+fn wait_for_lines(log: &std::path::Path, count: usize) -> Vec<String> {
     eventually(|| {
         let lines: Vec<String> =
             std::fs::read_to_string(log).unwrap().lines().map(str::to_owned).collect();
@@ -27,52 +27,57 @@ fn lines(log: &std::path::Path, count: usize) -> Vec<String> {
 }
 
 #[test]
-fn se_07_the_log_tells_of_every_request_and_of_no_secret() {
-    for form in ["json", "text"] {
+fn se_07_log_has_every_request_and_no_secret() {
+    for format in ["json", "text"] {
         let world = world!();
-        let (registry, log) = logged(&world, &["--log", form]);
+        let (registry, log) = start_with_log(&world, &["--log", format]);
         let admin = registry.admin.clone().unwrap();
-        let me = token(&registry, &admin, "me", "publish");
+        let me = create_token(&registry, &admin, "me", "publish");
         let bytes = package("@acme/notes", "1.0.0", "Tenants never share rows.");
         let published = put(&registry, &me, "acme/notes/1.0.0", &bytes);
         assert_eq!((published.status, published.header("x-request-id").unwrap().len()), (201, 16));
-        let mine = [("authorization", &*format!("Bearer {me}")), ("x-request-id", "build-7")];
-        let asked = registry.send(&format!("GET /api/v1/whoami?token={me}&sig=5ec2e7"), &mine, b"");
-        assert_eq!(asked.header("x-request-id"), Some("build-7"));
-        for odd in ["a b".into(), "x".repeat(65), "{\"a\":1}".into(), me.clone()] {
-            let odd = registry.send("GET /healthz", &[("x-request-id", &odd)], b"");
-            assert_eq!(odd.header("x-request-id").unwrap().len(), 16);
+        let headers = [("authorization", &*format!("Bearer {me}")), ("x-request-id", "build-7")];
+        let answer =
+            registry.send(&format!("GET /api/v1/whoami?token={me}&sig=5ec2e7"), &headers, b"");
+        assert_eq!(answer.header("x-request-id"), Some("build-7"));
+        for invalid_id in ["a b".into(), "x".repeat(65), "{\"a\":1}".into(), me.clone()] {
+            let answer = registry.send("GET /healthz", &[("x-request-id", &invalid_id)], b"");
+            assert_eq!(answer.header("x-request-id").unwrap().len(), 16);
         }
         registry.ask("GET /s/5ec2e7/notes/pack.json?sig=5ec2e7", None, b"");
         registry.ask(&format!("GET /api/v1/{me}"), None, b"");
-        let told = lines(&log, 9);
-        let text = told.join("\n");
+        let lines = wait_for_lines(&log, 9);
+        let text = lines.join("\n");
         for secret in [&me, &admin, "5ec2e7", "Tenants"] {
             assert!(!text.contains(secret), "{text}");
         }
         assert!(text.contains("/s/…/notes/pack.json"), "{text}");
-        if form == "json" {
-            let told: Vec<Value> =
-                told.iter().map(|line| serde_json::from_str(line).unwrap()).collect();
-            let publish =
-                told.iter().find(|line| line["status"] == 201 && line["method"] == "PUT").unwrap();
+        if format == "json" {
+            let entries: Vec<Value> =
+                lines.iter().map(|line| serde_json::from_str(line).unwrap()).collect();
+            let publish = entries
+                .iter()
+                .find(|entry| entry["status"] == 201 && entry["method"] == "PUT")
+                .unwrap();
             assert_eq!(
                 (&publish["path"], &publish["user"]),
                 (&Value::from("/api/v1/packages/acme/notes/1.0.0"), &Value::from("me"))
             );
             assert_eq!(publish["client"], "127.0.0.1");
             assert!(
-                told.iter().any(|line| line["id"] == "build-7" && line["path"] == "/api/v1/whoami")
+                entries
+                    .iter()
+                    .any(|entry| entry["id"] == "build-7" && entry["path"] == "/api/v1/whoami")
             );
         }
     }
 }
 
 #[test]
-fn what_is_counted_has_routes_and_never_paths() {
+fn metrics_have_routes_instead_of_paths() {
     let world = world!();
-    let registry = Registry::start(command(&world, &[]));
-    let me = token(&registry, registry.admin.as_ref().unwrap(), "me", "publish");
+    let registry = Registry::start(serve_command(&world, &[]));
+    let me = create_token(&registry, registry.admin.as_ref().unwrap(), "me", "publish");
     let bytes = package("@acme/notes", "1.0.0", "Tenants never share rows.");
     put(&registry, &me, "acme/notes/1.0.0", &bytes);
     put(&registry, &me, "acme/notes/1.0.0", &bytes);
@@ -96,7 +101,7 @@ fn what_is_counted_has_routes_and_never_paths() {
         "sp_in_flight 1",
         "# EOF",
     ] {
-        assert!(text.lines().any(|known| known == line), "{line} is not in\n{text}");
+        assert!(text.lines().any(|metric| metric == line), "{line} is not in\n{text}");
     }
     assert!(
         !text.contains("acme") && !text.contains("STRANGE") && text.lines().count() < 200,
@@ -106,66 +111,67 @@ fn what_is_counted_has_routes_and_never_paths() {
 }
 
 #[test]
-fn who_asks_too_often_waits_and_others_do_not() {
+fn rate_limit_applies_to_each_client() {
     let world = world!();
     let registry =
-        Registry::start(command(&world, &["--rate", "1:5", "--trust-proxy", "127.0.0.1"]));
-    let ask = |client: &str| {
+        Registry::start(serve_command(&world, &["--rate", "1:5", "--trust-proxy", "127.0.0.1"]));
+    let request = |client: &str| {
         registry.send("GET /healthz", &[("x-forwarded-for", &format!("6.6.6.6, {client}"))], b"")
     };
-    let statuses: Vec<u16> = (0..12).map(|_| ask("1.1.1.1").status).collect();
+    let statuses: Vec<u16> = (0..12).map(|_| request("1.1.1.1").status).collect();
     assert!(statuses[..5].iter().all(|status| *status == 200), "{statuses:?}");
     assert!(statuses[8..].contains(&429), "{statuses:?}");
-    let refused = (0..3).map(|_| ask("1.1.1.1")).find(|answer| answer.status == 429).unwrap();
+    let refused = (0..3).map(|_| request("1.1.1.1")).find(|answer| answer.status == 429).unwrap();
     let wait: u64 = refused.header("retry-after").unwrap().parse().unwrap();
     assert!((1..=2).contains(&wait) && refused.json()["code"] == "too_often", "{refused:?}");
-    assert_eq!(ask("2.2.2.2").status, 200);
+    assert_eq!(request("2.2.2.2").status, 200);
     std::thread::sleep(Duration::from_secs(wait));
-    assert_eq!(ask("1.1.1.1").status, 200);
+    assert_eq!(request("1.1.1.1").status, 200);
 }
 
 #[test]
-fn a_strangers_word_on_who_asks_does_not_count() {
+fn forwarded_for_header_of_untrusted_clients_is_ignored() {
     let world = world!();
-    let registry = Registry::start(command(&world, &["--rate", "1:3"]));
-    let ask = |number: usize| {
+    let registry = Registry::start(serve_command(&world, &["--rate", "1:3"]));
+    let status = |number: usize| {
         registry
             .send("GET /healthz", &[("x-forwarded-for", &format!("1.1.1.{number}"))], b"")
             .status
     };
-    assert!((0..8).map(ask).any(|status| status == 429));
+    assert!((0..8).map(status).any(|status| status == 429));
 }
 
-/// How long a connection is kept that sends a byte now and then.
-fn kept_open(registry: &Registry, first: &str) -> (Duration, String) {
+/// Sends the start of a request, then a byte at a time. Returns how long the connection was open,
+/// and the response.
+fn send_slowly(registry: &Registry, start: &str) -> (Duration, String) {
     let mut stream = TcpStream::connect(&registry.address).unwrap();
-    stream.write_all(first.as_bytes()).unwrap();
-    let begun = Instant::now();
+    stream.write_all(start.as_bytes()).unwrap();
+    let started = Instant::now();
     let mut reader = stream.try_clone().unwrap();
     let writing = std::thread::spawn(move || {
-        while stream.write_all(b"x").is_ok() && begun.elapsed() < HANG_TIMEOUT {
+        while stream.write_all(b"x").is_ok() && started.elapsed() < HANG_TIMEOUT {
             std::thread::sleep(Duration::from_millis(50));
         }
     });
     let mut answer = Vec::new();
     let _ = reader.read_to_end(&mut answer);
-    let kept = begun.elapsed();
+    let open = started.elapsed();
     writing.join().unwrap();
-    (kept, String::from_utf8_lossy(&answer).into_owned())
+    (open, String::from_utf8_lossy(&answer).into_owned())
 }
 
 #[test]
-fn a_client_that_sends_a_byte_at_a_time_is_cut_off() {
+fn slow_clients_are_disconnected() {
     let world = world!();
-    let registry = Registry::start(command(&world, &["--timeout", "1"]));
-    let me = token(&registry, registry.admin.as_ref().unwrap(), "me", "publish");
-    let (kept, _) = kept_open(&registry, "GET /healthz HTTP/1.1\r\nx-slow: ");
-    assert!(kept < HANG_TIMEOUT, "{kept:?}");
+    let registry = Registry::start(serve_command(&world, &["--timeout", "1"]));
+    let me = create_token(&registry, registry.admin.as_ref().unwrap(), "me", "publish");
+    let (open, _) = send_slowly(&registry, "GET /healthz HTTP/1.1\r\nx-slow: ");
+    assert!(open < HANG_TIMEOUT, "{open:?}");
     let head = format!(
         "PUT /api/v1/packages/acme/notes/1.0.0 HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {me}\r\ncontent-length: 100000\r\n\r\n"
     );
-    let (kept, answer) = kept_open(&registry, &head);
-    assert!(kept < HANG_TIMEOUT && answer.starts_with("HTTP/1.1 408"), "{kept:?} {answer}");
+    let (open, answer) = send_slowly(&registry, &head);
+    assert!(open < HANG_TIMEOUT && answer.starts_with("HTTP/1.1 408"), "{open:?} {answer}");
     let long = "x".repeat(64 * 1024);
     assert_eq!(
         registry

@@ -1,25 +1,25 @@
-//! The door: who comes in, what is too much, and which revisions are spoken.
+//! HTTP: authorization, invalid requests, protocol revisions and concurrent clients.
 
 use serde_json::json;
 use sp_testkit::{Mcp, messages};
 use sp_tree::Digest;
 
-use super::{Place, skill, skills};
+use super::{RegistryFixture, skill_text, skill_uris};
 
 const LIST: &[u8] = br#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
 
 #[test]
-fn mc_05_without_a_token_nothing_is_told() {
-    let place = Place::new("sqlite");
-    let me = place.token("me", "publish");
-    place.publish_skill(&me, "acme/review", "1.0.0");
-    let revoked = place.token("gone", "read");
-    place.done(&place.admin, "DELETE /api/v1/tokens/3", b"");
-    let odd =
+fn mc_05_requests_without_a_valid_token_are_unauthorized() {
+    let fixture = RegistryFixture::new("sqlite");
+    let me = fixture.token("me", "publish");
+    fixture.publish_skill(&me, "acme/review", "1.0.0");
+    let revoked = fixture.token("gone", "read");
+    fixture.request(&fixture.admin, "DELETE /api/v1/tokens/3", b"");
+    let invalid =
         [None, Some("ctxr_0000"), Some(""), Some(revoked.as_str()), Some(&me[..me.len() - 1])];
-    let told: Vec<_> = odd
+    let answers: Vec<_> = invalid
         .map(|token| {
-            let client = Mcp::at(&place.registry.address, token);
+            let client = Mcp::at(&fixture.registry.address, token);
             let answer = client.send("skills/list", json!({}));
             assert_eq!(answer.header("www-authenticate"), Some("bearer"), "{token:?}");
             assert_eq!(client.post(&[], b"no JSON").body, answer.body);
@@ -27,20 +27,23 @@ fn mc_05_without_a_token_nothing_is_told() {
         })
         .into_iter()
         .collect();
-    assert!(told.iter().all(|one| one.0 == 401 && one.1 == told[0].1), "{told:?}");
-    // Who is logged in on the pages is not for that reason let in here.
+    assert!(
+        answers.iter().all(|(status, body)| *status == 401 && *body == answers[0].1),
+        "{answers:?}"
+    );
+    // A session of the pages is not accepted.
     let cookie = [("cookie", "sp-session=x"), ("accept", "application/json, text/event-stream")];
-    assert_eq!(place.registry.send("POST /mcp", &cookie, LIST).status, 401);
+    assert_eq!(fixture.registry.send("POST /mcp", &cookie, LIST).status, 401);
     for scope in ["read", "publish"] {
-        let client = place.client(&place.token("somebody", scope));
-        assert_eq!(skills(&client), ["skill://registry/acme/review/review/SKILL.md"]);
+        let client = fixture.client(&fixture.token("somebody", scope));
+        assert_eq!(skill_uris(&client), ["skill://registry/acme/review/review/SKILL.md"]);
     }
 }
 
 #[test]
-fn mc_05_pages_from_elsewhere_may_not_ask() {
-    let place = Place::new("sqlite");
-    let client = place.reader("me");
+fn mc_05_foreign_origins_are_refused() {
+    let fixture = RegistryFixture::new("sqlite");
+    let client = fixture.reader("me");
     for origin in [
         "https://evil.example",
         "http://localhost.evil.example",
@@ -54,9 +57,9 @@ fn mc_05_pages_from_elsewhere_may_not_ask() {
 }
 
 #[test]
-fn mc_05_what_is_no_request_is_refused_in_the_words_of_the_protocol() {
-    let place = Place::new("sqlite");
-    let client = place.reader("me");
+fn mc_05_invalid_requests_get_protocol_errors() {
+    let fixture = RegistryFixture::new("sqlite");
+    let client = fixture.reader("me");
     let answer = client.post(&[], b"{\"jsonrpc\": ");
     assert_eq!(
         (answer.status, &answer.json()["error"]["code"]),
@@ -83,21 +86,21 @@ fn mc_05_what_is_no_request_is_refused_in_the_words_of_the_protocol() {
 }
 
 #[test]
-fn mc_01_clients_of_every_revision_are_answered_without_a_session() {
-    let place = Place::new("sqlite");
-    let me = place.token("me", "publish");
-    place.publish_skill(&me, "acme/review", "1.0.0");
-    let client = place.client(&me);
+fn mc_01_all_revisions_are_supported_without_a_session() {
+    let fixture = RegistryFixture::new("sqlite");
+    let me = fixture.token("me", "publish");
+    fixture.publish_skill(&me, "acme/review", "1.0.0");
+    let client = fixture.client(&me);
     for revision in ["2025-06-18", "2025-11-25"] {
         let answer = client.initialize(revision);
         assert_eq!((answer.status, answer.header("mcp-session-id")), (200, None), "{answer:?}");
-        let told = &messages(&answer)[0]["result"];
-        assert_eq!(told["protocolVersion"], revision);
+        let result = &messages(&answer)[0]["result"];
+        assert_eq!(result["protocolVersion"], revision);
         assert!(
-            told["capabilities"]["extensions"].get("io.modelcontextprotocol/skills").is_some(),
-            "{told}"
+            result["capabilities"]["extensions"].get("io.modelcontextprotocol/skills").is_some(),
+            "{result}"
         );
-        assert!(told["instructions"].as_str().unwrap().contains("registry"), "{told}");
+        assert!(!result["instructions"].as_str().unwrap().is_empty(), "{result}");
         let answer = client.legacy(revision, "skills/list", json!({}));
         assert_eq!(
             messages(&answer)[0]["result"]["skills"].as_array().unwrap().len(),
@@ -105,43 +108,43 @@ fn mc_01_clients_of_every_revision_are_answered_without_a_session() {
             "{answer:?}"
         );
     }
-    let found = client.result("server/discover", json!({}));
-    assert_eq!(found["supportedVersions"], json!(["2025-06-18", "2025-11-25", "2026-07-28"]));
+    let discovered = client.result("server/discover", json!({}));
+    assert_eq!(discovered["supportedVersions"], json!(["2025-06-18", "2025-11-25", "2026-07-28"]));
     let page = client.result("skills/list", json!({}));
     assert!(page["ttlMs"].is_u64() && page["cacheScope"] == "private", "{page}");
 }
 
 #[test]
-fn mc_05_requests_are_counted_as_all_others_are() {
-    let place = Place::new("sqlite");
-    let client = place.reader("me");
+fn mc_05_requests_are_counted_in_the_metrics() {
+    let fixture = RegistryFixture::new("sqlite");
+    let client = fixture.reader("me");
     client.result("tools/list", json!({}));
-    let figures = place.registry.ask("GET /metrics", None, b"").text();
+    let metrics = fixture.registry.ask("GET /metrics", None, b"").text();
     assert!(
-        figures
+        metrics
             .lines()
             .any(|line| line.contains(r#"route="/mcp""#) && line.contains(r#"method="POST""#))
     );
 }
 
 #[test]
-fn mc_02_a_package_that_is_damaged_keeps_nobody_from_the_others() {
-    let place = Place::new("sqlite");
-    let me = place.token("me", "publish");
-    let text = skill("review");
-    let bytes = place.publish_skills(
+fn mc_02_damaged_package_does_not_hide_other_packages() {
+    let fixture = RegistryFixture::new("sqlite");
+    let me = fixture.token("me", "publish");
+    let text = skill_text("review");
+    let bytes = fixture.publish_skills(
         &me,
         ("acme/broken", "1.0.0"),
         &[("review/SKILL.md", text.as_bytes())],
     );
-    place.publish_skill(&me, "acme/plan", "1.0.0");
+    fixture.publish_skill(&me, "acme/plan", "1.0.0");
     let hex = Digest::of(&bytes).hex();
-    let object = place.world.path(&format!("registry/objects/{}/{}", &hex[..2], &hex[2..]));
+    let object = fixture.world.path(&format!("registry/objects/{}/{}", &hex[..2], &hex[2..]));
     std::fs::write(object, b"something else").unwrap();
-    let client = place.client(&me);
-    assert_eq!(skills(&client), ["skill://registry/acme/plan/plan/SKILL.md"]);
+    let client = fixture.client(&me);
+    assert_eq!(skill_uris(&client), ["skill://registry/acme/plan/plan/SKILL.md"]);
     assert_eq!(client.call("search", json!({"query": "plan"}))["results"][0]["title"], "plan");
-    // Why it cannot be read is for who runs the registry.
+    // The cause is logged and not sent to clients.
     let answer =
         client.answer("skills/get", json!({"uri": "skill://registry/acme/broken/review/SKILL.md"}));
     assert_eq!(answer["error"]["code"], -32603, "{answer}");
@@ -149,16 +152,16 @@ fn mc_02_a_package_that_is_damaged_keeps_nobody_from_the_others() {
 }
 
 #[test]
-fn mc_05_many_may_ask_at_once() {
-    let place = Place::new("sqlite");
-    let me = place.token("me", "publish");
-    let text = skill("review");
-    place.publish_skills(&me, ("acme/tools", "1.0.0"), &[("a/review/SKILL.md", text.as_bytes())]);
-    let client = place.client(&me);
+fn mc_05_concurrent_requests_get_responses() {
+    let fixture = RegistryFixture::new("sqlite");
+    let me = fixture.token("me", "publish");
+    let text = skill_text("review");
+    fixture.publish_skills(&me, ("acme/tools", "1.0.0"), &[("a/review/SKILL.md", text.as_bytes())]);
+    let client = fixture.client(&me);
     std::thread::scope(|scope| {
         for _ in 0..24 {
             scope.spawn(|| {
-                assert_eq!(skills(&client), ["skill://registry/acme/tools/a/review/SKILL.md"]);
+                assert_eq!(skill_uris(&client), ["skill://registry/acme/tools/a/review/SKILL.md"]);
                 client.call("search", json!({"query": "review"}));
             });
         }

@@ -1,13 +1,13 @@
-//! What agents can do with a registry: look for things, read them, and ask packages what they know.
+//! The tools of a registry.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
-use super::{Place, skill, texts};
+use super::{RegistryFixture, skill_text, texts, tool_error};
 
 #[test]
-fn mc_03_a_registry_offers_what_it_can_do_and_nothing_that_speaks_of_a_machine() {
-    let place = Place::new(module_path!());
-    let client = place.reader("me");
+fn mc_03_registry_has_no_tools_for_local_files() {
+    let fixture = RegistryFixture::new(module_path!());
+    let client = fixture.reader("me");
     let tools = client.result("tools/list", json!({}))["tools"].as_array().unwrap().clone();
     let expected =
         ["fetch", "graph_neighbors", "list_skills", "load_context", "read_skill", "search"];
@@ -24,22 +24,22 @@ fn mc_03_a_registry_offers_what_it_can_do_and_nothing_that_speaks_of_a_machine()
 
 #[test]
 fn mc_03_skills_are_found_listed_and_read() {
-    let place = Place::new(module_path!());
-    let me = place.token("me", "publish");
-    let (one, two) = (skill("rotate-keys"), skill("plan-trip"));
+    let fixture = RegistryFixture::new(module_path!());
+    let me = fixture.token("me", "publish");
+    let (rotate_keys, plan_trip) = (skill_text("rotate-keys"), skill_text("plan-trip"));
     let files: [(&str, &[u8]); 3] = [
-        ("rotate-keys/SKILL.md", one.as_bytes()),
+        ("rotate-keys/SKILL.md", rotate_keys.as_bytes()),
         ("rotate-keys/more.md", b"Keys are turned.\n"),
-        ("plan-trip/SKILL.md", two.as_bytes()),
+        ("plan-trip/SKILL.md", plan_trip.as_bytes()),
     ];
-    place.publish_skills(&me, ("acme/tools", "1.0.0"), &files);
-    place.publish_notes(&me, ("acme/notes", "1.0.0"), &[("n1", "Tenants never share rows.")]);
-    let client = place.reader("somebody");
+    fixture.publish_skills(&me, ("acme/tools", "1.0.0"), &files);
+    fixture.publish_notes(&me, ("acme/notes", "1.0.0"), &[("n1", "Tenants never share rows.")]);
+    let client = fixture.reader("somebody");
     let uri = "skill://registry/acme/tools/rotate-keys/SKILL.md";
     let found = client.call("search", json!({"query": "rotate keys"}));
     assert_eq!(found["results"][0]["id"], uri, "{found}");
     let fetched = client.call("fetch", json!({"id": uri}));
-    assert!(fetched["text"].as_str().unwrap().contains("⟦data from"), "{fetched}");
+    assert!(fetched["text"].as_str().unwrap().starts_with('⟦'), "{fetched}");
     let notes = client.call("search", json!({"query": "acme notes"}));
     assert!(notes.to_string().contains("ctxpkg://acme/notes/1.0.0"), "{notes}");
     let listed = client.call("list_skills", json!({}));
@@ -47,22 +47,23 @@ fn mc_03_skills_are_found_listed_and_read() {
     let read = client.call("read_skill", json!({"skill": "rotate-keys", "file": "more.md"}));
     assert!(read["text"].as_str().unwrap().contains("Keys are turned."), "{read}");
     assert_eq!(read["files"], json!(["SKILL.md", "more.md"]));
-    assert_eq!(client.try_call("read_skill", json!({"skill": "nothing"}))["isError"], true);
+    let missing = json!({"skill": "nothing"});
+    assert_eq!(tool_error(&client, "read_skill", missing), "E-skill-not-found");
 }
 
 #[test]
-fn mc_03_what_packages_know_is_loaded_within_a_budget() {
-    let place = Place::new(module_path!());
-    let me = place.token("me", "publish");
-    let said: Vec<(String, String)> = (0..200)
+fn mc_03_context_of_packages_is_loaded_within_a_budget() {
+    let fixture = RegistryFixture::new(module_path!());
+    let me = fixture.token("me", "publish");
+    let facts: Vec<(String, String)> = (0..200)
         .map(|n| (format!("n{n}"), format!("Fact {n}: tenants of region {n} never share rows.")))
         .collect();
     let nodes: Vec<(&str, &str)> =
-        said.iter().map(|(id, said)| (id.as_str(), said.as_str())).collect();
-    place.publish_notes(&me, ("acme/notes", "1.0.0"), &nodes);
-    place.publish_notes(&me, ("acme/notes", "2.0.0"), &[("m1", "Rows are shared by nobody.")]);
-    place.publish_notes(&me, ("acme/more", "1.0.0"), &[("k1", "Keys turn every month.")]);
-    let client = place.reader("somebody");
+        facts.iter().map(|(id, fact)| (id.as_str(), fact.as_str())).collect();
+    fixture.publish_notes(&me, ("acme/notes", "1.0.0"), &nodes);
+    fixture.publish_notes(&me, ("acme/notes", "2.0.0"), &[("m1", "Rows are shared by nobody.")]);
+    fixture.publish_notes(&me, ("acme/more", "1.0.0"), &[("k1", "Keys turn every month.")]);
+    let client = fixture.reader("somebody");
     for budget in [0, 50, 300, 1_000] {
         let loaded =
             client.call("load_context", json!({"packages": ["acme/notes@^1"], "budget": budget}));
@@ -76,38 +77,33 @@ fn mc_03_what_packages_know_is_loaded_within_a_budget() {
     let loaded = client.call("load_context", both);
     assert_eq!(loaded["sources"], json!(["@acme/notes 2.0.0", "@acme/more 1.0.0"]));
     let text = loaded["context"].as_str().unwrap();
-    assert!(
-        text.contains("Keys turn") && text.contains("⟦data from") && !text.contains("Fact 1"),
-        "{text}"
-    );
-    for wrong in [
-        json!([]),
-        json!(["acme/none"]),
-        json!(["acme/notes@^9"]),
-        json!(["/etc/passwd"]),
-        json!(["notes"]),
+    assert!(text.contains("Keys turn") && text.contains('⟦') && !text.contains("Fact 1"), "{text}");
+    for (packages, code) in [
+        (json!([]), "E-missing-argument"),
+        (json!(["acme/none"]), "E-package-not-found"),
+        (json!(["acme/notes@^9"]), "E-version-not-found"),
+        (json!(["/etc/passwd"]), "E-invalid-package-spec"),
+        (json!(["notes"]), "E-unsupported"),
     ] {
-        let answer = client.try_call("load_context", json!({"packages": wrong}));
-        assert_eq!(answer["isError"], true, "{answer}");
+        let arguments = json!({"packages": packages});
+        assert_eq!(tool_error(&client, "load_context", arguments), code, "{packages}");
     }
-    let too_much =
-        client.try_call("load_context", json!({"packages": ["acme/notes"], "budget": 1_000_000}));
-    assert_eq!(too_much["isError"], true, "{too_much}");
+    let arguments = json!({"packages": ["acme/notes"], "budget": 1_000_000});
+    assert_eq!(tool_error(&client, "load_context", arguments), "E-argument-too-large");
 }
 
 #[test]
-fn mc_03_what_is_near_a_node_is_shown() {
-    let place = Place::new(module_path!());
-    let me = place.token("me", "publish");
+fn mc_03_graph_neighbors_are_found_within_the_steps() {
+    let fixture = RegistryFixture::new(module_path!());
+    let me = fixture.token("me", "publish");
     let nodes = [("a", "Rows."), ("b", "Tenants."), ("c", "Regions."), ("d", "Keys.")];
-    place.publish_notes(&me, ("acme/notes", "1.0.0"), &nodes);
-    let client = place.reader("somebody");
-    let near = |steps: Value| {
-        let asked = json!({"packages": ["@acme/notes"], "node": "a", "steps": steps});
-        texts(client.call("graph_neighbors", asked)["nodes"].as_array().unwrap(), "id").len()
+    fixture.publish_notes(&me, ("acme/notes", "1.0.0"), &nodes);
+    let client = fixture.reader("somebody");
+    let neighbor_count = |steps: u64| {
+        let arguments = json!({"packages": ["@acme/notes"], "node": "a", "steps": steps});
+        texts(client.call("graph_neighbors", arguments)["nodes"].as_array().unwrap(), "id").len()
     };
-    assert_eq!((near(json!(1)), near(json!(2)), near(json!(5))), (2, 3, 4));
-    let unknown =
-        client.try_call("graph_neighbors", json!({"packages": ["@acme/notes"], "node": "z"}));
-    assert_eq!(unknown["isError"], true, "{unknown}");
+    assert_eq!((neighbor_count(1), neighbor_count(2), neighbor_count(5)), (2, 3, 4));
+    let arguments = json!({"packages": ["@acme/notes"], "node": "z"});
+    assert_eq!(tool_error(&client, "graph_neighbors", arguments), "E-node-not-found");
 }

@@ -1,4 +1,4 @@
-//! Which crate may depend on which, what each must not do, and that every dependency has a reason.
+//! Dependencies between crates, external dependencies, and forbidden words in the code of a crate.
 //! Add a new crate or dependency to a table below and to the page that explains it.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::source::rust_files;
 
-/// The crates of the workspace, each with the workspace crates it depends on.
+/// The crates of the workspace, lowest first, each with the workspace crates it may depend on.
 const CRATES: &[(&str, &[&str])] = &[
     ("sp-tree", &[]),
     ("sp-formats", &["sp-tree"]),
@@ -24,67 +24,76 @@ const CRATES: &[(&str, &[&str])] = &[
 /// Maximum number of edges between crates that ship.
 const MAX_EDGES: usize = 12;
 /// Maximum number of edges on a path from one crate to another.
-const MAX_CHAIN: usize = 5;
+const MAX_PATH_LEN: usize = 5;
 
 /// Crates that do not ship.
 const DEV_ONLY: &[&str] = &["sp-testkit", "xtask"];
 
-/// Which crates may use a dependency in tests, in addition to those that ship it.
+/// Returns the crates that ship, lowest first, with the workspace crates they may depend on.
+pub fn shipped_crates() -> impl Iterator<Item = &'static (&'static str, &'static [&'static str])> {
+    CRATES.iter().filter(|(name, _)| !DEV_ONLY.contains(name))
+}
+
+/// Whether all crates may use a dependency in tests, or only those that ship it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum InTests {
-    Nobody,
-    Anybody,
+    OnlyShipping,
+    AllCrates,
 }
-use InTests::{Anybody, Nobody};
+use InTests::{AllCrates, OnlyShipping};
 
-/// The dependencies, each with the crates that may use it and those that may use it in tests.
+/// The dependencies, each with the crates that may use it.
 const DEPENDENCIES: &[(&str, &[&str], InTests)] = &[
     // Terminal output and arguments: only the binary.
-    ("annotate-snippets", &["sp"], Nobody),
-    ("anstream", &["sp"], Nobody),
-    ("anstyle", &["sp"], Nobody),
-    ("clap", &["sp"], Nobody),
-    ("clap_complete", &["sp"], Nobody),
-    ("clap_mangen", &["sp"], Nobody),
-    ("comfy-table", &["sp"], Nobody),
-    ("indicatif", &["sp"], Nobody),
-    ("similar", &["sp"], Nobody),
-    ("terminal_size", &["sp"], Nobody),
+    ("annotate-snippets", &["sp"], OnlyShipping),
+    ("anstream", &["sp"], OnlyShipping),
+    ("anstyle", &["sp"], OnlyShipping),
+    ("clap", &["sp"], OnlyShipping),
+    ("clap_complete", &["sp"], OnlyShipping),
+    ("clap_mangen", &["sp"], OnlyShipping),
+    ("comfy-table", &["sp"], OnlyShipping),
+    ("indicatif", &["sp"], OnlyShipping),
+    ("similar", &["sp"], OnlyShipping),
+    ("terminal_size", &["sp"], OnlyShipping),
     // Byte layouts.
-    ("base64", &["sp-formats", "sp-analyze", "sp-serve"], Nobody),
-    ("foldhash", &["sp-formats", "sp-analyze"], Nobody),
-    ("granit-parser", &["sp-formats"], Nobody),
-    ("pulldown-cmark", &["sp-formats", "sp-analyze", "sp-serve"], Nobody),
-    ("toml_edit", &["sp-formats"], Nobody),
+    ("base64", &["sp-formats", "sp-analyze", "sp-serve"], OnlyShipping),
+    ("foldhash", &["sp-formats", "sp-analyze"], OnlyShipping),
+    ("granit-parser", &["sp-formats"], OnlyShipping),
+    ("pulldown-cmark", &["sp-formats", "sp-analyze", "sp-serve"], OnlyShipping),
+    ("toml_edit", &["sp-formats"], OnlyShipping),
     // Extraction from projects.
-    ("roxmltree", &["sp-analyze"], Nobody),
-    ("toml", &["sp-analyze"], Nobody),
-    ("tree-sitter", &["sp-analyze"], Nobody),
-    ("tree-sitter-go", &["sp-analyze"], Nobody),
-    ("tree-sitter-java", &["sp-analyze"], Nobody),
-    ("tree-sitter-javascript", &["sp-analyze"], Nobody),
-    ("tree-sitter-python", &["sp-analyze"], Nobody),
-    ("tree-sitter-rust", &["sp-analyze"], Nobody),
-    ("tree-sitter-typescript", &["sp-analyze"], Nobody),
+    ("roxmltree", &["sp-analyze"], OnlyShipping),
+    ("toml", &["sp-analyze"], OnlyShipping),
+    ("tree-sitter", &["sp-analyze"], OnlyShipping),
+    ("tree-sitter-go", &["sp-analyze"], OnlyShipping),
+    ("tree-sitter-java", &["sp-analyze"], OnlyShipping),
+    ("tree-sitter-javascript", &["sp-analyze"], OnlyShipping),
+    ("tree-sitter-python", &["sp-analyze"], OnlyShipping),
+    ("tree-sitter-rust", &["sp-analyze"], OnlyShipping),
+    ("tree-sitter-typescript", &["sp-analyze"], OnlyShipping),
     // Knowledge bases.
-    ("dom_smoothie", &["sp-analyze"], Nobody),
-    ("rusqlite", &["sp-engine", "sp-serve"], Nobody),
+    ("dom_smoothie", &["sp-analyze"], OnlyShipping),
+    ("rusqlite", &["sp-engine", "sp-serve"], OnlyShipping),
     // MCP and the registry: the only async code.
-    ("rmcp", &["sp-serve"], Nobody),
-    ("askama", &["sp-serve"], Nobody),
-    ("axum", &["sp-serve"], Nobody),
-    ("hyper", &["sp-serve"], Nobody),
-    ("hyper-util", &["sp-serve"], Nobody),
-    ("postgres", &["sp-serve"], Nobody),
-    ("prometheus-client", &["sp-serve"], Nobody),
-    ("rustls-platform-verifier", &["sp-serve"], Nobody),
-    ("tokio", &["sp-serve"], Nobody),
-    ("tokio-postgres-rustls", &["sp-serve"], Nobody),
-    ("tower", &["sp-serve"], Nobody),
-    ("schemars", &["sp-formats", "sp-serve"], Nobody),
-    ("strsim", &["sp-formats"], Nobody),
-    ("tiktoken-rs", &["sp-analyze"], Nobody),
-    ("serde", &["sp-tree", "sp-formats", "sp-analyze", "sp-engine", "sp-serve", "sp"], Nobody),
+    ("rmcp", &["sp-serve"], OnlyShipping),
+    ("askama", &["sp-serve"], OnlyShipping),
+    ("axum", &["sp-serve"], OnlyShipping),
+    ("hyper", &["sp-serve"], OnlyShipping),
+    ("hyper-util", &["sp-serve"], OnlyShipping),
+    ("postgres", &["sp-serve"], OnlyShipping),
+    ("prometheus-client", &["sp-serve"], OnlyShipping),
+    ("rustls-platform-verifier", &["sp-serve"], OnlyShipping),
+    ("tokio", &["sp-serve"], OnlyShipping),
+    ("tokio-postgres-rustls", &["sp-serve"], OnlyShipping),
+    ("tower", &["sp-serve"], OnlyShipping),
+    ("schemars", &["sp-formats", "sp-serve"], OnlyShipping),
+    ("strsim", &["sp-formats"], OnlyShipping),
+    ("tiktoken-rs", &["sp-analyze"], OnlyShipping),
+    (
+        "serde",
+        &["sp-tree", "sp-formats", "sp-analyze", "sp-engine", "sp-serve", "sp"],
+        OnlyShipping,
+    ),
     (
         "serde_json",
         &[
@@ -97,46 +106,58 @@ const DEPENDENCIES: &[(&str, &[&str], InTests)] = &[
             "sp-testkit",
             "xtask",
         ],
-        Anybody,
+        AllCrates,
     ),
     // Files and processes.
-    ("ureq", &["sp-engine"], Nobody),
-    ("rustix", &["sp-tree", "sp-engine", "sp-testkit"], Anybody),
-    ("flate2", &["sp-tree", "sp-serve"], Nobody),
-    ("ignore", &["sp-engine"], Nobody),
-    ("notify", &["sp-engine"], Nobody),
-    ("pubgrub", &["sp-engine"], Nobody),
-    ("rawzip", &["sp-tree"], Anybody),
-    ("ruzstd", &["sp-tree"], Nobody),
-    ("semver", &["sp-formats", "sp-engine"], Nobody),
-    ("httparse", &["sp-serve"], Nobody),
+    ("ureq", &["sp-engine"], OnlyShipping),
+    ("rustix", &["sp-tree", "sp-engine", "sp-testkit"], AllCrates),
+    ("flate2", &["sp-tree", "sp-serve"], OnlyShipping),
+    ("ignore", &["sp-engine"], OnlyShipping),
+    ("notify", &["sp-engine"], OnlyShipping),
+    ("pubgrub", &["sp-engine"], OnlyShipping),
+    ("rawzip", &["sp-tree"], AllCrates),
+    ("ruzstd", &["sp-tree"], OnlyShipping),
+    ("semver", &["sp-formats", "sp-engine"], OnlyShipping),
+    ("httparse", &["sp-serve"], OnlyShipping),
     // Keys.
-    ("ed25519-dalek", &["sp-tree"], Nobody),
-    ("getrandom", &["sp"], Nobody),
-    ("hmac", &["sp-tree"], Nobody),
-    ("zeroize", &["sp-tree"], Nobody),
-    ("rayon", &["sp-tree", "sp-engine"], Nobody),
-    ("sha2", &["sp-tree", "sp-testkit"], Nobody),
-    ("unicode-normalization", &["sp-tree"], Nobody),
+    ("ed25519-dalek", &["sp-tree"], OnlyShipping),
+    ("getrandom", &["sp"], OnlyShipping),
+    ("hmac", &["sp-tree"], OnlyShipping),
+    ("zeroize", &["sp-tree"], OnlyShipping),
+    ("rayon", &["sp-tree", "sp-engine"], OnlyShipping),
+    ("sha2", &["sp-tree", "sp-testkit"], OnlyShipping),
+    ("unicode-normalization", &["sp-tree"], OnlyShipping),
     // Time and errors.
-    ("jiff", &["sp-formats", "sp-analyze", "sp-engine", "sp-serve", "sp"], Nobody),
-    ("thiserror", &["sp-tree", "sp-formats", "sp-engine", "sp-serve"], Nobody),
+    ("jiff", &["sp-formats", "sp-analyze", "sp-engine", "sp-serve", "sp"], OnlyShipping),
+    ("thiserror", &["sp-tree", "sp-formats", "sp-engine", "sp-serve"], OnlyShipping),
     // Tests.
-    ("globset", &[], Anybody),
-    ("insta", &[], Anybody),
-    ("jsonschema", &[], Anybody),
-    ("proptest", &["sp-testkit"], Anybody),
-    ("rcgen", &["sp-testkit"], Nobody),
-    ("regex-lite", &["sp-testkit"], Nobody),
-    ("rustls", &["sp-serve", "sp-testkit"], Nobody),
-    ("tempfile", &["sp-testkit"], Anybody),
+    ("globset", &[], AllCrates),
+    ("insta", &[], AllCrates),
+    ("jsonschema", &[], AllCrates),
+    ("proptest", &["sp-testkit"], AllCrates),
+    ("rcgen", &["sp-testkit"], OnlyShipping),
+    ("regex-lite", &["sp-testkit"], OnlyShipping),
+    ("rustls", &["sp-serve", "sp-testkit"], OnlyShipping),
+    ("tempfile", &["sp-testkit"], AllCrates),
     // The checks in this directory.
-    ("proc-macro2", &[], Anybody),
-    ("syn", &[], Anybody),
+    ("proc-macro2", &[], AllCrates),
+    ("syn", &[], AllCrates),
+];
+
+/// Words that must not occur in a library without side effects.
+const SIDE_EFFECTS: &[&str] = &[
+    "std::fs",
+    "std::env",
+    "std::process",
+    "SystemTime",
+    "Instant::now",
+    "TcpStream",
+    "println!",
+    "async fn",
 ];
 
 /// Words that must not occur in a crate's code, except in tests.
-const NEVER: &[(&str, &[&str])] = &[
+const FORBIDDEN_WORDS: &[(&str, &[&str])] = &[
     (
         "sp-tree",
         &[
@@ -149,32 +170,8 @@ const NEVER: &[(&str, &[&str])] = &[
             "async fn",
         ],
     ),
-    (
-        "sp-formats",
-        &[
-            "std::fs",
-            "std::env",
-            "std::process",
-            "SystemTime",
-            "Instant::now",
-            "TcpStream",
-            "println!",
-            "async fn",
-        ],
-    ),
-    (
-        "sp-analyze",
-        &[
-            "std::fs",
-            "std::env",
-            "std::process",
-            "SystemTime",
-            "Instant::now",
-            "TcpStream",
-            "println!",
-            "async fn",
-        ],
-    ),
+    ("sp-formats", SIDE_EFFECTS),
+    ("sp-analyze", SIDE_EFFECTS),
     ("sp-engine", &["std::env", "SystemTime::now", "process::exit", "println!", "async fn"]),
     ("sp-serve", &["std::env", "SystemTime::now", "process::exit", "println!"]),
 ];
@@ -183,8 +180,8 @@ const NEVER: &[(&str, &[&str])] = &[
 struct Package {
     name: String,
     manifest: PathBuf,
-    ships: BTreeSet<String>,
-    tests: BTreeSet<String>,
+    dependencies: BTreeSet<String>,
+    dev_dependencies: BTreeSet<String>,
 }
 
 pub fn workspace() -> PathBuf {
@@ -205,112 +202,121 @@ fn packages() -> Vec<Package> {
 fn package(value: &Value) -> Package {
     let text = |value: &Value| value.as_str().expect("text").to_owned();
     let dependencies = value["dependencies"].as_array().expect("a list of dependencies");
-    let (tests, ships): (Vec<&Value>, Vec<&Value>) =
-        dependencies.iter().partition(|one| one["kind"] == "dev");
-    let names = |list: Vec<&Value>| list.into_iter().map(|one| text(&one["name"])).collect();
+    let (dev_dependencies, dependencies): (Vec<&Value>, Vec<&Value>) =
+        dependencies.iter().partition(|dependency| dependency["kind"] == "dev");
+    let names = |dependencies: Vec<&Value>| {
+        dependencies.into_iter().map(|dependency| text(&dependency["name"])).collect()
+    };
     Package {
         name: text(&value["name"]),
         manifest: text(&value["manifest_path"]).into(),
-        ships: names(ships),
-        tests: names(tests),
+        dependencies: names(dependencies),
+        dev_dependencies: names(dev_dependencies),
     }
 }
 
-fn is_ours(name: &str) -> bool {
-    CRATES.iter().any(|(known, _)| *known == name)
+fn is_workspace_crate(name: &str) -> bool {
+    CRATES.iter().any(|(workspace_crate, _)| *workspace_crate == name)
 }
 
 #[test]
-fn crates_are_built_on_one_another_only_as_drawn() {
+fn crates_depend_only_on_allowed_crates() {
     for package in packages() {
-        let drawn = CRATES.iter().find(|(name, _)| *name == package.name);
-        let (_, allowed) = drawn.unwrap_or_else(|| {
+        let entry = CRATES.iter().find(|(name, _)| *name == package.name);
+        let (_, allowed) = entry.unwrap_or_else(|| {
             panic!("`{}` is new: add it to `CRATES` here and to ARCHITECTURE.md", package.name);
         });
-        for used in package.ships.iter().filter(|name| is_ours(name)) {
+        for dependency in package.dependencies.iter().filter(|name| is_workspace_crate(name)) {
             assert!(
-                allowed.contains(&used.as_str()),
-                "`{}` must not be built on `{used}`",
+                allowed.contains(&dependency.as_str()),
+                "`{}` must not depend on `{dependency}`",
                 package.name
             );
             assert!(
-                !DEV_ONLY.contains(&used.as_str()),
-                "`{used}` must not ship, and `{}` is built on it",
+                !DEV_ONLY.contains(&dependency.as_str()),
+                "`{dependency}` must not ship, but `{}` depends on it",
                 package.name
             );
         }
-        for used in package.tests.iter().filter(|name| is_ours(name)) {
-            let is_below = |name: &str| CRATES.iter().position(|(known, _)| *known == name);
-            let fits = is_below(used) < is_below(&package.name) || used == "sp-testkit";
-            assert!(fits, "the tests of `{}` must not use `{used}`", package.name);
+        for dependency in package.dev_dependencies.iter().filter(|name| is_workspace_crate(name)) {
+            let position = |name: &str| CRATES.iter().position(|(known, _)| *known == name);
+            let is_allowed =
+                position(dependency) < position(&package.name) || dependency == "sp-testkit";
+            assert!(is_allowed, "the tests of `{}` must not use `{dependency}`", package.name);
         }
     }
 }
 
-/// Returns the length of the longest path from a crate.
-fn chain(name: &str) -> usize {
-    let below = CRATES.iter().find(|(known, _)| *known == name).map_or(&[][..], |(_, below)| below);
-    below.iter().map(|name| chain(name) + 1).max().unwrap_or(0)
+/// Returns the number of edges on the longest path from a crate.
+fn longest_path(name: &str) -> usize {
+    let dependencies = CRATES
+        .iter()
+        .find(|(workspace_crate, _)| *workspace_crate == name)
+        .map_or(&[][..], |(_, dependencies)| dependencies);
+    dependencies.iter().map(|name| longest_path(name) + 1).max().unwrap_or(0)
 }
 
 #[test]
-fn there_are_few_edges_and_short_chains() {
-    let shipped = || CRATES.iter().filter(|(name, _)| !DEV_ONLY.contains(name));
-    let edges: usize = shipped().map(|(_, below)| below.len()).sum();
+fn number_of_edges_and_path_length_are_limited() {
+    let edges: usize = shipped_crates().map(|(_, dependencies)| dependencies.len()).sum();
     assert!(edges <= MAX_EDGES, "{edges} edges between crates");
-    for (name, _) in shipped() {
+    for (name, _) in shipped_crates() {
         assert!(
-            chain(name) <= MAX_CHAIN,
-            "the longest chain below `{name}` has {} edges",
-            chain(name)
+            longest_path(name) <= MAX_PATH_LEN,
+            "the longest path from `{name}` has {} edges",
+            longest_path(name)
         );
     }
 }
 
 #[test]
-fn each_dependency_is_used_only_where_it_may_be() {
+fn dependencies_are_used_only_by_allowed_crates() {
     for package in packages() {
-        let everything = package
-            .ships
+        let used = package
+            .dependencies
             .iter()
             .map(|name| (name, true))
-            .chain(package.tests.iter().map(|name| (name, false)));
-        for (name, ships) in everything.filter(|(name, _)| !is_ours(name)) {
-            let known = DEPENDENCIES.iter().find(|(dependency, ..)| dependency == name);
-            let (_, crates, in_tests) = known.unwrap_or_else(|| {
+            .chain(package.dev_dependencies.iter().map(|name| (name, false)));
+        for (name, ships) in used.filter(|(name, _)| !is_workspace_crate(name)) {
+            let entry = DEPENDENCIES.iter().find(|(dependency, ..)| dependency == name);
+            let (_, crates, in_tests) = entry.unwrap_or_else(|| {
                 panic!(
                     "`{name}` is new: add it to `DEPENDENCIES` here and to docs/dependencies.md"
                 );
             });
-            let fits = crates.contains(&package.name.as_str()) || !ships && *in_tests == Anybody;
-            assert!(fits, "`{}` must not use `{name}`", package.name);
+            let is_allowed =
+                crates.contains(&package.name.as_str()) || !ships && *in_tests == AllCrates;
+            assert!(is_allowed, "`{}` must not use `{name}`", package.name);
         }
     }
 }
 
 #[test]
-fn every_dependency_has_a_line_in_the_page_and_every_line_a_dependency() {
+fn dependency_page_lists_exactly_the_used_dependencies() {
     let page = std::fs::read_to_string(workspace().join("docs/dependencies.md"))
         .expect("docs/dependencies.md");
-    let explained: BTreeSet<&str> =
+    let documented: BTreeSet<&str> =
         page.lines().filter_map(|line| line.strip_prefix("| `")?.split('`').next()).collect();
     let packages = packages();
     let used: BTreeSet<&str> = packages
         .iter()
-        .flat_map(|package| package.ships.union(&package.tests))
+        .flat_map(|package| package.dependencies.union(&package.dev_dependencies))
         .map(String::as_str)
-        .filter(|name| !is_ours(name))
+        .filter(|name| !is_workspace_crate(name))
         .collect();
-    let silent: Vec<_> = used.difference(&explained).collect();
-    assert!(silent.is_empty(), "docs/dependencies.md says nothing of {silent:?}");
-    let gone: Vec<_> = explained.difference(&used).collect();
-    assert!(gone.is_empty(), "docs/dependencies.md has lines for {gone:?}, which nothing uses");
+    let undocumented: Vec<_> = used.difference(&documented).collect();
+    assert!(undocumented.is_empty(), "add {undocumented:?} to docs/dependencies.md");
+    let outdated: Vec<_> = documented.difference(&used).collect();
+    assert!(
+        outdated.is_empty(),
+        "remove {outdated:?} from docs/dependencies.md: they are not used"
+    );
     let listed: BTreeSet<&str> = DEPENDENCIES.iter().map(|(name, ..)| *name).collect();
-    let idle: Vec<_> = listed.difference(&used).collect();
-    assert!(idle.is_empty(), "`DEPENDENCIES` has rows for {idle:?}, which nothing uses");
+    let unused: Vec<_> = listed.difference(&used).collect();
+    assert!(unused.is_empty(), "remove {unused:?} from `DEPENDENCIES`: they are not used");
 }
 
-/// Returns the sections of a manifest, each with its lines. Supports only the TOML that we use.
+/// Returns the sections of a manifest with their lines. Supports only the TOML of this workspace.
 fn sections(manifest: &Path) -> BTreeMap<String, Vec<String>> {
     let text = std::fs::read_to_string(manifest).expect("a manifest");
     let mut sections: BTreeMap<String, Vec<String>> = BTreeMap::new();
@@ -326,21 +332,25 @@ fn sections(manifest: &Path) -> BTreeMap<String, Vec<String>> {
 
 #[test]
 fn se_14_unsafe_code_is_forbidden_in_every_crate() {
-    const FORBIDDEN: &str = "unsafe_code = \"forbid\"";
+    const LINE: &str = "unsafe_code = \"forbid\"";
     let has = |manifest: &Path, section: &str, line: &str| {
-        sections(manifest).get(section).is_some_and(|lines| lines.iter().any(|known| known == line))
+        sections(manifest).get(section).is_some_and(|lines| lines.iter().any(|other| other == line))
     };
-    let everywhere = has(&workspace().join("Cargo.toml"), "workspace.lints.rust", FORBIDDEN);
+    let in_workspace = has(&workspace().join("Cargo.toml"), "workspace.lints.rust", LINE);
     for package in packages() {
         let inherits = has(&package.manifest, "lints", "workspace = true");
-        let itself = has(&package.manifest, "lints.rust", FORBIDDEN);
-        assert!(itself || inherits && everywhere, "`{}` does not forbid unsafe code", package.name);
+        let in_crate = has(&package.manifest, "lints.rust", LINE);
+        assert!(
+            in_crate || inherits && in_workspace,
+            "`{}` does not forbid unsafe code",
+            package.name
+        );
     }
 }
 
 #[test]
-fn no_crate_does_what_it_may_never_do() {
-    for (name, words) in NEVER {
+fn forbidden_words_do_not_occur() {
+    for (name, words) in FORBIDDEN_WORDS {
         let mut files = Vec::new();
         rust_files(&workspace().join("crates").join(name).join("src"), &mut files);
         for file in files {
@@ -349,13 +359,13 @@ fn no_crate_does_what_it_may_never_do() {
             for (number, line) in
                 code.enumerate().filter(|(_, line)| !line.trim_start().starts_with("//"))
             {
-                let found = words.iter().find(|word| line.contains(**word));
+                let forbidden = words.iter().find(|word| line.contains(**word));
                 assert!(
-                    found.is_none(),
-                    "{}:{}: `{name}` may never use `{}`",
+                    forbidden.is_none(),
+                    "{}:{}: `{name}` must not use `{}`",
                     file.display(),
                     number + 1,
-                    found.unwrap()
+                    forbidden.unwrap()
                 );
             }
         }

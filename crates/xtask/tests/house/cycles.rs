@@ -1,9 +1,9 @@
-//! No two modules of a crate import each other, directly or through others.
+//! Modules of a crate do not import each other, directly or indirectly.
 //!
-//! An edge leads from a module to each module whose items it names in a path that starts with
-//! `crate`, `self`, `super` or a child's name. A name that is re-exported leads to the module that
-//! declares it. A parent and its children are one unit from outside and are compared as siblings:
-//! at each level of the tree the graph of siblings, each with everything below it, has no cycle.
+//! A module has an edge to each module whose items it names in a path that starts with `crate`,
+//! `self`, `super` or the name of a child. A re-exported name counts for the module that declares
+//! it. At each level of the module tree, the graph of siblings, each with its descendants, must not
+//! have a cycle.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -248,11 +248,11 @@ fn siblings(
 fn cycles(graph: &BTreeMap<String, BTreeSet<String>>) -> Vec<BTreeSet<&str>> {
     let reach = |start: &str| {
         let mut seen = BTreeSet::new();
-        let mut todo = vec![start.to_owned()];
-        while let Some(name) = todo.pop() {
+        let mut pending = vec![start.to_owned()];
+        while let Some(name) = pending.pop() {
             for next in graph.get(&name).into_iter().flatten() {
                 if seen.insert(next.as_str()) {
-                    todo.push(next.clone());
+                    pending.push(next.clone());
                 }
             }
         }
@@ -261,45 +261,50 @@ fn cycles(graph: &BTreeMap<String, BTreeSet<String>>) -> Vec<BTreeSet<&str>> {
     let reached: BTreeMap<&str, BTreeSet<&str>> =
         graph.keys().map(|name| (name.as_str(), reach(name))).collect();
     let mut groups: Vec<BTreeSet<&str>> = Vec::new();
-    for (name, all) in &reached {
-        if !all.contains(name) || groups.iter().any(|group| group.contains(name)) {
+    for (name, reachable) in &reached {
+        if !reachable.contains(name) || groups.iter().any(|group| group.contains(name)) {
             continue;
         }
-        let back = |other: &&str| reached.get(*other).is_some_and(|theirs| theirs.contains(name));
-        groups.push(all.iter().copied().filter(back).collect());
+        let is_mutual =
+            |other: &&str| reached.get(*other).is_some_and(|others| others.contains(name));
+        groups.push(reachable.iter().copied().filter(is_mutual).collect());
     }
     groups
 }
 
 #[test]
 fn modules_do_not_import_each_other_in_cycles() {
-    let mut found = Vec::new();
+    let mut cycles_found = Vec::new();
     for krate in shipped() {
         let edges = edges(&krate);
         for module in &krate.modules {
             let graph = siblings(&edges, &module.path);
             for group in cycles(&graph) {
-                let inner: Vec<String> = edges
+                let group_edges: Vec<String> = edges
                     .iter()
                     .filter(|(from, to)| {
-                        let one = |path: &Path| {
+                        let is_in_group = |path: &Path| {
                             path.strip_prefix(module.path.as_slice())
                                 .and_then(|rest| rest.first())
                                 .is_some_and(|name| group.contains(name.as_str()))
                         };
-                        let top = |path: &Path| path[module.path.len()].clone();
-                        one(from) && one(to) && top(from) != top(to)
+                        let child = |path: &Path| path[module.path.len()].clone();
+                        is_in_group(from) && is_in_group(to) && child(from) != child(to)
                     })
                     .map(|(from, to)| format!("    {} -> {}", from.join("::"), to.join("::")))
                     .collect();
-                found.push(format!(
+                cycles_found.push(format!(
                     "{} {}: {group:?}\n{}",
                     krate.name,
                     module.display(),
-                    inner.join("\n")
+                    group_edges.join("\n")
                 ));
             }
         }
     }
-    assert!(found.is_empty(), "modules that import each other:\n{}", found.join("\n"));
+    assert!(
+        cycles_found.is_empty(),
+        "modules that import each other:\n{}",
+        cycles_found.join("\n")
+    );
 }

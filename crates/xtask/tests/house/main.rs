@@ -1,4 +1,4 @@
-//! The shape of the code base: what may depend on what, how things are named, how long they are.
+//! Checks of the code base: allowed dependencies, module cycles, type names and line lengths.
 //!
 //! A failure names what to change. The limits are constants at the top of each file.
 

@@ -1,4 +1,4 @@
-//! Type names: few are used twice, none is vague.
+//! Type names are mostly unique, and not vague.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use syn::{Ident, ItemEnum, ItemStruct, ItemTrait, ItemType};
 
 use crate::source::shipped;
 
-/// Maximum percentage of types that share their name with another one.
+/// The maximum percentage of types that share their name with another type.
 const MAX_SHARED_PERCENT: usize = 8;
 
 /// Names that do not say what a type is.
@@ -67,8 +67,8 @@ fn declarations() -> BTreeMap<String, Vec<String>> {
 fn few_types_share_a_name() {
     let declarations = declarations();
     let total: usize = declarations.values().map(Vec::len).sum();
-    let shared: Vec<_> = declarations.iter().filter(|(_, homes)| homes.len() > 1).collect();
-    let count: usize = shared.iter().map(|(_, homes)| homes.len()).sum();
+    let shared: Vec<_> = declarations.iter().filter(|(_, modules)| modules.len() > 1).collect();
+    let count: usize = shared.iter().map(|(_, modules)| modules.len()).sum();
     assert!(
         count * 100 <= total * MAX_SHARED_PERCENT,
         "{count} of {total} types share a name with another: {shared:#?}"

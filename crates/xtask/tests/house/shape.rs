@@ -1,4 +1,4 @@
-//! Lengths of comment lines.
+//! The length of comment lines.
 
 use std::path::{Path, PathBuf};
 
@@ -17,22 +17,25 @@ fn all_files() -> Vec<(PathBuf, String)> {
     files.into_iter().map(read).collect()
 }
 
-fn shown(file: &Path) -> String {
+fn relative_path(file: &Path) -> String {
     file.strip_prefix(workspace()).unwrap_or(file).display().to_string()
 }
 
-/// Checks only comments: the formatter does not wrap them. Long literals are allowed.
+/// Checks only comments, because rustfmt does not wrap them. Long literals are allowed.
 #[test]
-fn comments_fit_the_width() {
-    let mut long = Vec::new();
+fn comments_fit_the_maximum_width() {
+    let mut too_long = Vec::new();
     for (file, text) in all_files() {
         for (number, line) in text.lines().enumerate() {
             let is_comment = line.trim_start().starts_with("//");
             let has_link = line.contains("://");
             if is_comment && !has_link && line.chars().count() > MAX_LINE_CHARS {
-                long.push(format!("{}:{}", shown(&file), number + 1));
+                too_long.push(format!("{}:{}", relative_path(&file), number + 1));
             }
         }
     }
-    assert!(long.is_empty(), "wrap these comments at {MAX_LINE_CHARS} characters: {long:#?}");
+    assert!(
+        too_long.is_empty(),
+        "wrap these comments at {MAX_LINE_CHARS} characters: {too_long:#?}"
+    );
 }

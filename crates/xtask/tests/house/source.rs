@@ -1,17 +1,13 @@
-//! The source of the crates that ship, parsed.
+//! Parses the source of the crates that ship.
 //!
-//! A [`Crate`] is its modules as the compiler sees them: found by following `mod` declarations from
-//! the root, with everything under `#[cfg(test)]` left out. Nothing here expands macros.
+//! The modules of a [`Crate`] are found by following `mod` declarations from the root. Items with
+//! `#[cfg(test)]` are omitted, and macros are not expanded.
 
 use std::path::{Path, PathBuf};
 
 use syn::{Attribute, Item, ItemMod};
 
-use crate::crates::workspace;
-
-/// The crates that ship, lowest first.
-pub const SHIPPED: &[&str] =
-    &["sp-tree", "sp-formats", "sp-analyze", "sp-engine", "sp-serve", "sp"];
+use crate::crates::{shipped_crates, workspace};
 
 pub struct Crate {
     pub name: &'static str,
@@ -32,7 +28,7 @@ impl Module {
 }
 
 pub fn shipped() -> Vec<Crate> {
-    SHIPPED.iter().map(|name| read_crate(name)).collect()
+    shipped_crates().map(|(name, _)| read_crate(name)).collect()
 }
 
 fn read_crate(name: &'static str) -> Crate {

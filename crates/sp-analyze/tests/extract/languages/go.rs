@@ -93,7 +93,7 @@ func TestNothing(t *testing.T) {}
 "#;
 
 #[test]
-fn pk_21_go_symbols_are_exported_names_and_what_is_explained() {
+fn pk_21_go_symbols_are_exported_or_documented() {
     assert_snapshot!(code(&graph(&files(GO))), @"
     file internal/cart/cart.go 1-40: `internal/cart/cart.go` (Go, 40 lines): Package cart holds what is bought.⏎Defines Cart, Pricer, ID, New.
     struct cart.go#Cart 10-13: `type Cart[T any] struct`⏎Cart is what somebody buys.⏎Fields: Items, most.

@@ -101,7 +101,7 @@ class AccountTest {
 "#;
 
 #[test]
-fn pk_21_java_symbols_are_what_is_public_or_explained() {
+fn pk_21_java_symbols_are_public_or_documented() {
     assert_snapshot!(code(&graph(&files(JAVA))), @"
     file src/main/java/com/acme/bank/Account.java 1-52: `src/main/java/com/acme/bank/Account.java` (Java, 52 lines)⏎Defines Account.
     class Account.java#Account 13-52: `@Entity public class Account<T extends Comparable<T>> implements Owner`⏎An account.

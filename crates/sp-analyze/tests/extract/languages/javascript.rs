@@ -1,4 +1,4 @@
-//! JavaScript, with modules of both kinds.
+//! JavaScript, with CommonJS and ES modules.
 
 use super::*;
 
@@ -52,7 +52,7 @@ test("runs", () => {
 "#;
 
 #[test]
-fn pk_21_javascript_of_both_kinds_of_modules_says_what_it_exports() {
+fn pk_21_javascript_exports_of_both_module_systems() {
     let extracted = graph(&files(JAVASCRIPT));
     assert_snapshot!(code(&extracted), @"
     file esm/helper.mjs 1-3: `esm/helper.mjs` (JavaScript, 3 lines)⏎Defines helper.

@@ -1,4 +1,4 @@
-//! Code in each language: which symbols become nodes, and how edges connect them. No guesses.
+//! Symbols and edges in each language.
 
 mod go;
 mod java;

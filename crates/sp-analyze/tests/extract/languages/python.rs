@@ -129,7 +129,7 @@ def test_of_nothing():
 "#;
 
 #[test]
-fn pk_21_python_symbols_have_their_decorators_docstrings_and_classes() {
+fn pk_21_python_symbols_have_decorators_docstrings_and_classes() {
     assert_snapshot!(code(&graph(&files(PYTHON))), @"
     file src/ledger/__init__.py 1-6: `src/ledger/__init__.py` (Python, 6 lines): Books of accounts.
     file src/ledger/accounts.py 1-69: `src/ledger/accounts.py` (Python, 69 lines): Accounts and what is in them.⏎⏎Amounts are whole cents.⏎Defines Account, opened.

@@ -165,7 +165,7 @@ async fn it_runs() {
 "#;
 
 #[test]
-fn pk_21_rust_symbols_are_what_others_may_use_with_signatures_docs_members_and_lines() {
+fn pk_21_rust_symbols_are_visible_items_with_signatures_and_docs() {
     assert_snapshot!(code(&graph(&files(RUST))), @"
     file crates/app/src/main.rs 1-11: `crates/app/src/main.rs` (Rust, 11 lines)
     file crates/app/tests/cli.rs 1-7: `crates/app/tests/cli.rs` (Rust, 7 lines)⏎Tests it_runs.

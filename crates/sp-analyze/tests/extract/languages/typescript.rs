@@ -107,7 +107,7 @@ describe("twice", () => {
 "#;
 
 #[test]
-fn pk_21_typescript_symbols_are_what_a_module_exports() {
+fn pk_21_typescript_symbols_are_exported() {
     assert_snapshot!(code(&graph(&files(TYPESCRIPT))), @r#"
     file src/cart.test.ts 1-8: `src/cart.test.ts` (TypeScript, 8 lines)⏎Tests doubles, is nobody's test.
     test cart.test.ts#doubles 4-6: test `doubles`

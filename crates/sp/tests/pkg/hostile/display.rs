@@ -1,12 +1,12 @@
-//! Text from packages, as it is shown.
+//! Text from packages in the output.
 
 use super::*;
 
 #[test]
-fn se_08_text_from_packages_is_shown_escaped() {
+fn se_08_text_from_packages_is_escaped() {
     let world = project();
     let evil = "\u{1b}]0;owned\u{7}\u{1b}[2J\u{202e}gnp.exe\u{9b}31m\r\u{200b}";
-    let made = Made::new("x", "1.0.0")
+    let package = TestPackage::new("x", "1.0.0")
         .with("description", json!(evil))
         .with("author", json!(evil))
         .with("tags", json!([evil]))
@@ -24,18 +24,18 @@ fn se_08_text_from_packages_is_shown_escaped() {
         json!({evil: 1, "context_graph": {"format": evil, "nodes": nodes, "edges": [edge]}})
             .to_string()
     };
-    let file = made.clone().holds(&graph(json!([node]))).put(&world, "x.ctxpkg");
-    let other = made
+    let file = package.clone().with_content(&graph(json!([node]))).write_to(&world, "x.ctxpkg");
+    let other = package
         .clone()
-        .holds(&graph(json!([])))
+        .with_content(&graph(json!([])))
         .with("version", json!("2.0.0"))
-        .put(&world, "y.ctxpkg");
-    let bad = made.clone().with("name", json!(evil)).put(&world, "bad.ctxpkg");
-    let kind = made.clone().with("kind", json!(evil)).put(&world, "kind.ctxpkg");
-    let hash = made
+        .write_to(&world, "y.ctxpkg");
+    let bad = package.clone().with("name", json!(evil)).write_to(&world, "bad.ctxpkg");
+    let kind = package.clone().with("kind", json!(evil)).write_to(&world, "kind.ctxpkg");
+    let hash = package
         .with("integrity", json!({"sha256": evil, "content_hash": evil, "byte_size": 1}))
-        .put(&world, "hash.ctxpkg");
-    let path = documents(&[manual(), document(evil, b"x")]).put(&world, "path.ctxpkg");
+        .write_to(&world, "hash.ctxpkg");
+    let path = documents(&[manual(), document(evil, b"x")]).write_to(&world, "path.ctxpkg");
     for format in ["human", "plain"] {
         for args in [
             &["import", file.as_str(), &other][..],
@@ -60,22 +60,17 @@ fn se_08_text_from_packages_is_shown_escaped() {
             &["create", "--name", evil, "--from", "."],
         ] {
             let run = pkg(&world, &[args, &["--format", format]].concat());
-            for text in [&run.stdout, &run.stderr] {
-                let odd = |c: char| {
-                    c.is_control() && c != '\n' && c != '\t' || "\u{202e}\u{9b}\u{200b}".contains(c)
-                };
-                let shown: Vec<&str> = text.lines().filter(|line| line.contains(odd)).collect();
-                assert!(shown.is_empty(), "{args:?} as {format}: {shown:?}");
-            }
+            assert_eq!(unescaped_lines(&run.to_string()), [""; 0], "{args:?} as {format}");
         }
     }
 }
 
 #[test]
-fn se_08_a_plain_line_is_one_item_whatever_a_package_says() {
+fn se_08_line_feeds_do_not_add_lines_to_plain_output() {
     let world = project();
-    let made = Made::new("x", "1.0.0").with("description", json!("a\nx\t9.9.9\tsha256:0"));
-    import(&world, &[made]);
+    let package =
+        TestPackage::new("x", "1.0.0").with("description", json!("a\nx\t9.9.9\tsha256:0"));
+    import(&world, &[package]);
     assert_eq!(pkg(&world, &["list", "--format", "plain"]).ok().stdout.lines().count(), 1);
     assert_eq!(pkg(&world, &["log", "x", "--format", "plain"]).ok().stdout.lines().count(), 1);
 }

@@ -1,71 +1,63 @@
-//! Hashes.
+//! Hashes and signatures.
 
 use super::*;
 
+/// The position of the value of a member of `integrity`.
+fn position_of(text: &str, member: &str) -> String {
+    let key = format!("\"{member}\":");
+    let offset = text.find(&key).unwrap_or_else(|| panic!("no {member}")) + key.len();
+    format!("bomb.ctxpkg:1:{}", offset + 1)
+}
+
 #[test]
-fn pk_10_what_does_not_hash_to_what_it_says_is_refused_by_exit_code_4() {
+fn pk_10_packages_with_wrong_hashes_or_signatures_are_refused() {
     let world = project();
-    let made = good();
-    let integrity = made.manifest()["integrity"].clone();
+    let text = valid().to_json();
+    let integrity = valid().manifest()["integrity"].clone();
     let with = |key: &str, value: Value| {
         let mut integrity = integrity.clone();
         integrity[key] = value;
-        good().with("integrity", integrity).text()
+        valid().with("integrity", integrity).to_json()
     };
-    for (what, text, words) in [
-        (
-            "content",
-            made.text().replace("It is so.", "It is No."),
-            "content is not what was hashed",
-        ),
-        (
-            "a space in a string",
-            made.text().replace("It is so.", "It  is so."),
-            "content is not what was hashed",
-        ),
-        (
-            "another spelling",
-            made.text().replace("It is so.", "\\u0049t is so."),
-            "content is not what was hashed",
-        ),
-        ("another number", made.text().replace("1.0}", "1.00}"), "content is not what was hashed"),
-        ("name", made.text().replace("\"name\":\"x\"", "\"name\":\"y\""), "do not belong together"),
-        ("version", made.text().replace("\"1.0.0\"", "\"1.0.1\""), "do not belong together"),
-        ("composite", with("sha256", json!("0".repeat(64))), "do not belong together"),
-        ("size", with("byte_size", json!(1)), "size"),
+    for (case, text, wrong_member) in [
+        ("content", text.replace("It is so.", "It is No."), "content_hash"),
+        ("a space in a string", text.replace("It is so.", "It  is so."), "content_hash"),
+        ("an escape", text.replace("It is so.", "\\u0049t is so."), "content_hash"),
+        ("the spelling of a number", text.replace("1.0}", "1.00}"), "content_hash"),
+        ("name", text.replace("\"name\":\"x\"", "\"name\":\"y\""), "sha256"),
+        ("version", text.replace("\"1.0.0\"", "\"1.0.1\""), "sha256"),
+        ("composite hash", with("sha256", json!("0".repeat(64))), "sha256"),
+        ("size", with("byte_size", json!(1)), "byte_size"),
         (
             "upper case",
             with("content_hash", json!(integrity["content_hash"].as_str().unwrap().to_uppercase())),
-            "PK-08",
+            "content_hash",
         ),
     ] {
-        bomb(&world, what, text, 4, words);
+        let position = position_of(&text, wrong_member);
+        assert_forged(&world, case, &text, "error[PK-08]");
+        assert_forged(&world, case, &text, &position);
     }
-    for (what, text) in [
-        ("no integrity", with("sha256", Value::Null)),
-        ("a size of text", with("byte_size", json!("1"))),
+    for (case, text) in [
+        ("no hash", with("sha256", Value::Null)),
+        ("a string as size", with("byte_size", json!("1"))),
         ("a negative size", with("byte_size", json!(-1))),
     ] {
-        bomb(&world, what, text, 3, "PK-08");
+        assert_invalid(&world, case, text, "error[PK-08]");
     }
-    let signed = good().signed(1, Signs::Whole).text();
-    let value = good().signed(1, Signs::Whole).manifest()["signature"].clone();
-    for (what, text) in [
-        ("another key", signed.replace(&public(1), &public(2))),
-        ("a key of zeros", signed.replace(&public(1), &"0".repeat(64))),
+    let signed = valid().signed(1, SignatureScope::Full).to_json();
+    let signature = valid().signed(1, SignatureScope::Full).manifest()["signature"].clone();
+    let value = signature["value"].as_str().unwrap();
+    for (case, text) in [
+        ("another key", signed.replace(&public_key(1), &public_key(2))),
+        ("a key of zeros", signed.replace(&public_key(1), &"0".repeat(64))),
         ("another algorithm", signed.replace("ed25519", "none")),
-        ("a description", signed.replace("A test.", "A trap.")),
-        ("a member more", signed.replace("\"layers\"", "\"more\":1,\"layers\"")),
-        ("a signature of text", signed.replace(&value.to_string(), "\"yes\"")),
-        ("an empty signature", signed.replace(&value.to_string(), "{}")),
-        (
-            "upper case",
-            signed.replace(
-                value["value"].as_str().unwrap(),
-                &value["value"].as_str().unwrap().to_uppercase(),
-            ),
-        ),
+        ("another description", signed.replace("A test.", "A trap.")),
+        ("an added member", signed.replace("\"layers\"", "\"more\":1,\"layers\"")),
+        ("a string as signature", signed.replace(&signature.to_string(), "\"yes\"")),
+        ("an empty signature", signed.replace(&signature.to_string(), "{}")),
+        ("upper case", signed.replace(value, &value.to_uppercase())),
     ] {
-        bomb(&world, what, text, 4, "PK-1");
+        assert_forged(&world, case, text, "error[PK-1");
     }
 }

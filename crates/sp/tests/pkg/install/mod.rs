@@ -8,13 +8,7 @@ mod undo;
 
 use super::*;
 
-fn needing(name: &str, version: &str, needs: &[(&str, &str)]) -> Made {
-    Made::new(name, version).needs(needs)
-}
-
-/// A world whose store has these packages.
-fn stocked(packages: &[Made]) -> World {
-    let world = project();
-    import(&world, packages);
-    world
+/// A package with these required dependencies.
+fn dependent(name: &str, version: &str, dependencies: &[(&str, &str)]) -> TestPackage {
+    TestPackage::new(name, version).with_dependencies(dependencies)
 }
