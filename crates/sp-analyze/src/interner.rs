@@ -23,12 +23,12 @@ impl HashIndex {
 
     /// Finds the number with this hash for which `is` returns true.
     pub(crate) fn find(&self, hash: u32, mut is: impl FnMut(u32) -> bool) -> Option<u32> {
-        let mut at = hash as usize & (self.slots.len() - 1);
+        let mut slot = hash as usize & (self.slots.len() - 1);
         loop {
-            match self.slots[at] {
+            match self.slots[slot] {
                 (_, 0) => return None,
                 (known, number) if known == hash && is(number - 1) => return Some(number - 1),
-                _ => at = (at + 1) & (self.slots.len() - 1),
+                _ => slot = (slot + 1) & (self.slots.len() - 1),
             }
         }
     }
@@ -47,11 +47,11 @@ impl HashIndex {
     }
 
     fn fill_slot(&mut self, hash: u32, number: u32) {
-        let mut at = hash as usize & (self.slots.len() - 1);
-        while self.slots[at].1 > 0 {
-            at = (at + 1) & (self.slots.len() - 1);
+        let mut slot = hash as usize & (self.slots.len() - 1);
+        while self.slots[slot].1 > 0 {
+            slot = (slot + 1) & (self.slots.len() - 1);
         }
-        self.slots[at] = (hash, number);
+        self.slots[slot] = (hash, number);
         self.used += 1;
     }
 }

@@ -72,19 +72,19 @@ fn is_unspaced_script(c: char) -> bool {
 
 /// Hashes the parts of a camel-case identifier; nothing if there is only one.
 fn for_each_name_part(word: &[u8], give: &mut impl FnMut(u64)) {
-    let is_start = |at: usize| {
-        let (before, here) = (word[at - 1], word[at]);
-        let next_is_small = word.get(at + 1).is_some_and(u8::is_ascii_lowercase);
+    let is_start = |index: usize| {
+        let (before, here) = (word[index - 1], word[index]);
+        let next_is_small = word.get(index + 1).is_some_and(u8::is_ascii_lowercase);
         before.is_ascii_digit() != here.is_ascii_digit()
             || here.is_ascii_uppercase() && (before.is_ascii_lowercase() || next_is_small)
     };
     let mut start = 0;
-    for at in (1..word.len()).filter(|at| is_start(*at)).chain([word.len()]) {
-        let part = &word[start..at];
+    for index in (1..word.len()).filter(|index| is_start(*index)).chain([word.len()]) {
+        let part = &word[start..index];
         if part.len() > 1 && part.len() < word.len() {
             give(hash_stem(part));
         }
-        start = at;
+        start = index;
     }
 }
 

@@ -173,14 +173,14 @@ pub fn assign_names(
 ) -> Vec<Option<SkillName>> {
     let mut levels = vec![0; skills.len()];
     loop {
-        let name = |at: usize| {
-            (levels[at] < NAME_LEVELS)
-                .then(|| candidate_name(skills[at].0, skills[at].1, levels[at]))?
+        let name = |index: usize| {
+            (levels[index] < NAME_LEVELS)
+                .then(|| candidate_name(skills[index].0, skills[index].1, levels[index]))?
         };
         let mut claims: BTreeMap<SkillName, Vec<usize>> = BTreeMap::new();
-        for at in 0..skills.len() {
-            if let Some(name) = name(at) {
-                claims.entry(name).or_default().push(at);
+        for index in 0..skills.len() {
+            if let Some(name) = name(index) {
+                claims.entry(name).or_default().push(index);
             }
         }
         let contested: Vec<usize> =
@@ -188,7 +188,7 @@ pub fn assign_names(
         if contested.is_empty() {
             return (0..skills.len()).map(name).collect();
         }
-        contested.into_iter().for_each(|at| levels[at] += 1);
+        contested.into_iter().for_each(|index| levels[index] += 1);
     }
 }
 

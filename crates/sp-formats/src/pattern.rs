@@ -98,19 +98,19 @@ impl Pattern {
     /// Sets `next` to the states after one more byte.
     fn step(&self, states: &StateSet, byte: u8, next: &mut StateSet) {
         next.0.fill(0);
-        for at in states.iter().take_while(|&at| at < self.tokens.len()) {
-            match self.tokens[at] {
+        for state in states.iter().take_while(|&state| state < self.tokens.len()) {
+            match self.tokens[state] {
                 PatternToken::Byte(expected) if expected == byte => {
-                    self.add_reachable(next, at + 1);
+                    self.add_reachable(next, state + 1);
                 }
-                PatternToken::Star if byte != b'/' => self.add_reachable(next, at),
-                PatternToken::DoubleStar => self.add_reachable(next, at),
+                PatternToken::Star if byte != b'/' => self.add_reachable(next, state),
+                PatternToken::DoubleStar => self.add_reachable(next, state),
                 PatternToken::Byte(_) | PatternToken::Star => {}
                 PatternToken::DoubleStarSlash => {
                     // Once started, it ends only after a `/`.
-                    next.insert(at);
+                    next.insert(state);
                     if byte == b'/' {
-                        self.add_reachable(next, at + 1);
+                        self.add_reachable(next, state + 1);
                     }
                 }
             }
@@ -118,31 +118,31 @@ impl Pattern {
     }
 
     /// Adds a state and those that follow it if wildcards match nothing.
-    fn add_reachable(&self, states: &mut StateSet, mut at: usize) {
-        states.insert(at);
-        while !matches!(self.tokens.get(at), None | Some(PatternToken::Byte(_))) {
-            at += 1;
-            states.insert(at);
+    fn add_reachable(&self, states: &mut StateSet, mut state: usize) {
+        states.insert(state);
+        while !matches!(self.tokens.get(state), None | Some(PatternToken::Byte(_))) {
+            state += 1;
+            states.insert(state);
         }
     }
 }
 
 fn tokenize(text: &[u8]) -> Vec<PatternToken> {
     let mut tokens = Vec::new();
-    let mut at = 0;
-    while at < text.len() {
-        let stars = text[at..].iter().take_while(|&&byte| byte == b'*').count();
-        let starts_segment = at == 0 || text[at - 1] == b'/';
-        at += stars.max(1);
+    let mut index = 0;
+    while index < text.len() {
+        let stars = text[index..].iter().take_while(|&&byte| byte == b'*').count();
+        let starts_segment = index == 0 || text[index - 1] == b'/';
+        index += stars.max(1);
         match stars {
-            0 => tokens.push(PatternToken::Byte(text[at - 1])),
+            0 => tokens.push(PatternToken::Byte(text[index - 1])),
             1 => tokens.push(PatternToken::Star),
-            _ if starts_segment && text.get(at) == Some(&b'/') => {
+            _ if starts_segment && text.get(index) == Some(&b'/') => {
                 // `**/**/` is equivalent to `**/`, and this keeps runs of wildcards short.
                 if tokens.last() != Some(&PatternToken::DoubleStarSlash) {
                     tokens.push(PatternToken::DoubleStarSlash);
                 }
-                at += 1;
+                index += 1;
             }
             _ => tokens.push(PatternToken::DoubleStar),
         }
@@ -158,12 +158,12 @@ impl StateSet {
         Self(vec![0; count.div_ceil(64)])
     }
 
-    fn insert(&mut self, at: usize) {
-        self.0[at / 64] |= 1 << (at % 64);
+    fn insert(&mut self, state: usize) {
+        self.0[state / 64] |= 1 << (state % 64);
     }
 
-    fn contains(&self, at: usize) -> bool {
-        self.0[at / 64] >> (at % 64) & 1 == 1
+    fn contains(&self, state: usize) -> bool {
+        self.0[state / 64] >> (state % 64) & 1 == 1
     }
 
     fn is_empty(&self) -> bool {

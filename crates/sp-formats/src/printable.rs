@@ -11,15 +11,15 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     if !text.chars().any(is_hidden) {
         return Cow::Borrowed(text);
     }
-    let mut shown = String::with_capacity(text.len() + 16);
+    let mut output = String::with_capacity(text.len() + 16);
     for c in text.chars() {
         match c {
-            c if !is_hidden(c) => shown.push(c),
-            '\n' | '\t' | '\r' => shown.extend(c.escape_default()),
-            c => shown.extend(c.escape_unicode()),
+            c if !is_hidden(c) => output.push(c),
+            '\n' | '\t' | '\r' => output.extend(c.escape_default()),
+            c => output.extend(c.escape_unicode()),
         }
     }
-    Cow::Owned(shown)
+    Cow::Owned(output)
 }
 
 /// Like [`printable`], but keeps line feeds.

@@ -92,12 +92,12 @@ fn redact_signature(path: &str) -> Cow<'_, str> {
 
 fn find_signature(path: &str) -> Option<Range<usize>> {
     let mut from = 0;
-    while let Some(at) = path[from..].find("/s/").map(|at| from + at + "/s/".len()) {
-        let end = path[at..].find(['/', '?', '#']).map_or(path.len(), |length| at + length);
-        if path[at..end].matches('.').count() == 2 {
-            return Some(at..end);
+    while let Some(start) = path[from..].find("/s/").map(|start| from + start + "/s/".len()) {
+        let end = path[start..].find(['/', '?', '#']).map_or(path.len(), |length| start + length);
+        if path[start..end].matches('.').count() == 2 {
+            return Some(start..end);
         }
-        from = at - 1;
+        from = start - 1;
     }
     None
 }
@@ -115,20 +115,20 @@ enum UrlSecretKind {
 
 /// Removes everything that may be a secret from the URLs in a text.
 pub fn redact_secrets(text: &str) -> String {
-    let mut shown = String::with_capacity(text.len());
+    let mut redacted = String::with_capacity(text.len());
     let mut done = 0;
     for (span, secret) in find_secrets(text) {
-        shown.push_str(&text[done..span.start]);
+        redacted.push_str(&text[done..span.start]);
         done = span.end;
         match secret {
             // The `@` is removed too.
             UrlSecretKind::UserInfo => done += 1,
-            UrlSecretKind::Signature => shown.push_str(REDACTED),
+            UrlSecretKind::Signature => redacted.push_str(REDACTED),
             UrlSecretKind::Query => {}
         }
     }
-    shown.push_str(&text[done..]);
-    shown
+    redacted.push_str(&text[done..]);
+    redacted
 }
 
 /// Overwrites everything that may be a secret in the URLs of a text. The length does not change, so
@@ -225,8 +225,8 @@ fn query_in_word(word: &str, from: Option<usize>) -> Option<Range<usize>> {
     let start = match from {
         Some(from) => from + word[from..].find(['?', '#'])?,
         None => {
-            let at = word.find(['?', '#'])?;
-            (word[..at].contains('/') && word[at..].contains('=')).then_some(at)?
+            let offset = word.find(['?', '#'])?;
+            (word[..offset].contains('/') && word[offset..].contains('=')).then_some(offset)?
         }
     };
     Some(start..word.len())

@@ -424,11 +424,12 @@ impl<'a> YamlBuilder<'a> {
     fn block_scalar_span(&self, content: Range<usize>) -> Range<usize> {
         let before = self.text[..content.start].trim_end_matches([' ', '\t']);
         let line_end = before.trim_end_matches(['\n', '\r']).len();
-        let line_start = self.text[..line_end].rfind('\n').map_or(0, |at| at + 1);
+        let line_start = self.text[..line_end].rfind('\n').map_or(0, |offset| offset + 1);
         let line = &self.text[line_start..line_end];
-        let is_header = |(at, _): &(usize, &str)| line[..*at].ends_with([' ', '\t']) || *at == 0;
+        let is_header =
+            |(offset, _): &(usize, &str)| line[..*offset].ends_with([' ', '\t']) || *offset == 0;
         let header = line.match_indices(['|', '>']).find(is_header);
-        let start = header.map_or(content.start, |(at, _)| line_start + at);
+        let start = header.map_or(content.start, |(offset, _)| line_start + offset);
         let end = self.text[..content.end].trim_end().len();
         start..end.max(start)
     }

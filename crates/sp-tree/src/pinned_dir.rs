@@ -96,12 +96,13 @@ impl PinnedDir {
 
     /// Whether the path still leads to `dir` through the same links.
     pub(crate) fn verify(&self, dir: &Dir) -> Result<bool, FileError> {
-        let there = match Dir::open_without_links(&self.path) {
-            Ok(there) => there.identity()? == dir.identity()?,
+        let is_same_dir = match Dir::open_without_links(&self.path) {
+            Ok(is_same_dir) => is_same_dir.identity()? == dir.identity()?,
             Err(e) if e.is_not_real_dir() => false,
             Err(e) => return Err(e),
         };
-        Ok(there && self.links.iter().all(|(path, stamp)| stamp_link(path).as_ref() == Some(stamp)))
+        Ok(is_same_dir
+            && self.links.iter().all(|(path, stamp)| stamp_link(path).as_ref() == Some(stamp)))
     }
 }
 

@@ -270,11 +270,11 @@ fn titled_sections(text: &str, start: usize) -> Vec<TitledSection<'_>> {
         body: start..first.max(start),
     }];
     let mut above: Vec<usize> = Vec::new();
-    for (at, section) in found.iter().enumerate() {
+    for (index, section) in found.iter().enumerate() {
         above.retain(|over| found[*over].body.end > section.heading.start);
-        above.push(at);
-        let next = found.get(at + 1).map_or(text.len(), |next| next.heading.start);
-        let titles = above.iter().map(|at| shown(found[*at].heading.clone())).collect();
+        above.push(index);
+        let next = found.get(index + 1).map_or(text.len(), |next| next.heading.start);
+        let titles = above.iter().map(|index| shown(found[*index].heading.clone())).collect();
         let body = section.body.start..next.max(section.body.start);
         pieces.push(TitledSection { titles, heading: section.heading.clone(), body });
     }
@@ -291,13 +291,13 @@ fn format_heading(titles: &[&str], number: usize) -> String {
 
 /// The offset where the text starts after the front matter.
 pub(crate) fn front_matter_end(text: &str) -> usize {
-    let mut at = 0;
+    let mut offset = 0;
     for (number, line) in text.split_inclusive('\n').enumerate() {
-        at += line.len();
+        offset += line.len();
         match (number, line.trim_end() == "---") {
             (0, false) => return 0,
             (0, true) | (_, false) => {}
-            (_, true) => return at,
+            (_, true) => return offset,
         }
     }
     0
@@ -409,19 +409,19 @@ fn find_mentions(text: &str) -> Vec<String> {
 /// Adds admonitions such as `> [!WARNING]`.
 fn add_admonitions(source: SourceText<'_>, found: &mut FileExtract) {
     let lines: Vec<&str> = source.text.lines().collect();
-    let mut at = 0;
-    while at < lines.len() {
-        let start = at;
-        at += 1;
+    let mut index = 0;
+    while index < lines.len() {
+        let start = index;
+        index += 1;
         let Some(rest) = lines[start].trim_start().strip_prefix("> [!") else { continue };
         let Some((word, _)) = rest.split_once(']') else { continue };
-        while lines.get(at).is_some_and(|line| line.trim_start().starts_with('>')) {
-            at += 1;
+        while lines.get(index).is_some_and(|line| line.trim_start().starts_with('>')) {
+            index += 1;
         }
         if !matches!(word, "WARNING" | "CAUTION" | "IMPORTANT") {
             continue;
         }
-        let said: Vec<&str> = lines[start + 1..at]
+        let said: Vec<&str> = lines[start + 1..index]
             .iter()
             .map(|line| line.trim_start().trim_start_matches('>').trim())
             .collect();
@@ -431,7 +431,7 @@ fn add_admonitions(source: SourceText<'_>, found: &mut FileExtract) {
                 "gotcha",
                 "warning",
                 text.trim(),
-                LineRange { first: start + 1, last: at },
+                LineRange { first: start + 1, last: index },
             );
             note.mentions = find_mentions(&note.content);
             found.add_note(note);

@@ -78,7 +78,7 @@ fn read_codeowners(source: SourceText<'_>, found: &mut FileExtract) {
         .lines()
         .enumerate()
         .filter(|(_, line)| !line.trim().is_empty() && !line.starts_with(['#', '[']));
-    for (at, line) in rules.take(MAX_OWNER_RULES) {
+    for (index, line) in rules.take(MAX_OWNER_RULES) {
         let mut words = line.split('#').next().unwrap_or_default().split_whitespace();
         let Some(pattern) = words.next() else { continue };
         let owners: Vec<&str> = words.collect();
@@ -89,7 +89,7 @@ fn read_codeowners(source: SourceText<'_>, found: &mut FileExtract) {
             "policy",
             "ownership",
             format!("Changes to `{pattern}` need the review of {}.", owners.join(", ")),
-            LineRange { first: at + 1, last: at + 1 },
+            LineRange { first: index + 1, last: index + 1 },
         );
         note.mentions = vec![
             pattern.trim_matches('/').trim_end_matches("/*").trim_end_matches("/**").to_owned(),

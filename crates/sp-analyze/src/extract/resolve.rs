@@ -113,35 +113,35 @@ impl<'f> SymbolIndex<'f> {
         self.found[file].code.as_ref()?.symbols.get(index)
     }
 
-    fn link_file(&self, at: usize, code: &'f ParsedCode, links: &mut BTreeSet<CodeLink>) {
-        let scope = self.build_scope(at, code, links);
+    fn link_file(&self, file: usize, code: &'f ParsedCode, links: &mut BTreeSet<CodeLink>) {
+        let scope = self.build_scope(file, code, links);
         for (index, symbol) in code.symbols.iter().enumerate() {
-            let parent = symbol.parent.or_else(|| self.owner_in_file(at, symbol));
+            let parent = symbol.parent.or_else(|| self.owner_in_file(file, symbol));
             let from = parent
                 .filter(|parent| *parent != index)
-                .map_or(CodeItem::File(at), |parent| CodeItem::Symbol(at, parent));
-            links.insert(CodeLink { from, to: CodeItem::Symbol(at, index), kind: "contains" });
+                .map_or(CodeItem::File(file), |parent| CodeItem::Symbol(file, parent));
+            links.insert(CodeLink { from, to: CodeItem::Symbol(file, index), kind: "contains" });
         }
         for call in &code.calls {
             let Some(to) = self
-                .resolve_call(at, code, &scope, call)
-                .filter(|to| call.from.is_none_or(|from| *to != (at, from)))
+                .resolve_call(file, code, &scope, call)
+                .filter(|to| call.from.is_none_or(|from| *to != (file, from)))
             else {
                 continue;
             };
             let caller = call.from.and_then(|from| code.symbols.get(from));
             let is_test = caller.is_some_and(|caller| caller.is_test)
                 || (code.is_test && call.from.is_none());
-            let from = call.from.map_or(CodeItem::File(at), |from| CodeItem::Symbol(at, from));
+            let from = call.from.map_or(CodeItem::File(file), |from| CodeItem::Symbol(file, from));
             let callee = CodeItem::Symbol(to.0, to.1);
             links.insert(if is_test {
                 CodeLink { from: callee, to: from, kind: "tested_by" }
             } else {
                 CodeLink { from, to: callee, kind: "calls" }
             });
-            if to.0 != at && code.language == "Go" && scope.files.contains(&to.0) {
+            if to.0 != file && code.language == "Go" && scope.files.contains(&to.0) {
                 links.insert(CodeLink {
-                    from: CodeItem::File(at),
+                    from: CodeItem::File(file),
                     to: CodeItem::File(to.0),
                     kind: "imports",
                 });

@@ -6,8 +6,8 @@ pub(crate) fn truncate_text(text: &str, max_chars: usize) -> String {
     let text = text.trim();
     let Some((end, _)) = text.char_indices().nth(max_chars) else { return text.into() };
     let piece = &text[..end];
-    let stop = piece.rfind(". ").map(|at| at + 1).filter(|at| *at > end / 2);
-    let after = |is_end: fn(char) -> bool| piece.rfind(is_end).filter(|at| *at > end / 2);
+    let stop = piece.rfind(". ").map(|offset| offset + 1).filter(|offset| *offset > end / 2);
+    let after = |is_end: fn(char) -> bool| piece.rfind(is_end).filter(|offset| *offset > end / 2);
     let word = || {
         after(char::is_whitespace)
             .or_else(|| after(|c| !c.is_alphanumeric() && !"-_.+/=".contains(c)))

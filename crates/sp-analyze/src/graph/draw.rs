@@ -37,12 +37,12 @@ pub fn to_dot(graph: &Graph<'_>) -> String {
 /// Renders a graph in Mermaid. Nodes are numbered, because IDs may contain Mermaid syntax.
 pub fn to_mermaid(graph: &Graph<'_>) -> String {
     let places: HashMap<&str, usize> =
-        graph.nodes.iter().enumerate().map(|(at, node)| (&*node.id, at)).collect();
+        graph.nodes.iter().enumerate().map(|(index, node)| (&*node.id, index)).collect();
     let mut text = String::from("graph LR\n");
-    for (at, node) in graph.nodes.iter().enumerate() {
+    for (index, node) in graph.nodes.iter().enumerate() {
         let _ = writeln!(
             text,
-            "  n{at}[\"{}\"]",
+            "  n{index}[\"{}\"]",
             escape_mermaid(&format!("{}: {}", node.kind, node_label(&node.content)))
         );
     }

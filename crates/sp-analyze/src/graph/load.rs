@@ -50,7 +50,7 @@ fn fit_to_budget(
 fn drop_last_group(selection: &mut NodeSelection) {
     let Some(group) = selection.selected.last().map(|last| last.group) else { return };
     let (dropped, kept): (Vec<_>, Vec<_>) =
-        selection.selected.iter().partition(|one| one.group == group);
+        selection.selected.iter().partition(|node| node.group == group);
     selection.selected = kept;
-    selection.omitted.extend(dropped.into_iter().map(|one| (one, OmitReason::OverBudget)));
+    selection.omitted.extend(dropped.into_iter().map(|node| (node, OmitReason::OverBudget)));
 }

@@ -24,22 +24,22 @@ const MAX_FEEDBACK_CANDIDATES: usize = 60;
 /// Returns the relevance of each node, from just above 0 to 1; 1 for all if the query is empty.
 pub(super) fn relevance(graph: &Graph<'_>, focus: &str) -> Vec<f64> {
     let idle = stop_words();
-    let mut asked: Vec<(u64, f64)> = Vec::new();
+    let mut terms: Vec<(u64, f64)> = Vec::new();
     for_each_word(focus, &mut |word| {
-        if !idle.contains(&word) && !asked.iter().any(|(known, _)| *known == word) {
-            asked.push((word, 1.0));
+        if !idle.contains(&word) && !terms.iter().any(|(known, _)| *known == word) {
+            terms.push((word, 1.0));
         }
     });
-    if asked.is_empty() {
+    if terms.is_empty() {
         return vec![1.0; graph.nodes.len()];
     }
     let texts = NodeWords::of(graph);
-    let mut scores = texts.scores(&asked);
+    let mut scores = texts.scores(&terms);
     let common = texts.feedback_terms(&scores, |word| {
-        idle.contains(&word) || asked.iter().any(|(known, _)| *known == word)
+        idle.contains(&word) || terms.iter().any(|(known, _)| *known == word)
     });
     if !common.is_empty() {
-        scores = texts.scores(&[asked, common].concat());
+        scores = texts.scores(&[terms, common].concat());
     }
     let best = scores.iter().copied().fold(0.0, f64::max);
     scores
@@ -107,17 +107,17 @@ impl NodeWords {
         let filter = WordBloomFilter::of(terms.iter().map(|(word, _)| *word));
         for (words, counts) in self.nodes().zip(counts.chunks_mut(terms.len())) {
             for word in words.iter().filter(|word| filter.may_contain(**word)) {
-                if let Some(at) = terms.iter().position(|(known, _)| known == word) {
-                    counts[at] += 1;
+                if let Some(term) = terms.iter().position(|(known, _)| known == word) {
+                    counts[term] += 1;
                 }
             }
         }
         let total = to_f64(self.ends.len());
         let mean = (to_f64(self.words.len()) / total.max(1.0)).max(1.0);
-        let rarity = |at: usize| {
+        let rarity = |term: usize| {
             let frequency =
-                to_f64(counts.chunks(terms.len()).filter(|counts| counts[at] > 0).count());
-            terms[at].1 * (1.0 + (total - frequency + 0.5) / (frequency + 0.5)).ln()
+                to_f64(counts.chunks(terms.len()).filter(|counts| counts[term] > 0).count());
+            terms[term].1 * (1.0 + (total - frequency + 0.5) / (frequency + 0.5)).ln()
         };
         let rarity: Vec<f64> = (0..terms.len()).map(rarity).collect();
         let score = |(counts, words): (&[u32], &[u64])| {
@@ -133,15 +133,15 @@ impl NodeWords {
 
     /// The terms that distinguish the best nodes, with weights.
     fn feedback_terms(&self, scores: &[f64], is_left_out: impl Fn(u64) -> bool) -> Vec<(u64, f64)> {
-        let mut best: Vec<usize> = (0..scores.len()).filter(|at| scores[*at] > 0.0).collect();
+        let mut best: Vec<usize> = (0..scores.len()).filter(|index| scores[*index] > 0.0).collect();
         best.sort_by(|a, b| scores[*b].total_cmp(&scores[*a]).then(a.cmp(b)));
         best.truncate(FEEDBACK_NODES);
         let mut weights: BTreeMap<u64, f64> = BTreeMap::new();
-        for at in best {
-            let start = if at == 0 { 0 } else { self.ends[at - 1] };
-            let words = &self.words[start..self.ends[at]];
+        for index in best {
+            let start = if index == 0 { 0 } else { self.ends[index - 1] };
+            let words = &self.words[start..self.ends[index]];
             for word in words.iter().filter(|word| !is_left_out(**word)) {
-                *weights.entry(*word).or_default() += scores[at] / to_f64(words.len());
+                *weights.entry(*word).or_default() += scores[index] / to_f64(words.len());
             }
         }
         let mut heaviest: Vec<(u64, f64)> = weights.into_iter().collect();

@@ -123,8 +123,9 @@ fn layout_points(count: usize, edges: &[SvgEdge<'_>]) -> Vec<SvgPoint> {
     fit_to_canvas(points)
 }
 
-fn spiral_point(at: usize, count: usize) -> SvgPoint {
-    let (angle, radius) = (at as f64 * 2.399_963, (at as f64 / count as f64).sqrt() * HEIGHT / 2.0);
+fn spiral_point(index: usize, count: usize) -> SvgPoint {
+    let (angle, radius) =
+        (index as f64 * 2.399_963, (index as f64 / count as f64).sqrt() * HEIGHT / 2.0);
     SvgPoint { x: angle.cos() * radius, y: angle.sin() * radius }
 }
 
@@ -205,20 +206,20 @@ fn write_svg(
         degree[line.from] += 1;
         degree[line.to] += 1;
     }
-    for (at, node) in nodes.iter().enumerate() {
+    for (index, node) in nodes.iter().enumerate() {
         let kind = printable(&node.kind);
         let class = kinds
             .iter()
             .position(|(known, _)| *known == kind)
             .unwrap_or_default()
             .min(MAX_KIND_CLASSES - 1);
-        let radius = 5.0 + f64::from(degree[at].min(9)) * 0.8;
+        let radius = 5.0 + f64::from(degree[index].min(9)) * 0.8;
         let title =
             escape_html(&format!("{kind}: {}", truncate_line(&node.content, MAX_TITLE_CHARS)));
         let _ = write!(
             svg,
             "<circle class=\"kind-{class}\" cx=\"{:.1}\" cy=\"{:.1}\" r=\"{radius:.1}\"><title>{title}</title></circle>",
-            points[at].x, points[at].y
+            points[index].x, points[index].y
         );
     }
     write_labels(&mut svg, nodes, points, &degree);
@@ -235,19 +236,21 @@ struct SvgLabel {
 /// Labels the nodes with the most edges, where the label overlaps no other label or node.
 fn write_labels(svg: &mut String, nodes: &[&GraphNode<'_>], points: &[SvgPoint], degree: &[u32]) {
     let mut order: Vec<usize> = (0..nodes.len()).collect();
-    order.sort_by_key(|at| std::cmp::Reverse(degree[*at]));
+    order.sort_by_key(|index| std::cmp::Reverse(degree[*index]));
     let mut labels: Vec<SvgLabel> = Vec::new();
-    for at in order.into_iter().take(MAX_LABELED_NODES) {
-        let text = truncate_line(&nodes[at].content, MAX_LABEL_CHARS);
+    for index in order.into_iter().take(MAX_LABELED_NODES) {
+        let text = truncate_line(&nodes[index].content, MAX_LABEL_CHARS);
         let width = text.chars().count() as f64 * 6.0;
-        let (x, y) =
-            (points[at].x.clamp(width / 2.0 + 4.0, WIDTH - width / 2.0 - 4.0), points[at].y - 15.0);
+        let (x, y) = (
+            points[index].x.clamp(width / 2.0 + 4.0, WIDTH - width / 2.0 - 4.0),
+            points[index].y - 15.0,
+        );
         let is_free = labels.iter().all(|other| {
             (x - other.x).abs() > f64::midpoint(width, other.width) + 8.0
                 || (y - other.y).abs() > 15.0
         });
         let covers = |(other, point): (usize, &SvgPoint)| {
-            other != at
+            other != index
                 && (x - point.x).abs() < width / 2.0 + 6.0
                 && (y - 4.0 - point.y).abs() < 12.0
         };

@@ -71,8 +71,11 @@ fn decode_bits(run: &str) -> Option<String> {
         let bits: Vec<u8> =
             run.chars().take(8 * (MAX_DECODED_CHARS + 1)).map(|c| u8::from(c == one)).collect();
         let bytes = bits.chunks(8).map(|eight| eight.iter().fold(0, |byte, bit| byte << 1 | bit));
-        let said: String = bytes.map(char::from).collect();
-        said.chars().all(|c| c.is_ascii_graphic() || matches!(c, ' ' | '\n' | '\t')).then_some(said)
+        let decoded: String = bytes.map(char::from).collect();
+        decoded
+            .chars()
+            .all(|c| c.is_ascii_graphic() || matches!(c, ' ' | '\n' | '\t'))
+            .then_some(decoded)
     };
     read(first.max(other)).or_else(|| read(first.min(other)))
 }

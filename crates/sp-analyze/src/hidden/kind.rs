@@ -88,10 +88,10 @@ const fn lead_byte_table() -> [bool; 256] {
         byte += 1;
     }
     let others = [0x7F, 0xC2, 0xCD, 0xD8, 0xE1, 0xE2, 0xE3, 0xEF, 0xF0, 0xF3];
-    let mut at = 0;
-    while at < others.len() {
-        leads[others[at]] = true;
-        at += 1;
+    let mut index = 0;
+    while index < others.len() {
+        leads[others[index]] = true;
+        index += 1;
     }
     leads
 }

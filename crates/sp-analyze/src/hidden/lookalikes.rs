@@ -134,14 +134,14 @@ fn confusable_words(text: &str) -> Vec<Range<usize>> {
 
 fn push_confusable_words(text: &str, within: Range<usize>, found: &mut Vec<Range<usize>>) {
     let is_separator = |c: char| !c.is_alphanumeric() && c != '_';
-    let mut at = within.start;
+    let mut offset = within.start;
     for piece in text[within].split_inclusive(is_separator) {
         let word = piece.trim_end_matches(is_separator);
         // A single Latin letter next to a Greek one is mathematical notation.
         if !word.is_ascii() && found.len() < MAX_HIDDEN_RUNS && is_confusable_word(word, 2) {
-            found.push(at..at + word.len());
+            found.push(offset..offset + word.len());
         }
-        at += piece.len();
+        offset += piece.len();
     }
 }
 

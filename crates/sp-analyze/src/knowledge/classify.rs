@@ -102,11 +102,13 @@ pub(crate) fn is_imperative(sentence: &str) -> bool {
 
 /// Whether a clause of a text starts with a prohibition.
 fn is_prohibition(text: &str) -> bool {
-    let begins_clause =
-        |at: usize| at == 0 || CLAUSE_SEPARATORS.iter().any(|before| text[..at].ends_with(before));
+    let begins_clause = |offset: usize| {
+        offset == 0 || CLAUSE_SEPARATORS.iter().any(|before| text[..offset].ends_with(before))
+    };
     let is_word = |end: usize| !text[end..].starts_with(char::is_alphanumeric);
     PROHIBITION_PHRASES.iter().any(|word| {
-        text.match_indices(word).any(|(at, _)| begins_clause(at) && is_word(at + word.len()))
+        text.match_indices(word)
+            .any(|(offset, _)| begins_clause(offset) && is_word(offset + word.len()))
     })
 }
 

@@ -93,11 +93,11 @@ fn is_raw_text(name: &str) -> bool {
 }
 
 fn skip_raw_text<'a>(rest: &'a str, name: &str) -> &'a str {
-    let is_end = |at: usize| {
-        rest[at + 2..].get(..name.len()).is_some_and(|found| found.eq_ignore_ascii_case(name))
+    let is_end = |offset: usize| {
+        rest[offset + 2..].get(..name.len()).is_some_and(|found| found.eq_ignore_ascii_case(name))
     };
-    let end = rest.match_indices("</").map(|(at, _)| at).find(|at| is_end(*at));
-    end.map_or("", |at| &rest[at..])
+    let end = rest.match_indices("</").map(|(offset, _)| offset).find(|offset| is_end(*offset));
+    end.map_or("", |offset| &rest[offset..])
 }
 
 /// The value of an attribute.

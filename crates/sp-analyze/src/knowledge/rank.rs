@@ -244,22 +244,23 @@ impl<'a> Bm25Corpus<'a> {
         scores: &[f64],
         is_left_out: impl Fn(u64) -> bool,
     ) -> Vec<(u64, f64)> {
-        let mut best: Vec<usize> = (0..scores.len()).filter(|at| scores[*at] > 0.0).collect();
-        let identity = |at: &usize| self.candidates[*at].identity.as_str();
+        let mut best: Vec<usize> = (0..scores.len()).filter(|index| scores[*index] > 0.0).collect();
+        let identity = |index: &usize| self.candidates[*index].identity.as_str();
         best.sort_by(|a, b| {
             scores[*b].total_cmp(&scores[*a]).then_with(|| identity(a).cmp(identity(b)))
         });
         best.truncate(EXPANSION_DOCUMENTS);
         let mut weights: BTreeMap<u64, (f64, usize)> = BTreeMap::new();
-        for at in &best {
+        for index in &best {
             for (word, counts) in
-                decode_words(&self.candidates[*at].words).filter(|(word, _)| !is_left_out(*word))
+                decode_words(&self.candidates[*index].words).filter(|(word, _)| !is_left_out(*word))
             {
                 let often = f64::from(counts.text)
                     + MARKED_WEIGHT * f64::from(counts.marked)
                     + TITLE_WEIGHT * f64::from(counts.title);
                 let known = weights.entry(word).or_default();
-                *known = (known.0 + scores[*at] * often / self.lengths[*at].max(1.0), known.1 + 1);
+                *known =
+                    (known.0 + scores[*index] * often / self.lengths[*index].max(1.0), known.1 + 1);
             }
         }
         // A word in only one of them is specific to that document.

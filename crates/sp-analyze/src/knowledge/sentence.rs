@@ -154,8 +154,9 @@ pub fn to_plain_text(sentence: &str) -> String {
 /// would turn code into text or the other way round.
 pub(crate) fn is_clean_excerpt(sentence: &str, part: &str) -> bool {
     let places = cut_positions(sentence);
-    let is_clean = |at: usize| places.contains(&at) && places.contains(&(at + part.len()));
-    sentence.match_indices(part).any(|(at, _)| is_clean(at))
+    let is_clean =
+        |offset: usize| places.contains(&offset) && places.contains(&(offset + part.len()));
+    sentence.match_indices(part).any(|(offset, _)| is_clean(offset))
 }
 
 /// Byte offsets at which a sentence may be cut.

@@ -104,18 +104,18 @@ impl<'a> AssignmentScanner<'a> {
     }
 
     /// Whether the name before the operator is that of a secret. A type may stand between them.
-    fn has_secret_name(&mut self, at: usize) -> bool {
-        names_secret(self.word_before(at)) || self.has_typed_secret_name(at)
+    fn has_secret_name(&mut self, offset: usize) -> bool {
+        names_secret(self.word_before(offset)) || self.has_typed_secret_name(offset)
     }
 
     /// Whether the word before the first colon of the segment is the name of a secret.
-    fn has_typed_secret_name(&mut self, at: usize) -> bool {
-        self.colon = self.colon.max(self.segment_start).max(at.saturating_sub(MAX_NAME_LEN));
+    fn has_typed_secret_name(&mut self, offset: usize) -> bool {
+        self.colon = self.colon.max(self.segment_start).max(offset.saturating_sub(MAX_NAME_LEN));
         let bytes = self.line.as_bytes();
-        while self.colon < at && bytes[self.colon] != b':' {
+        while self.colon < offset && bytes[self.colon] != b':' {
             self.colon += 1;
         }
-        if self.colon == at {
+        if self.colon == offset {
             return false;
         }
         match self.colon_cache {

@@ -102,10 +102,10 @@ fn is_number_char(c: char) -> bool {
 /// The offset of the first word of [`PLACEHOLDERS`], ignoring case.
 fn find_placeholder(text: &str) -> Option<usize> {
     let bytes = text.as_bytes();
-    let starts = |at: usize, word: &str| {
-        bytes[at..]
+    let starts = |offset: usize, word: &str| {
+        bytes[offset..]
             .get(..word.len())
             .is_some_and(|found| found.eq_ignore_ascii_case(word.as_bytes()))
     };
-    (0..bytes.len()).find(|at| PLACEHOLDERS.iter().any(|word| starts(*at, word)))
+    (0..bytes.len()).find(|offset| PLACEHOLDERS.iter().any(|word| starts(*offset, word)))
 }

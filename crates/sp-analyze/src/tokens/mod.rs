@@ -127,8 +127,9 @@ fn split_lines(text: &str) -> impl Iterator<Item = &str> {
         if rest.is_empty() {
             return None;
         }
-        let is_cut = |at: &usize| rest[*at..].starts_with(|c: char| !c.is_whitespace() && c != '/');
-        let cut = rest.match_indices(['\n', '\r']).map(|(at, _)| at + 1).find(is_cut);
+        let is_cut =
+            |offset: &usize| rest[*offset..].starts_with(|c: char| !c.is_whitespace() && c != '/');
+        let cut = rest.match_indices(['\n', '\r']).map(|(offset, _)| offset + 1).find(is_cut);
         let (line, more) = rest.split_at(cut.unwrap_or(rest.len()));
         rest = more;
         Some(line)
@@ -174,13 +175,13 @@ fn piece_end(text: &str) -> usize {
     }
     let mut run_start = 0;
     let mut blank = None;
-    for (at, c) in text.char_indices() {
+    for (offset, c) in text.char_indices() {
         if blank != Some(c.is_whitespace()) {
             blank = Some(c.is_whitespace());
-            run_start = at;
+            run_start = offset;
         }
-        if at - run_start >= MAX_RUN_LEN || at >= MAX_PIECE_LEN {
-            return at;
+        if offset - run_start >= MAX_RUN_LEN || offset >= MAX_PIECE_LEN {
+            return offset;
         }
     }
     text.len()

@@ -52,11 +52,11 @@ pub(super) fn footnotes_outside_code(
     start: usize,
 ) -> Vec<SourceFootnote> {
     let mut found = Vec::new();
-    let mut at = start;
-    while let Some(next) = text[at..].find(FOOTNOTE_PREFIX).map(|next| at + next) {
-        at = next + FOOTNOTE_PREFIX.len();
+    let mut offset = start;
+    while let Some(next) = text[offset..].find(FOOTNOTE_PREFIX).map(|next| offset + next) {
+        offset = next + FOOTNOTE_PREFIX.len();
         // Stop where an ID ends: searching for the bracket would be quadratic if there is none.
-        let end = at + text[at..].bytes().take_while(|byte| is_id_byte(*byte)).count();
+        let end = offset + text[offset..].bytes().take_while(|byte| is_id_byte(*byte)).count();
         let id = &text[next + "[^".len()..end];
         let is_escaped =
             text[start..next].bytes().rev().take_while(|byte| *byte == b'\\').count() % 2 == 1;
@@ -76,9 +76,9 @@ fn is_id_byte(byte: u8) -> bool {
 }
 
 /// The region that contains the byte `at`.
-pub(super) fn region_at(code: &[CodeRegion], at: usize) -> Option<&CodeRegion> {
-    let after = code.partition_point(|code| code.range.end <= at);
-    code.get(after).filter(|code| code.range.contains(&at))
+pub(super) fn region_at(code: &[CodeRegion], offset: usize) -> Option<&CodeRegion> {
+    let after = code.partition_point(|code| code.range.end <= offset);
+    code.get(after).filter(|code| code.range.contains(&offset))
 }
 
 /// Returns the comments in a piece of HTML; text after a comment is visible.

@@ -3,38 +3,38 @@
 /// Returns the text as plain JSON. Removed bytes become spaces, so spans stay valid.
 pub fn without_comments(text: &str) -> String {
     let mut bytes = text.as_bytes().to_vec();
-    let mut at = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
-    bytes[..at].fill(b' ');
+    let mut offset = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
+    bytes[..offset].fill(b' ');
     // The last comma if nothing follows it yet, and whether a value precedes the next token.
     let (mut comma, mut value_before) = (None, false);
-    while at < bytes.len() {
-        let end = match (bytes[at], bytes.get(at + 1)) {
-            (b'"', _) => string_end(&bytes, at),
-            (b'/', Some(b'/')) => blank_comment(&mut bytes, at, b"\n"),
-            (b'/', Some(b'*')) => blank_comment(&mut bytes, at, b"*/"),
-            _ => at + 1,
+    while offset < bytes.len() {
+        let end = match (bytes[offset], bytes.get(offset + 1)) {
+            (b'"', _) => string_end(&bytes, offset),
+            (b'/', Some(b'/')) => blank_comment(&mut bytes, offset, b"\n"),
+            (b'/', Some(b'*')) => blank_comment(&mut bytes, offset, b"*/"),
+            _ => offset + 1,
         };
-        match bytes[at] {
-            b',' => comma = Some(at).filter(|_| value_before),
+        match bytes[offset] {
+            b',' => comma = Some(offset).filter(|_| value_before),
             b'}' | b']' => comma.take().into_iter().for_each(|comma| bytes[comma] = b' '),
             byte if !byte.is_ascii_whitespace() => comma = None,
             _ => {}
         }
-        if !bytes[at].is_ascii_whitespace() {
-            value_before = !matches!(bytes[at], b',' | b':' | b'{' | b'[');
+        if !bytes[offset].is_ascii_whitespace() {
+            value_before = !matches!(bytes[offset], b',' | b':' | b'{' | b'[');
         }
-        at = end;
+        offset = end;
     }
     String::from_utf8(bytes).unwrap_or_else(|_| text.to_owned())
 }
 
 /// Returns where the string that starts here ends.
 fn string_end(bytes: &[u8], start: usize) -> usize {
-    let mut at = start + 1;
-    while at < bytes.len() && bytes[at] != b'"' {
-        at += if bytes[at] == b'\\' { 2 } else { 1 };
+    let mut offset = start + 1;
+    while offset < bytes.len() && bytes[offset] != b'"' {
+        offset += if bytes[offset] == b'\\' { 2 } else { 1 };
     }
-    at + 1
+    offset + 1
 }
 
 /// Overwrites a comment with spaces and returns where it ends.

@@ -197,11 +197,11 @@ impl<'j> JsonValue<'j> {
             Some(container) if self.kind() == kind => container.end.slot,
             _ => 0,
         };
-        let mut at = JsonCursor { slot: self.at.slot + 1, container: self.at.container + 1 };
+        let mut cursor = JsonCursor { slot: self.at.slot + 1, container: self.at.container + 1 };
         std::iter::from_fn(move || {
-            let value = JsonValue { json: self.json, at };
-            (at.slot < end).then(|| {
-                at = at.after(containers);
+            let value = JsonValue { json: self.json, at: cursor };
+            (cursor.slot < end).then(|| {
+                cursor = cursor.after(containers);
                 value
             })
         })

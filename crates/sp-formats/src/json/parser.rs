@@ -211,22 +211,23 @@ impl<'t> JsonParser<'t> {
     fn reject_duplicate_keys(&mut self, object: &OpenJsonContainer) -> JsonParseResult {
         let mut keys = std::mem::take(&mut self.keys);
         keys.clear();
-        let mut at =
+        let mut index =
             JsonCursor { slot: object.slot as u32 + 1, container: object.container as u32 + 1 };
-        while let Some(slot) = self.slots.get(at.slot as usize) {
+        while let Some(slot) = self.slots.get(index.slot as usize) {
             keys.push(slot.start as usize + 1..slot.end as usize - 1);
             // A key is a scalar, and the next slot is its value.
-            at = JsonCursor { slot: at.slot + 1, ..at }.after(&self.containers);
+            index = JsonCursor { slot: index.slot + 1, ..index }.after(&self.containers);
         }
         let name = |span: &Range<usize>| unescape(&self.text[span.clone()]);
         let duplicate = if keys.len() < MAX_LINEAR_KEYS && !object.has_escapes {
             let raw = |span: &Range<usize>| &self.bytes[span.clone()];
-            (1..keys.len()).find(|&at| keys[..at].iter().any(|other| raw(other) == raw(&keys[at])))
+            (1..keys.len())
+                .find(|&index| keys[..index].iter().any(|other| raw(other) == raw(&keys[index])))
         } else {
             let mut seen = HashSet::with_capacity(keys.len());
             keys.iter().position(|key| !seen.insert(name(key)))
         };
-        let found = duplicate.map(|at| (keys[at].clone(), name(&keys[at]).into_owned()));
+        let found = duplicate.map(|index| (keys[index].clone(), name(&keys[index]).into_owned()));
         self.keys = keys;
         match found {
             None => Ok(()),

@@ -245,22 +245,22 @@ impl<'a> Iterator for MarkdownEvents<'a> {
 fn window_end(text: &str, start: usize, length: usize) -> usize {
     let most = text.floor_char_boundary(start.saturating_add(length));
     let end = if most < text.len() {
-        text[start..most].rfind('\n').map_or(most, |at| start + at + 1)
+        text[start..most].rfind('\n').map_or(most, |offset| start + offset + 1)
     } else {
         text.len()
     };
     let bytes = text.as_bytes();
-    let mut at = start;
-    while at < end {
+    let mut offset = start;
+    while offset < end {
         // The start of the window was checked before.
         let may_be_deep =
-            matches!(bytes[at], b' ' | b'\t' | b'>' | b'-' | b'*' | b'+' | b'0'..=b'9');
-        if may_be_deep && at > start && is_too_deep(&text[at..]) {
-            return at;
+            matches!(bytes[offset], b' ' | b'\t' | b'>' | b'-' | b'*' | b'+' | b'0'..=b'9');
+        if may_be_deep && offset > start && is_too_deep(&text[offset..]) {
+            return offset;
         }
-        at += match bytes[at] {
+        offset += match bytes[offset] {
             b'\n' => 1,
-            _ => text[at..end].find('\n').map_or(end - at, |length| length + 1),
+            _ => text[offset..end].find('\n').map_or(end - offset, |length| length + 1),
         };
     }
     end
@@ -286,22 +286,22 @@ fn is_too_deep(text: &str) -> bool {
 /// If the first line is nested too deeply, returns where the text after its delimiters starts.
 fn behind_deep_marks(text: &str) -> Option<usize> {
     let bytes = text.as_bytes();
-    let mut at = 0;
+    let mut offset = 0;
     let mut depth = 0;
     loop {
-        let blanks = bytes[at..]
+        let blanks = bytes[offset..]
             .iter()
             .take(MAX_BLANKS)
             .take_while(|byte| matches!(byte, b' ' | b'\t'))
             .count();
-        match container_mark(&bytes[at + blanks..]) {
-            Some(length) => at += blanks + length,
+        match container_mark(&bytes[offset + blanks..]) {
+            Some(length) => offset += blanks + length,
             None => break,
         }
         depth += 1;
     }
     let is_rule = || is_thematic_break(text.split('\n').next().unwrap_or_default());
-    (depth > MAX_DEPTH && !is_rule()).then_some(at)
+    (depth > MAX_DEPTH && !is_rule()).then_some(offset)
 }
 
 /// The length of the block quote or list item delimiter at the start of a text.
@@ -338,16 +338,16 @@ impl<'a> LinkDestinations<'a> {
     fn of(text: &'a str, start: usize) -> Self {
         let mut destinations = HashMap::new();
         let (mut seen, mut line_start, mut last_line) = (start, start, None);
-        for (at, _) in text[start..].match_indices("]:") {
-            let at = start + at;
+        for (offset, _) in text[start..].match_indices("]:") {
+            let offset = start + offset;
             line_start =
-                text[seen..at].rfind('\n').map_or(line_start, |newline| seen + newline + 1);
-            seen = at;
+                text[seen..offset].rfind('\n').map_or(line_start, |newline| seen + newline + 1);
+            seen = offset;
             // Only the first `]:` on a line ends a label.
             if last_line.replace(line_start) == Some(line_start) {
                 continue;
             }
-            let line_end = text[at..].find('\n').map_or(text.len(), |length| at + length);
+            let line_end = text[offset..].find('\n').map_or(text.len(), |length| offset + length);
             if let Some((label, destination)) = parse_definition(&text[line_start..line_end]) {
                 destinations
                     .entry(hash_label(label))

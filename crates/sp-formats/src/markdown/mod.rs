@@ -49,19 +49,19 @@ impl MarkdownSection {
 /// Finds the frontmatter: the span between the two `---` lines, and where the text after it starts.
 pub fn find_frontmatter(text: &str) -> Option<(Range<usize>, usize)> {
     let start = text.strip_prefix('\u{feff}').map_or(0, |_| '\u{feff}'.len_utf8());
-    let mut at = start;
+    let mut offset = start;
     let mut lines = text[start..].split_inclusive('\n');
     let first = lines.next()?;
     if first.trim_end() != "---" {
         return None;
     }
-    at += first.len();
-    let begin = at;
+    offset += first.len();
+    let begin = offset;
     for line in lines {
         if line.trim_end() == "---" {
-            return Some((begin..at, at + line.len()));
+            return Some((begin..offset, offset + line.len()));
         }
-        at += line.len();
+        offset += line.len();
     }
     None
 }

@@ -326,8 +326,8 @@ impl GraphBuilder {
     /// Adds a node unless it is present and returns its ID. Nodes with the same content that differ
     /// otherwise are two nodes.
     pub fn add_node(&mut self, mut node: NewNode) -> String {
-        let whole = Digest::of(node.to_json().as_bytes());
-        if let Some(id) = self.known_nodes.get(&whole) {
+        let digest = Digest::of(node.to_json().as_bytes());
+        if let Some(id) = self.known_nodes.get(&digest) {
             return id.clone();
         }
         let twins = self.id_counts.entry(node.id()).or_default();
@@ -336,7 +336,7 @@ impl GraphBuilder {
             node.id = Some(format!("{}-{twins}", node.id()));
         }
         let id = node.id();
-        self.known_nodes.insert(whole, id.clone());
+        self.known_nodes.insert(digest, id.clone());
         self.nodes.push(node);
         id
     }

@@ -75,8 +75,8 @@ fn write_node(node: &YamlNode, json: &mut String, mappings: &mut Vec<SpanMapping
         yaml::YamlValue::Scalar { .. } => json.push_str(&node.to_json().to_string()),
         yaml::YamlValue::Seq(items) => {
             json.push('[');
-            for (at, item) in items.iter().enumerate() {
-                if at > 0 {
+            for (index, item) in items.iter().enumerate() {
+                if index > 0 {
                     json.push(',');
                 }
                 write_node(item, json, mappings);
@@ -85,8 +85,8 @@ fn write_node(node: &YamlNode, json: &mut String, mappings: &mut Vec<SpanMapping
         }
         yaml::YamlValue::Map(pairs) => {
             json.push('{');
-            for (at, (key, value)) in pairs.iter().enumerate() {
-                if at > 0 {
+            for (index, (key, value)) in pairs.iter().enumerate() {
+                if index > 0 {
                     json.push(',');
                 }
                 let start = json.len();
@@ -197,17 +197,17 @@ fn to_content_path(path: Vec<JsonPathStep>, input: JsonValue<'_>) -> Vec<JsonPat
 
 /// Returns the span of the value at a path, or of the nearest enclosing value.
 fn span_at_path(root: JsonValue<'_>, path: &[JsonPathStep], is_key: bool) -> Range<usize> {
-    let mut here = root;
+    let mut node = root;
     for (at, step) in path.iter().enumerate() {
         let next = match step {
-            JsonPathStep::Index(index) => here.items().nth(*index).map(|item| (item, item)),
-            JsonPathStep::Key(name) => here.members().find(|(key, _)| key.eq_str(name)),
+            JsonPathStep::Index(index) => node.items().nth(*index).map(|item| (item, item)),
+            JsonPathStep::Key(name) => node.members().find(|(key, _)| key.eq_str(name)),
         };
         let Some((key, value)) = next else { break };
         if is_key && at + 1 == path.len() {
             return key.span();
         }
-        here = value;
+        node = value;
     }
-    here.span()
+    node.span()
 }

@@ -345,15 +345,15 @@ fn read_layers(
 fn read_integrity(fields: &ManifestFields<'_>, report: &mut Report) -> Option<Integrity> {
     let Some(value) = fields.get("integrity").filter(|value| value.kind() == JsonKind::Object)
     else {
-        let there = fields.value.get("integrity");
-        let message = match there {
+        let member = fields.value.get("integrity");
+        let message = match member {
             None => "`integrity` is missing".into(),
             Some(value) => {
                 format!("`integrity` must be an object, not {}", value.kind().describe())
             }
         };
         report
-            .error(&PK_08, there.map_or(start_span(fields.value), JsonValue::span), message)
+            .error(&PK_08, member.map_or(start_span(fields.value), JsonValue::span), message)
             .help("`sp pkg create --input <file>` makes a whole package of a file that is written by hand");
         return None;
     };

@@ -56,16 +56,16 @@ impl LineIndex {
     }
 
     /// The line number of a byte, starting at 1.
-    pub(crate) fn line_number(&self, at: usize) -> usize {
-        let at = self.text.floor_char_boundary(at);
-        nearest_checkpoint(&self.checkpoints, &self.text, at).line + 1
+    pub(crate) fn line_number(&self, offset: usize) -> usize {
+        let offset = self.text.floor_char_boundary(offset);
+        nearest_checkpoint(&self.checkpoints, &self.text, offset).line + 1
     }
 }
 
 /// The position of a byte, counted from the checkpoint before it.
-fn nearest_checkpoint(checkpoints: &[LineCheckpoint], text: &str, at: usize) -> LineCheckpoint {
-    let index = checkpoints.partition_point(|checkpoint| checkpoint.offset <= at) - 1;
-    checkpoints[index].advance_to(text, at)
+fn nearest_checkpoint(checkpoints: &[LineCheckpoint], text: &str, offset: usize) -> LineCheckpoint {
+    let index = checkpoints.partition_point(|checkpoint| checkpoint.offset <= offset) - 1;
+    checkpoints[index].advance_to(text, offset)
 }
 
 /// The lines and columns of a text.

@@ -225,14 +225,14 @@ impl Report {
         span: Option<Range<usize>>,
         mut message: String,
     ) -> &mut Finding {
-        let at = self.findings.len();
+        let index = self.findings.len();
         if let Cow::Owned(masked) = mask_secrets(&message) {
             message = masked;
         }
         let finding = Finding { check, severity, span, message, help: None, fix: Vec::new() };
-        if at < MAX_FINDINGS {
+        if index < MAX_FINDINGS {
             self.findings.push(finding);
-            return &mut self.findings[at];
+            return &mut self.findings[index];
         }
         self.overflow_count += 1;
         self.worst_overflow = self.worst_overflow.max(Some(severity));

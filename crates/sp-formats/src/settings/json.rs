@@ -212,9 +212,9 @@ impl<'t> JsonSettings<'t> {
         edits: &mut JsonSettingsEdits,
         object: JsonValue<'_>,
         members: &[(JsonValue<'_>, JsonValue<'_>)],
-        at: usize,
+        index: usize,
     ) {
-        let (key, value) = members[at];
+        let (key, value) = members[index];
         let inside = object.span().start + 1..object.span().end - 1;
         let comma = self.find_comma(value.span().end).map(|comma| comma..comma + 1);
         let own = comma.clone().unwrap_or(value.span().end..value.span().end);
@@ -224,7 +224,7 @@ impl<'t> JsonSettings<'t> {
             return edits.add(inside, "");
         }
         match comma {
-            Some(comma) if at + 1 < members.len() && self.is_inline(key) => {
+            Some(comma) if index + 1 < members.len() && self.is_inline(key) => {
                 // The spaces after the comma belonged to the next member.
                 let blanks =
                     self.text[comma.end..].bytes().take_while(|byte| *byte == b' ').count();
@@ -233,8 +233,8 @@ impl<'t> JsonSettings<'t> {
                 return;
             }
             Some(comma) => edits.add(comma, ""),
-            None if at > 0 => {
-                let before = self.find_comma(members[at - 1].1.span().end);
+            None if index > 0 => {
+                let before = self.find_comma(members[index - 1].1.span().end);
                 before.into_iter().for_each(|comma| edits.add(comma..comma + 1, ""));
             }
             None => {}
@@ -259,12 +259,12 @@ impl<'t> JsonSettings<'t> {
     /// The comma after a value, if only white space and comments are in between.
     fn find_comma(&self, from: usize) -> Option<usize> {
         let bytes = self.text.as_bytes();
-        let mut at = from;
+        let mut offset = from;
         loop {
-            at = match bytes.get(at)? {
-                b',' => return Some(at),
-                byte if byte.is_ascii_whitespace() => at + 1,
-                b'/' => self.comment_end(at)?,
+            offset = match bytes.get(offset)? {
+                b',' => return Some(offset),
+                byte if byte.is_ascii_whitespace() => offset + 1,
+                b'/' => self.comment_end(offset)?,
                 _ => return None,
             };
         }

@@ -124,16 +124,16 @@ impl SettingsFormat {
     fn verify_edit(
         self,
         edited: String,
-        wanted: &Map<String, Value>,
+        expected: &Map<String, Value>,
         limits: &Limits,
     ) -> Result<String> {
         let says = |text: &str| self.read_all(text, limits).ok();
         let same = says(&edited).is_some_and(|mut said| {
             // An empty TOML table may stay if it has a header.
             said.retain(|key, value| {
-                wanted.contains_key(key) || value != &Value::Object(Map::new())
+                expected.contains_key(key) || value != &Value::Object(Map::new())
             });
-            said == *wanted
+            said == *expected
         });
         if same {
             Ok(edited)

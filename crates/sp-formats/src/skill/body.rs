@@ -59,21 +59,25 @@ pub enum ReferenceKind {
 /// Reports a body that is too large.
 pub fn check_body_size(body: &Range<usize>, tokens: usize, report: &mut Report) {
     let lines = count_lines(&report.text[body.clone()]);
-    let at = first_nonblank_line(&report.text, body);
+    let span = first_nonblank_line(&report.text, body);
     let help =
         "move what is needed only now and then into files below `references/`, and link to them";
     if tokens > MAX_BODY_TOKENS {
         report
             .warning(
                 &AS_06,
-                at.clone(),
+                span.clone(),
                 format!("the body has {tokens} tokens, more than {MAX_BODY_TOKENS}"),
             )
             .help(help);
     }
     if lines > MAX_BODY_LINES {
         report
-            .warning(&AS_06, at, format!("the body has {lines} lines, more than {MAX_BODY_LINES}"))
+            .warning(
+                &AS_06,
+                span,
+                format!("the body has {lines} lines, more than {MAX_BODY_LINES}"),
+            )
             .help(help);
     }
 }
@@ -234,8 +238,10 @@ fn link_reference(
 /// The span of the destination in a link `[…](…)` or a definition `[…]: …`.
 fn destination_span(text: &str, range: &Range<usize>) -> Option<Range<usize>> {
     let link = &text[range.clone()];
-    let behind = if link.ends_with(')') { link.rfind("](")? + 2 } else { link.find("]:")? + 2 };
-    let start = behind + (link[behind..].len() - link[behind..].trim_start().len());
+    let after_bracket =
+        if link.ends_with(')') { link.rfind("](")? + 2 } else { link.find("]:")? + 2 };
+    let start =
+        after_bracket + (link[after_bracket..].len() - link[after_bracket..].trim_start().len());
     let rest = &link[start..];
     let (start, end) = match rest.strip_prefix('<') {
         Some(inner) => (start + 1, start + 1 + inner.find('>')?),

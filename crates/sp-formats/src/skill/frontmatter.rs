@@ -150,16 +150,16 @@ fn parse_quoted(
 }
 
 fn report_missing_quotes(text: &str, value: &Range<usize>, report: &mut Report) {
-    let shown = &text[value.clone()];
-    let colon = [": ", ":\t", ":\n", ":\r"].iter().any(|colon| shown.contains(colon))
-        || shown.ends_with(':');
+    let written = &text[value.clone()];
+    let colon = [": ", ":\t", ":\n", ":\r"].iter().any(|colon| written.contains(colon))
+        || written.ends_with(':');
     let message = if colon {
         "an unquoted value has a `: ` in it"
     } else {
         "an unquoted value starts with what means something to YAML"
     };
     let line_start = text[..value.start].rfind('\n').map_or(0, |at| at + 1);
-    let quoted = format!("'{}'", shown.replace('\'', "''"));
+    let quoted = format!("'{}'", written.replace('\'', "''"));
     let help = format!(
         "put the value in quotes: {}{}",
         &text[line_start..value.start],
@@ -218,7 +218,9 @@ impl PatchedFrontmatter {
 
     /// Maps a span in the patched block to the file.
     fn original_span(&self, span: &Range<usize>) -> Range<usize> {
-        let back = |at: usize| self.start + at - self.patches.partition_point(|patch| *patch < at);
+        let back = |offset: usize| {
+            self.start + offset - self.patches.partition_point(|patch| *patch < offset)
+        };
         back(span.start)..back(span.end)
     }
 }
@@ -226,15 +228,15 @@ impl PatchedFrontmatter {
 /// Returns the values that YAML would not read as text.
 fn values_to_quote(text: &str, block: &Range<usize>, limits: &Limits) -> Vec<Range<usize>> {
     let mut found = Vec::new();
-    let mut at = block.start;
+    let mut offset = block.start;
     let mut lines = text[block.clone()].split_inclusive('\n').peekable();
     // A key without a value may have nested keys.
     let mut nested = false;
     while let Some(line) = lines.next() {
         let indented = line.starts_with([' ', '\t']);
         let key = key_end(line).filter(|_| !indented || nested);
-        let start = at + key.unwrap_or(0);
-        at += line.len();
+        let start = offset + key.unwrap_or(0);
+        offset += line.len();
         let Some(key) = key else { continue };
         let value_is_empty = line[key..].trim().is_empty();
         if !indented {
@@ -246,9 +248,9 @@ fn values_to_quote(text: &str, block: &Range<usize>, limits: &Limits) -> Vec<Ran
         let indent = line.len() - line.trim_start().len();
         // A line that is indented deeper continues the value, unless it is a field itself.
         while let Some(more) = lines.next_if(|next| is_continuation(next, indent)) {
-            at += more.len();
+            offset += more.len();
         }
-        let value = &text[start..at];
+        let value = &text[start..offset];
         let trimmed =
             start + (value.len() - value.trim_start().len())..start + value.trim_end().len();
         let trimmed = trim_comment(text, trimmed);

@@ -35,13 +35,13 @@ pub fn read_agents_file(file: &str, text: &str) -> (AgentsFile, Report) {
 fn find_install_steps(text: &str) -> Option<String> {
     let text: String =
         text.lines().map(|line| format!("{}\n", to_markdown_heading(line))).collect();
-    let asked = sections(&text, 0)
+    let steps = sections(&text, 0)
         .into_iter()
         .filter(|section| is_about_installing(&section.title))
         .map(|section| text[section.body].trim().to_owned())
         .filter(|body| !asks_for_nothing(body));
-    let asked: Vec<String> = asked.chain(text.lines().filter_map(install_step_line)).collect();
-    (!asked.is_empty()).then(|| asked.join("\n\n"))
+    let steps: Vec<String> = steps.chain(text.lines().filter_map(install_step_line)).collect();
+    (!steps.is_empty()).then(|| steps.join("\n\n"))
 }
 
 /// Converts `<h2>Set-up</h2>` to `## Set-up`.

@@ -21,10 +21,10 @@ pub fn read_entrypoint(file: &str, text: &str) -> (Option<SkillBagVersion>, Repo
     let mut report = Report::new(file, text);
     let line = text.trim_start_matches('\u{feff}').lines().next().unwrap_or_default();
     let bom = text.len() - text.trim_start_matches('\u{feff}').len();
-    let at = bom..bom + line.len();
+    let span = bom..bom + line.len();
     let Some(version) = parse_version(line) else {
         report
-            .error(&SB_01, at, "the first line does not state a version")
+            .error(&SB_01, span, "the first line does not state a version")
             .help(format!("start it with `SkillBag v{LATEST_VERSION}`"));
         return (None, report);
     };
@@ -32,7 +32,7 @@ pub fn read_entrypoint(file: &str, text: &str) -> (Option<SkillBagVersion>, Repo
         report
             .warning(
                 &SB_01,
-                at,
+                span,
                 format!(
                     "version {version} is newer than {LATEST_VERSION}, the newest that is known"
                 ),

@@ -118,10 +118,10 @@ impl LanguageRules for RustRules {
                 if let Some(tree) = field_text(node, "argument", source) {
                     flatten_use_tree("", tree, 0, &mut paths);
                 }
-                let import = |(path, here): (String, Option<String>)| {
+                let import = |(path, local): (String, Option<String>)| {
                     let last = path.rsplit("::").next().unwrap_or_default().to_owned();
                     CodeImport {
-                        aliases: here.map(|here| (here, last)).into_iter().collect(),
+                        aliases: local.map(|local| (local, last)).into_iter().collect(),
                         ..CodeImport::new(path)
                     }
                 };

@@ -248,9 +248,9 @@ fn export_list(line: &str) -> Option<&str> {
 fn import_aliases(text: &str) -> Vec<(String, String)> {
     let head = text.split(['"', '\'']).next().unwrap_or(text);
     let pair = |part: &str| {
-        let (original, here) = part.split_once(" as ")?;
-        let here = here.split_whitespace().next()?;
-        Some((here.to_owned(), original.split_whitespace().last()?.to_owned()))
+        let (original, local) = part.split_once(" as ")?;
+        let local = local.split_whitespace().next()?;
+        Some((local.to_owned(), original.split_whitespace().last()?.to_owned()))
     };
     head.split(['{', '}', ',']).filter_map(pair).collect()
 }

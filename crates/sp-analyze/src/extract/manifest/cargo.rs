@@ -49,12 +49,12 @@ pub(super) fn read(source: SourceText<'_>, found: &mut FileExtract) {
 fn add_package(source: SourceText<'_>, toml: &TomlFile<'_>, name: &str, found: &mut FileExtract) {
     let own = |key: &str| toml.scalar_text(&["package", key]);
     let mut content = format!("`{name}`{} is a Rust crate", location_suffix(source));
-    let said: Vec<String> = [("edition", "edition "), ("rust-version", "at least Rust ")]
+    let details: Vec<String> = [("edition", "edition "), ("rust-version", "at least Rust ")]
         .into_iter()
         .filter_map(|(key, word)| Some(format!("{word}{}", own(key)?)))
         .collect();
-    if !said.is_empty() {
-        content += &format!(" ({})", said.join(", "));
+    if !details.is_empty() {
+        content += &format!(" ({})", details.join(", "));
     }
     content += &own("description")
         .map(|text| format!(": {}", text.trim_end_matches('.')))

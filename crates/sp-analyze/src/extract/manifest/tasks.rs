@@ -10,7 +10,7 @@ const MAX_TASKS: usize = 50;
 pub(super) fn read_makefile(source: SourceText<'_>, found: &mut FileExtract) {
     let lines: Vec<&str> = source.text.lines().collect();
     let mut list = Vec::new();
-    for (at, line) in lines.iter().enumerate() {
+    for (index, line) in lines.iter().enumerate() {
         let Some((target, rest)) = line.split_once(':') else { continue };
         let is_target = !target.is_empty()
             && !rest.starts_with('=')
@@ -21,9 +21,9 @@ pub(super) fn read_makefile(source: SourceText<'_>, found: &mut FileExtract) {
         let description = rest
             .split_once("##")
             .map(|(_, description)| description.trim())
-            .or_else(|| comment_above(&lines, at));
+            .or_else(|| comment_above(&lines, index));
         let first = lines
-            .get(at + 1)
+            .get(index + 1)
             .and_then(|line| line.strip_prefix('\t'))
             .map(|line| line.trim_start_matches(['@', '-']));
         list.push(format_task("make", target, description, first));
@@ -35,7 +35,7 @@ pub(super) fn read_makefile(source: SourceText<'_>, found: &mut FileExtract) {
 pub(super) fn read_justfile(source: SourceText<'_>, found: &mut FileExtract) {
     let lines: Vec<&str> = source.text.lines().collect();
     let mut list = Vec::new();
-    for (at, line) in lines.iter().enumerate() {
+    for (index, line) in lines.iter().enumerate() {
         let Some((head, rest)) = line.split_once(':') else { continue };
         let name = head.split_whitespace().next().unwrap_or_default().trim_start_matches('@');
         let is_recipe = line.starts_with(|c: char| c.is_alphabetic() || c == '@')
@@ -44,10 +44,10 @@ pub(super) fn read_justfile(source: SourceText<'_>, found: &mut FileExtract) {
             && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-'));
         if is_recipe && !matches!(name, "set" | "alias" | "export" | "import" | "mod") {
             let first = lines
-                .get(at + 1)
+                .get(index + 1)
                 .filter(|line| line.starts_with([' ', '\t']))
                 .map(|line| line.trim().trim_start_matches(['@', '-']));
-            list.push(format_task("just", name, comment_above(&lines, at), first));
+            list.push(format_task("just", name, comment_above(&lines, index), first));
         }
     }
     add_commands(source, list, found);

@@ -63,13 +63,13 @@ impl<'f> ModuleIndex<'f> {
             classes: HashMap::new(),
             stems: HashMap::new(),
         };
-        for (at, file) in found.iter().enumerate() {
+        for (index, file) in found.iter().enumerate() {
             let Some(code) = &file.code else { continue };
-            modules.paths.insert(&file.path, at);
-            modules.folders.entry(folder_of(&file.path)).or_default().push(at);
-            modules.stems.entry(module_name(&file.path)).or_default().push(at);
+            modules.paths.insert(&file.path, index);
+            modules.folders.entry(folder_of(&file.path)).or_default().push(index);
+            modules.stems.entry(module_name(&file.path)).or_default().push(index);
             if let Some(package) = &code.package {
-                modules.classes.insert(format!("{package}.{}", module_name(&file.path)), at);
+                modules.classes.insert(format!("{package}.{}", module_name(&file.path)), index);
             }
         }
         modules
@@ -78,16 +78,16 @@ impl<'f> ModuleIndex<'f> {
     /// Resolves an import of file `at`.
     pub(super) fn resolve(
         &self,
-        at: usize,
+        importer: usize,
         code: &'f ParsedCode,
         import: &'f CodeImport,
     ) -> ImportTarget<'f> {
         match code.language {
-            "Rust" => self.resolve_rust(at, import),
-            "Python" => self.resolve_python(at, import),
+            "Rust" => self.resolve_rust(importer, import),
+            "Python" => self.resolve_python(importer, import),
             "Go" => self.resolve_go(import),
             "Java" => self.resolve_java(import),
-            _ => self.resolve_typescript(at, import),
+            _ => self.resolve_typescript(importer, import),
         }
     }
 
@@ -157,9 +157,9 @@ impl<'f> ModuleIndex<'f> {
         self.first_existing(named)
     }
 
-    fn resolve_rust(&self, at: usize, import: &'f CodeImport) -> ImportTarget<'f> {
+    fn resolve_rust(&self, importer: usize, import: &'f CodeImport) -> ImportTarget<'f> {
         let segments: Vec<&'f str> = import.path.split("::").map(str::trim).collect();
-        let Some(start) = self.rust_start(&self.found[at].path, &segments) else {
+        let Some(start) = self.rust_start(&self.found[importer].path, &segments) else {
             return ImportTarget::default();
         };
         let mut folder = start.folder;
@@ -198,10 +198,10 @@ impl<'f> ModuleIndex<'f> {
         }
     }
 
-    fn resolve_python(&self, at: usize, import: &'f CodeImport) -> ImportTarget<'f> {
+    fn resolve_python(&self, importer: usize, import: &'f CodeImport) -> ImportTarget<'f> {
         let dots = import.path.bytes().take_while(|byte| *byte == b'.').count();
         let rest = import.path[dots..].replace('.', "/");
-        let bases = self.python_bases(folder_of(&self.found[at].path), dots);
+        let bases = self.python_bases(folder_of(&self.found[importer].path), dots);
         let find = |rest: &str| bases.iter().find_map(|base| self.python_module_file(base, rest));
         let mut target = ImportTarget::default();
         target.files.extend(find(&rest));
@@ -243,9 +243,9 @@ impl<'f> ModuleIndex<'f> {
         ])
     }
 
-    fn resolve_typescript(&self, at: usize, import: &'f CodeImport) -> ImportTarget<'f> {
+    fn resolve_typescript(&self, importer: usize, import: &'f CodeImport) -> ImportTarget<'f> {
         let candidates = self
-            .typescript_bases(&self.found[at].path, &import.path)
+            .typescript_bases(&self.found[importer].path, &import.path)
             .into_iter()
             .flat_map(typescript_candidates);
         let files: Vec<usize> = self.first_existing(candidates).into_iter().collect();

@@ -122,12 +122,12 @@ impl<'j> GraphMerger<'_, 'j> {
 }
 
 /// Whether two merged nodes are equal apart from their IDs and superseded state.
-pub(in crate::graph) fn nodes_equal_ignoring_ids(one: JsonValue<'_>, other: JsonValue<'_>) -> bool {
+pub(in crate::graph) fn nodes_equal_ignoring_ids(a: JsonValue<'_>, b: JsonValue<'_>) -> bool {
     let parts = |value| NodeParts::of(value).map(|node| (node.activation, node.confidence));
     let fields = |value| {
         let mut fields = MergeFields::new();
         collect_node_fields(&mut fields, value);
         fields
     };
-    one.raw() == other.raw() || parts(one) == parts(other) && fields(one) == fields(other)
+    a.raw() == b.raw() || parts(a) == parts(b) && fields(a) == fields(b)
 }

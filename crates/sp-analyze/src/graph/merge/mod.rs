@@ -444,6 +444,6 @@ impl<'v, 'j> GraphMerger<'v, 'j> {
     }
 }
 
-fn max_option(one: Option<f64>, other: Option<f64>) -> Option<f64> {
-    one.zip(other).map(|(one, other)| one.max(other)).or(one).or(other)
+fn max_option(a: Option<f64>, b: Option<f64>) -> Option<f64> {
+    a.zip(b).map(|(a, b)| a.max(b)).or(a).or(b)
 }

@@ -144,7 +144,7 @@ impl<'a> GraphPageNode<'a> {
         let text = |key: &str| {
             node.value.get(key).and_then(JsonValue::text).map(|text| printable(&text).into_owned())
         };
-        let whole = |key: &str| node.value.get(key).and_then(JsonValue::as_u64);
+        let integer = |key: &str| node.value.get(key).and_then(JsonValue::as_u64);
         Self {
             id: printable(&node.id),
             kind: printable(&node.kind),
@@ -153,7 +153,7 @@ impl<'a> GraphPageNode<'a> {
             stored: number("activation"),
             confidence: number("confidence"),
             file: text("file_path"),
-            lines: (whole("line_start"), whole("line_end")),
+            lines: (integer("line_start"), integer("line_end")),
             created: text("created_at"),
             superseded: false,
         }
