@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use sp_testkit::{Crowd, McpChild, McpServing};
+use sp_testkit::{LoadResult, McpChild, McpHttpServer};
 
 use super::{Bench, SKILLS, median, row, time};
 
@@ -49,7 +49,7 @@ impl Bench {
         pages(&mut server, &root);
         asked_one_by_one(&mut server);
         drop(server);
-        crowd(&McpServing::start(self.mcp_server(&["--http", "127.0.0.1:0"])));
+        crowd(&McpHttpServer::start(self.mcp_server(&["--http", "127.0.0.1:0"])));
     }
 
     fn mcp_server(&self, args: &[&str]) -> Command {
@@ -151,7 +151,7 @@ fn asked_one_by_one(server: &mut McpChild) {
 }
 
 /// Many clients at once over HTTP.
-fn crowd(server: &McpServing) {
+fn crowd(server: &McpHttpServer) {
     let seconds =
         std::env::var("SP_BENCH_SECONDS").ok().and_then(|text| text.parse().ok()).unwrap_or(60);
     let length = Duration::from_secs(seconds);
@@ -160,7 +160,7 @@ fn crowd(server: &McpServing) {
     );
     let open = server.descriptors();
     let (crowd, early, late) = std::thread::scope(|scope| {
-        let asking = scope.spawn(|| Crowd::ask(&server.address, CLIENTS, length));
+        let asking = scope.spawn(|| LoadResult::run(&server.address, CLIENTS, length));
         let settled = SETTLED.min(length / 2);
         std::thread::sleep(settled);
         let early = server.memory();
@@ -179,7 +179,7 @@ fn crowd(server: &McpServing) {
         "{:<44} {late:>7} kB {early:>7} kB {growth:>7.3} {GROWTH:>7.2}",
         "memory at the end : when settled"
     );
-    let left = server.descriptors_down_to(open);
+    let left = server.wait_for_descriptors(open);
     println!(
         "{:<44} {left:>10} {open:>10} {:>7.3} {:>7.2}",
         "open files after : before",

@@ -47,7 +47,7 @@ impl Bench {
             ("search, written wrong", "/api/v1/search?q=kuberntes".into()),
         ] {
             // The first who asks for the index waits until it is written.
-            registry.ask(&format!("GET {path}"), None, b"");
+            registry.request(&format!("GET {path}"), None, b"");
             paced(&registry.address, what, &path);
         }
         hidden(&registry, &admin);
@@ -63,8 +63,11 @@ impl Bench {
         };
         let root = self.path("nginx");
         std::fs::create_dir_all(&root).expect("a directory");
-        std::fs::write(root.join("large"), registry.ask(&format!("GET {path}"), None, b"").body)
-            .expect("a file");
+        std::fs::write(
+            root.join("large"),
+            registry.request(&format!("GET {path}"), None, b"").body,
+        )
+        .expect("a file");
         match nginx(&root) {
             Some((_running, address)) => {
                 let limit = wrk(&format!("http://{address}/large")).unwrap_or(f64::NAN);
@@ -178,7 +181,7 @@ fn publish(registry: &Registry, token: &str, name: &str, bytes: usize) {
         "integrity": {"sha256": sha256, "content_hash": hash, "byte_size": content.len()},
     });
     let body = format!("{{\"manifest\":{manifest},\"content\":{content}}}");
-    let answer = registry.ask(
+    let answer = registry.request(
         &format!("PUT /api/v1/packages/load/{name}/{version}"),
         Some(token),
         body.as_bytes(),
@@ -239,11 +242,11 @@ fn ask(connection: &mut BufReader<TcpStream>, address: &str, path: &str) {
 /// How long a stranger waits for what is private, beside what never was: nobody learns by the clock
 /// what is there.
 fn hidden(registry: &Registry, admin: &str) {
-    let answer = registry.ask("PUT /api/v1/packages/load/p1/private", Some(admin), b"");
+    let answer = registry.request("PUT /api/v1/packages/load/p1/private", Some(admin), b"");
     assert_eq!(answer.status, 204, "{answer:?}");
     let time = |name: &str| {
         let begin = Instant::now();
-        registry.ask(&format!("GET /api/v1/packages/load/{name}/index.json"), None, b"");
+        registry.request(&format!("GET /api/v1/packages/load/{name}/index.json"), None, b"");
         begin.elapsed()
     };
     let mut pairs: Vec<(Duration, Duration)> =

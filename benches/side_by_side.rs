@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use sp_testkit::{Daemon, HttpServer, Repo};
+use sp_testkit::{Daemon, GitRepository, HttpServer};
 
 const SKILLS: usize = 2_000;
 const RUNS: usize = 7;
@@ -158,7 +158,7 @@ impl Bench {
     }
 
     fn import(&self) {
-        let repo = Repo::new(self.path("git/remote"));
+        let repo = GitRepository::new(self.path("git/remote"));
         for number in 0..4_000 {
             repo.write(
                 &format!("src/d{}/f{number}.txt", number / 50),

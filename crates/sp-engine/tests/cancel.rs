@@ -21,7 +21,7 @@ use sp_engine::{
     InstallRequest, Network, OtherPacks, ReplacePolicy, Result, SinkRequest, SinkScope, check,
     install,
 };
-use sp_testkit::{Files, Model, ModelServer, World, files};
+use sp_testkit::{FileMap, ModelBehavior, ModelServer, World, files};
 
 /// A client that cancels at an event or after a number of polls.
 struct Client {
@@ -130,10 +130,10 @@ fn install_team(world: &World, client: &Client) -> Result<()> {
 }
 
 /// Returns the files in the sink and the state, and checks that there is no journal.
-fn installed(world: &World) -> (Files, Option<Vec<u8>>) {
+fn installed(world: &World) -> (FileMap, Option<Vec<u8>>) {
     assert!(!world.path("home/.skillpack/journal.json").exists());
     let sink = world.path("home/.claude");
-    let sink_files = if sink.exists() { files(&sink) } else { Files::default() };
+    let sink_files = if sink.exists() { files(&sink) } else { FileMap::default() };
     (sink_files, std::fs::read(world.path("home/.skillpack/state.json")).ok())
 }
 
@@ -173,7 +173,7 @@ fn mc_03_install_can_be_cancelled_while_staging() {
     let world = world_with_team_pack(400);
     let client = Client::cancelling_on(|event| matches!(event, Event::Staging { .. }));
     client.assert_cancelled(install_team(&world, &client));
-    assert_eq!(installed(&world), (Files::default(), None));
+    assert_eq!(installed(&world), (FileMap::default(), None));
     install_team(&world, &Client::never_cancelling()).unwrap();
 }
 
@@ -355,7 +355,7 @@ fn cp_17_build_reports_its_progress() {
 #[test]
 fn cp_17_build_can_be_cancelled_while_waiting_for_a_model() {
     let world = knowledge(8);
-    let server = ModelServer::start(Model::Slow);
+    let server = ModelServer::start(ModelBehavior::Slow);
     let endpoint = ModelEndpoint {
         url: server.url(),
         name: "tiny".into(),

@@ -10,7 +10,7 @@ use sp_engine::model::{
     select_sentences,
 };
 use sp_engine::{Brief, Context, Error, Event, EventListener, Network};
-use sp_testkit::{Model, ModelServer};
+use sp_testkit::{ModelBehavior, ModelServer};
 
 const KEY: &str = "sk-test-0123456789abcdef";
 
@@ -99,12 +99,12 @@ fn select(endpoint: &ModelEndpoint, network: Network) -> Result<ModelSelection, 
     result
 }
 
-fn select_with(model: Model) -> Result<ModelSelection, Error> {
+fn select_with(model: ModelBehavior) -> Result<ModelSelection, Error> {
     select(&endpoint(&ModelServer::start(model).url()), Network::Allowed)
 }
 
 /// Returns the code and the cause of an error.
-fn failure(model: Model) -> (&'static str, String) {
+fn failure(model: ModelBehavior) -> (&'static str, String) {
     let error = select_with(model).unwrap_err();
     (error.code(), error.causes().join("; "))
 }
@@ -169,7 +169,7 @@ const HONEST: &[(&str, usize, &str)] = &[
 
 #[test]
 fn honest_model_selects_and_shortens_sentences() {
-    let server = ModelServer::start(Model::Honest(2));
+    let server = ModelServer::start(ModelBehavior::Honest(2));
     let offers = {
         let mut offers = offers();
         // The end that the model drops does not limit the rest.
@@ -202,7 +202,7 @@ fn honest_model_selects_and_shortens_sentences() {
 
 #[test]
 fn quotes_that_drop_a_limitation_are_rejected() {
-    let selection = select_with(Model::Honest(2)).unwrap();
+    let selection = select_with(ModelBehavior::Honest(2)).unwrap();
     assert_eq!(chosen(&selection), [HONEST[0], HONEST[2]]);
     assert_eq!(selection.rejected[0].reason, Rejection::LimitedQuote.reason());
     assert_eq!(selection.rejected[0].quote, "Name tests for what they prove");
@@ -210,7 +210,7 @@ fn quotes_that_drop_a_limitation_are_rejected() {
 
 #[test]
 fn no_authorization_is_sent_without_a_key() {
-    let server = ModelServer::start(Model::Honest(1));
+    let server = ModelServer::start(ModelBehavior::Honest(1));
     for key in [None, Some(String::new())] {
         let endpoint = ModelEndpoint { key, ..endpoint(&server.url()) };
         select(&endpoint, Network::Allowed).unwrap();
@@ -220,7 +220,7 @@ fn no_authorization_is_sent_without_a_key() {
 
 #[test]
 fn invented_and_paraphrased_quotes_are_rejected() {
-    for model in [Model::Invents, Model::Paraphrases] {
+    for model in [ModelBehavior::Invents, ModelBehavior::Paraphrases] {
         let selection = select_with(model).unwrap();
         assert_eq!(selection.chosen, []);
         assert_eq!(selection.rejected.len(), 4);
@@ -231,7 +231,7 @@ fn invented_and_paraphrased_quotes_are_rejected() {
 
 #[test]
 fn unknown_lists_and_sentences_are_rejected() {
-    let selection = select_with(Model::Injects).unwrap();
+    let selection = select_with(ModelBehavior::Injects).unwrap();
     assert_eq!(
         chosen(&selection),
         [HONEST[0], ("summary of src_1", 10, "The engine never\nprints")]
@@ -250,28 +250,28 @@ fn unknown_lists_and_sentences_are_rejected() {
 #[test]
 fn unreadable_replies_are_errors() {
     let content_not_json = ModelReplyError::ContentNotJson(PARSER_MESSAGE.into());
-    for model in [Model::WrongJson, Model::Says("I choose the first two.".into())] {
+    for model in [ModelBehavior::WrongJson, ModelBehavior::Says("I choose the first two.".into())] {
         let (code, cause) = failure(model);
         assert_eq!(code, "E-invalid-response");
         assert!(is_cause(&cause, &content_not_json), "{cause}");
     }
-    let (code, cause) = failure(Model::Html);
+    let (code, cause) = failure(ModelBehavior::Html);
     assert_eq!(code, "E-invalid-response");
     let not_json = ModelReplyError::NotJson(PARSER_MESSAGE.into());
     assert!(is_cause(&cause, &not_json) && cause.contains("`<`"), "{cause}");
-    let (code, cause) = failure(Model::Says("{}".into()));
+    let (code, cause) = failure(ModelBehavior::Says("{}".into()));
     assert_eq!((code, cause), ("E-invalid-response", ModelReplyError::NoList.to_string()));
-    assert_eq!(select_with(Model::WrongTypes).unwrap().rejected.len(), 4);
+    assert_eq!(select_with(ModelBehavior::WrongTypes).unwrap().rejected.len(), 4);
 }
 
 #[test]
 fn se_07_error_messages_of_the_provider_are_printed_without_the_key() {
     let message = format!("Incorrect key: {KEY}\u{1b}[31m. See the page.\nMore.");
-    let (code, cause) = failure(Model::Fails(401, message));
+    let (code, cause) = failure(ModelBehavior::Fails(401, message));
     assert_eq!(code, "E-unavailable");
     assert!(cause.contains("401"), "{cause}");
     assert!(cause.ends_with("Incorrect key: ***\\u{1b}[31m. See the page."), "{cause}");
-    let (code, cause) = failure(Model::Fails(500, format!("{}{KEY}", "x".repeat(190))));
+    let (code, cause) = failure(ModelBehavior::Fails(500, format!("{}{KEY}", "x".repeat(190))));
     assert_eq!(code, "E-unavailable");
     assert!(cause.contains("500"), "{cause}");
     assert!(cause.ends_with(&format!("{}***", "x".repeat(190))), "{cause}");
@@ -279,7 +279,9 @@ fn se_07_error_messages_of_the_provider_are_printed_without_the_key() {
 
 #[test]
 fn hints_depend_on_the_http_status() {
-    let hint = |status| select_with(Model::Fails(status, "no".into())).unwrap_err().hints.remove(0);
+    let hint = |status| {
+        select_with(ModelBehavior::Fails(status, "no".into())).unwrap_err().hints.remove(0)
+    };
     assert_eq!(BTreeSet::from([401, 404, 429, 400, 503].map(hint)).len(), 5);
     assert_eq!(hint(401), hint(403));
 }
@@ -287,29 +289,29 @@ fn hints_depend_on_the_http_status() {
 #[test]
 fn se_07_keys_in_replies_are_redacted() {
     let item = format!("{{\"place\":\"{KEY}\",\"span\":1,\"quote\":\"{}{KEY}\"}}", "x".repeat(150));
-    let selection = select_with(Model::Says(format!("{{\"chosen\":[{item}]}}"))).unwrap();
+    let selection = select_with(ModelBehavior::Says(format!("{{\"chosen\":[{item}]}}"))).unwrap();
     assert_eq!(selection.rejected[0].list, "***");
     assert!(selection.rejected[0].quote.ends_with("x***"));
-    failure(Model::Says(format!("{{\"{KEY}\":1,\"{KEY}\":2}}")));
+    failure(ModelBehavior::Says(format!("{{\"{KEY}\":1,\"{KEY}\":2}}")));
 }
 
 #[test]
 fn se_14_slow_and_endless_responses_are_cut_off() {
-    let server = ModelServer::start(Model::Slow);
+    let server = ModelServer::start(ModelBehavior::Slow);
     let slow = ModelEndpoint { timeout: Duration::from_millis(300), ..endpoint(&server.url()) };
     let error = select(&slow, Network::Allowed).unwrap_err();
     assert_eq!(error.code(), "E-network");
     assert!(error.causes()[0].contains("0.3 s"), "{error:?}");
-    assert_too_large(Model::Endless);
+    assert_too_large(ModelBehavior::Endless);
 }
 
 #[test]
 fn se_14_response_limit_applies_to_the_decompressed_size() {
-    assert_too_large(Model::Packed(64 << 20));
+    assert_too_large(ModelBehavior::Gzip(64 << 20));
 }
 
 #[track_caller]
-fn assert_too_large(model: Model) {
+fn assert_too_large(model: ModelBehavior) {
     let (code, cause) = failure(model);
     assert_eq!(code, "E-invalid-response");
     assert!(["4194304", "4 MiB"].iter().any(|size| cause.contains(size)), "{cause}");
@@ -318,7 +320,7 @@ fn assert_too_large(model: Model) {
 #[test]
 fn rejected_optional_parameters_are_omitted_in_one_retry() {
     for status in [400, 422] {
-        let server = ModelServer::start(Model::Picky(status));
+        let server = ModelServer::start(ModelBehavior::Picky(status));
         let selection = select(&endpoint(&server.url()), Network::Allowed).unwrap();
         assert_eq!(chosen(&selection), [HONEST[0], HONEST[2]]);
         let bodies: Vec<serde_json::Value> = server
@@ -332,19 +334,19 @@ fn rejected_optional_parameters_are_omitted_in_one_retry() {
         assert_eq!(bodies.iter().map(has_optional).collect::<Vec<_>>(), [true, false]);
         assert_eq!(bodies[0]["messages"], bodies[1]["messages"]);
     }
-    for model in [Model::Picky(500), Model::Fails(400, "no such model".into())] {
+    for model in [ModelBehavior::Picky(500), ModelBehavior::Fails(400, "no such model".into())] {
         let server = ModelServer::start(model);
         select(&endpoint(&server.url()), Network::Allowed).unwrap_err();
         assert_eq!(server.requests().len(), 1);
     }
-    let server = ModelServer::start(Model::Fails(400, "response_format".into()));
+    let server = ModelServer::start(ModelBehavior::Fails(400, "response_format".into()));
     select(&endpoint(&server.url()), Network::Allowed).unwrap_err();
     assert_eq!(server.requests().len(), 2, "one retry");
 }
 
 #[test]
 fn truncated_replies_are_reported() {
-    let error = select_with(Model::CutOff).unwrap_err();
+    let error = select_with(ModelBehavior::CutOff).unwrap_err();
     assert_eq!(error.code(), "E-invalid-response");
     assert_eq!(error.causes(), [ModelReplyError::Truncated.to_string()]);
     assert_eq!(error.hints[0], ModelReplyError::Truncated.hint());
@@ -352,9 +354,9 @@ fn truncated_replies_are_reported() {
 
 #[test]
 fn se_07_redirects_are_not_followed() {
-    let other = ModelServer::start(Model::Honest(1));
+    let other = ModelServer::start(ModelBehavior::Honest(1));
     let target = format!("{}/chat/completions", other.url());
-    let (code, cause) = failure(Model::Redirect(format!("{target}?key={KEY}")));
+    let (code, cause) = failure(ModelBehavior::Redirect(format!("{target}?key={KEY}")));
     assert_eq!(code, "E-redirected");
     assert!(cause.contains("307") && cause.contains(&target), "{cause}");
     assert!(!cause.contains("key="), "{cause}");
@@ -363,14 +365,14 @@ fn se_07_redirects_are_not_followed() {
 
 #[test]
 fn closed_and_refused_connections_are_errors() {
-    assert_eq!(failure(Model::HangsUp).0, "E-network");
-    let stopped = ModelServer::start(Model::Slow).url();
+    assert_eq!(failure(ModelBehavior::Disconnects).0, "E-network");
+    let stopped = ModelServer::start(ModelBehavior::Slow).url();
     assert_eq!(select(&endpoint(&stopped), Network::Allowed).unwrap_err().code(), "E-network");
 }
 
 #[test]
 fn se_07_se_13_no_request_is_sent_offline_or_over_plain_http() {
-    let server = ModelServer::start(Model::Honest(1));
+    let server = ModelServer::start(ModelBehavior::Honest(1));
     let error = select(&endpoint(&server.url()), Network::Offline).unwrap_err();
     assert_eq!(error.code(), "E-offline");
     assert!(error.message.contains("`--offline`"), "{error}");
@@ -384,7 +386,7 @@ fn se_07_se_13_no_request_is_sent_offline_or_over_plain_http() {
 
 #[test]
 fn se_13_no_request_is_sent_without_candidates() {
-    let server = ModelServer::start(Model::Honest(1));
+    let server = ModelServer::start(ModelBehavior::Honest(1));
     let events = EventLog::default();
     let empty = [PromptList { name: "dont".into(), limit: 3, sentences: Vec::new() }];
     let selection = select_sentences(

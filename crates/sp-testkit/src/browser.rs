@@ -33,7 +33,7 @@ impl Browser {
     }
 
     /// Starts a browser that is controlled over its standard input and output.
-    pub(crate) fn led() -> Self {
+    pub(crate) fn with_devtools() -> Self {
         let profile = profile();
         let mut command = Command::new("sh");
         // A browser is controlled over file descriptors 3 and 4, which no safe call can pass on.

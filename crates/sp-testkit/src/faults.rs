@@ -11,13 +11,13 @@ use std::path::Path;
 
 use tempfile::TempDir;
 
-use crate::{Entry, Run, World, files};
+use crate::{FileEntry, Run, World, files};
 
 /// ENOSPC, EIO, EACCES and EROFS.
 const ERRNOS: [i32; 4] = [28, 5, 13, 30];
 
 /// The entries of a world, with their permission bits.
-pub type WorldState = BTreeMap<String, (u32, Entry)>;
+pub type WorldState = BTreeMap<String, (u32, FileEntry)>;
 
 /// Replaces what differs from run to run in the state of a world.
 pub type Normalize = Box<dyn Fn(&World, &mut WorldState)>;
@@ -123,7 +123,7 @@ impl FaultSweep {
     /// Kills the command before each of its calls, then makes each call fail with each error
     /// number, alone and with all later calls.
     #[track_caller]
-    pub fn strike_everywhere(&self) {
+    pub fn inject_everywhere(&self) {
         let (mut old, mut new) = (0, 0);
         for call in 1..=self.calls.len() {
             if self.strike(&format!("kill@{call}"), call) { old += 1 } else { new += 1 }
@@ -189,7 +189,7 @@ impl FaultSweep {
         // A directory may exist before the file it is created for, and after the file it contained.
         let expected = |name: &String| [&self.before, &self.after].map(|end| end.get(name));
         let is_torn =
-            |(name, entry): &(&String, &(u32, Entry))| !expected(name).contains(&Some(entry));
+            |(name, entry): &(&String, &(u32, FileEntry))| !expected(name).contains(&Some(entry));
         let torn: Vec<_> = now.iter().filter(is_torn).collect();
         assert!(torn.is_empty(), "{what}\ntorn: {torn:#?}");
         let says = |words: &str| run.stderr.contains(words);
@@ -226,7 +226,7 @@ impl FaultSweep {
             (false, true, false) => {
                 // Directories that are removed when they are empty are removed last.
                 now.retain(|name, (_, entry)| {
-                    *entry != Entry::Dir || self.after.contains_key(name)
+                    *entry != FileEntry::Dir || self.after.contains_key(name)
                 });
                 assert!(now == self.after, "{what}\n{}", self.differences(&now));
                 Claim::Made

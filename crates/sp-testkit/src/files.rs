@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 
 /// A directory entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Entry {
+pub enum FileEntry {
     Dir,
     /// The text (or a digest, if it is binary or long), and whether it is executable.
     File(String, bool),
@@ -20,34 +20,34 @@ pub enum Entry {
 }
 
 /// Everything below a directory, by path.
-pub type Files = BTreeMap<String, Entry>;
+pub type FileMap = BTreeMap<String, FileEntry>;
 
 /// Reads everything below `root`. A directory that does not exist is empty.
-pub fn files(root: &Path) -> Files {
-    let mut found = Files::new();
+pub fn files(root: &Path) -> FileMap {
+    let mut found = FileMap::new();
     visit(root, "", &mut found);
     found
 }
 
-fn visit(dir: &Path, prefix: &str, found: &mut Files) {
+fn visit(dir: &Path, prefix: &str, found: &mut FileMap) {
     for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
         let path = entry.path();
         let name = format!("{prefix}{}", entry.file_name().to_string_lossy());
         let metadata = path.symlink_metadata().expect("an entry that was just listed");
         if metadata.is_dir() {
-            found.insert(name.clone(), Entry::Dir);
+            found.insert(name.clone(), FileEntry::Dir);
             visit(&path, &format!("{name}/"), found);
         } else if metadata.is_symlink() {
             let target = std::fs::read_link(&path).expect("a link");
-            found.insert(name, Entry::Link(target.to_string_lossy().into_owned()));
+            found.insert(name, FileEntry::Link(target.to_string_lossy().into_owned()));
         } else if metadata.is_file() {
             let executable = metadata.permissions().mode() & 0o100 != 0;
             found.insert(
                 name,
-                Entry::File(content(&std::fs::read(&path).unwrap_or_default()), executable),
+                FileEntry::File(content(&std::fs::read(&path).unwrap_or_default()), executable),
             );
         } else {
-            found.insert(name, Entry::Special);
+            found.insert(name, FileEntry::Special);
         }
     }
 }

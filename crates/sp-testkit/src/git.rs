@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-pub struct Repo {
+pub struct GitRepository {
     path: PathBuf,
 }
 
-impl Repo {
+impl GitRepository {
     /// Creates a repository with the branch `main` and no commit.
     pub fn new(path: PathBuf) -> Self {
         Self::with(path, &[])
@@ -73,7 +73,7 @@ impl Repo {
 
     /// Commits a tree made with `git mktree`, for entries that no working tree can contain.
     pub fn commit_tree(&self, lines: &[u8]) -> String {
-        let tree = self.feed(&["mktree", "--missing"], lines);
+        let tree = self.git_with_input(&["mktree", "--missing"], lines);
         let commit = self.git(&["commit-tree", "-m", "made by hand", tree.trim()]);
         self.git(&["update-ref", "refs/heads/main", commit.trim()]);
         commit.trim().into()
@@ -81,16 +81,16 @@ impl Repo {
 
     /// Stores a blob and returns its ID.
     pub fn blob(&self, bytes: &[u8]) -> String {
-        self.feed(&["hash-object", "-w", "--stdin"], bytes).trim().into()
+        self.git_with_input(&["hash-object", "-w", "--stdin"], bytes).trim().into()
     }
 
     /// Runs git in the repository and returns its output.
     pub fn git(&self, args: &[&str]) -> String {
-        self.feed(args, b"")
+        self.git_with_input(args, b"")
     }
 
     /// Runs git with input.
-    pub fn feed(&self, args: &[&str], input: &[u8]) -> String {
+    pub fn git_with_input(&self, args: &[&str], input: &[u8]) -> String {
         use std::io::Write;
         let mut child = git_command(&self.path)
             .args(args)

@@ -34,13 +34,13 @@ pub(crate) fn output_of(child: Child) -> io::Result<Output> {
 
 /// Polls until there is a value, for at most [`HANG_TIMEOUT`].
 #[track_caller]
-pub fn eventually<T>(mut ask: impl FnMut() -> Option<T>) -> T {
+pub fn eventually<T>(mut poll: impl FnMut() -> Option<T>) -> T {
     let start = Instant::now();
     loop {
-        if let Some(answer) = ask() {
-            return answer;
+        if let Some(value) = poll() {
+            return value;
         }
-        assert!(start.elapsed() < HANG_TIMEOUT, "it never came");
+        assert!(start.elapsed() < HANG_TIMEOUT, "timed out");
         std::thread::sleep(POLL_INTERVAL);
     }
 }

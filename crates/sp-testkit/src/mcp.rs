@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value, json};
 
-use crate::registry::{HttpAnswer, send};
+use crate::registry::{HttpResponse, send};
 
 /// The revision in which requests are stateless.
 const STATELESS: &str = "2026-07-28";
@@ -17,7 +17,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const EXIT_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Returns a request without a handshake: its `_meta` contains what the handshake would negotiate.
-pub(crate) fn stateless(id: u64, method: &str, params: Value) -> Value {
+pub(crate) fn stateless_request(id: u64, method: &str, params: Value) -> Value {
     let mut params = object(params);
     let meta = params.entry("_meta").or_insert_with(|| json!({}));
     meta["io.modelcontextprotocol/protocolVersion"] = STATELESS.into();
@@ -32,7 +32,7 @@ pub(crate) const USUAL: [(&str, &str); 2] =
 
 /// Headers of a 2026-07-28 request. They repeat the method and name, so that proxies need not
 /// parse the body.
-pub(crate) fn headers_of(message: &Value) -> Vec<(&str, &str)> {
+pub(crate) fn request_headers(message: &Value) -> Vec<(&str, &str)> {
     let method = message["method"].as_str().unwrap_or_default();
     let named = match method {
         "tools/call" | "prompts/get" => message["params"]["name"].as_str(),
@@ -62,8 +62,8 @@ fn introduction(revision: &str) -> Value {
 }
 
 /// Returns the result of a response. Panics if it is an error.
-fn result_of(answer: &Value, asked: &str) -> Value {
-    answer.get("result").cloned().unwrap_or_else(|| panic!("{asked}: {answer}"))
+fn result_of(response: &Value, request: &str) -> Value {
+    response.get("result").cloned().unwrap_or_else(|| panic!("{request}: {response}"))
 }
 
 /// Returns the structured content of a tool result. Panics if it is an error.
@@ -74,53 +74,53 @@ fn given(result: &Value, tool: &str) -> Value {
 
 /// An MCP client over HTTP that opens a connection per request.
 #[derive(Debug, Clone)]
-pub struct Mcp {
+pub struct McpClient {
     address: String,
     token: Option<String>,
 }
 
-impl Mcp {
+impl McpClient {
     /// Creates a client of the server at an address such as `127.0.0.1:7878`.
-    pub fn at(address: &str, token: Option<&str>) -> Self {
+    pub fn new(address: &str, token: Option<&str>) -> Self {
         Self { address: address.into(), token: token.map(Into::into) }
     }
 
     /// Sends a body as it is, with additional headers.
-    pub fn post(&self, headers: &[(&str, &str)], body: &[u8]) -> HttpAnswer {
-        self.ask("POST /mcp", headers, body)
+    pub fn post(&self, headers: &[(&str, &str)], body: &[u8]) -> HttpResponse {
+        self.request("POST /mcp", headers, body)
     }
 
     /// Sends a request with a method other than `POST`.
-    pub fn ask(&self, request: &str, headers: &[(&str, &str)], body: &[u8]) -> HttpAnswer {
+    pub fn request(&self, request: &str, headers: &[(&str, &str)], body: &[u8]) -> HttpResponse {
         let bearer = self.token.as_ref().map(|token| format!("Bearer {token}"));
         let authorization = bearer.as_deref().map(|bearer| ("authorization", bearer));
         let headers: Vec<(&str, &str)> =
             USUAL.into_iter().chain(authorization).chain(headers.iter().copied()).collect();
-        let gone = || HttpAnswer { status: 0, head: String::new(), body: Vec::new() };
+        let gone = || HttpResponse { status: 0, head: String::new(), body: Vec::new() };
         send(&self.address, request, &headers, body).unwrap_or_else(gone)
     }
 
     /// Sends a 2026-07-28 request.
-    pub fn send(&self, method: &str, params: Value) -> HttpAnswer {
-        let message = stateless(1, method, params);
-        self.post(&headers_of(&message), message.to_string().as_bytes())
+    pub fn send(&self, method: &str, params: Value) -> HttpResponse {
+        let message = stateless_request(1, method, params);
+        self.post(&request_headers(&message), message.to_string().as_bytes())
     }
 
     /// Sends a 2026-07-28 request. Returns the response without the messages before it.
-    pub fn answer(&self, method: &str, params: Value) -> Value {
-        let answer = self.send(method, params);
-        messages(&answer).pop().unwrap_or_else(|| panic!("{method}: {answer:?}"))
+    pub fn response(&self, method: &str, params: Value) -> Value {
+        let response = self.send(method, params);
+        response_messages(&response).pop().unwrap_or_else(|| panic!("{method}: {response:?}"))
     }
 
     /// Returns the result of a request that must succeed.
     pub fn result(&self, method: &str, params: Value) -> Value {
-        result_of(&self.answer(method, params), method)
+        result_of(&self.response(method, params), method)
     }
 
     /// Returns the error code of a request that must fail.
     pub fn error(&self, method: &str, params: Value) -> i64 {
-        let answer = self.answer(method, params);
-        answer["error"]["code"].as_i64().unwrap_or_else(|| panic!("{method}: {answer}"))
+        let response = self.response(method, params);
+        response["error"]["code"].as_i64().unwrap_or_else(|| panic!("{method}: {response}"))
     }
 
     /// Calls a tool. The result can be an error message.
@@ -134,12 +134,12 @@ impl Mcp {
     }
 
     /// Performs the handshake of an older revision.
-    pub fn initialize(&self, revision: &str) -> HttpAnswer {
+    pub fn initialize(&self, revision: &str) -> HttpResponse {
         self.legacy(revision, "initialize", introduction(revision))
     }
 
     /// Sends a request of an older revision.
-    pub fn legacy(&self, revision: &str, method: &str, params: Value) -> HttpAnswer {
+    pub fn legacy(&self, revision: &str, method: &str, params: Value) -> HttpResponse {
         let message =
             json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": object(params)});
         self.post(&[("mcp-protocol-version", revision)], message.to_string().as_bytes())
@@ -147,20 +147,20 @@ impl Mcp {
 }
 
 /// Returns the messages of a response: one as JSON, or several as events.
-pub fn messages(answer: &HttpAnswer) -> Vec<Value> {
-    match answer.header("content-type") {
+pub fn response_messages(response: &HttpResponse) -> Vec<Value> {
+    match response.header("content-type") {
         Some(kind) if kind.starts_with("text/event-stream") => {
-            let text = answer.text();
+            let text = response.text();
             let data = text.lines().filter_map(|line| line.strip_prefix("data:"));
             data.filter_map(|data| serde_json::from_str(data).ok()).collect()
         }
-        _ => serde_json::from_slice(&answer.body).into_iter().collect(),
+        _ => serde_json::from_slice(&response.body).into_iter().collect(),
     }
 }
 
 /// Returns the content of a resource, whether it is text or Base64.
 #[expect(clippy::expect_used, reason = "a test ends at the first surprise")]
-pub fn bytes_of(contents: &Value) -> Vec<u8> {
+pub fn resource_bytes(contents: &Value) -> Vec<u8> {
     match contents["text"].as_str() {
         Some(text) => text.as_bytes().to_vec(),
         None => from_base64(contents["blob"].as_str().expect("a text or a blob")),
@@ -249,9 +249,9 @@ impl McpChild {
     /// use that revision.
     pub fn initialize(&mut self, revision: &str) -> Value {
         self.is_introduced = true;
-        let told = self.result("initialize", introduction(revision));
+        let initialized = self.result("initialize", introduction(revision));
         self.notify("notifications/initialized", json!({}));
-        told
+        initialized
     }
 
     /// Sends a request without waiting. Returns its ID.
@@ -261,7 +261,7 @@ impl McpChild {
             true => {
                 json!({"jsonrpc": "2.0", "id": self.last_id, "method": method, "params": object(params)})
             }
-            false => stateless(self.last_id, method, params),
+            false => stateless_request(self.last_id, method, params),
         };
         self.write_line(&message.to_string());
         self.last_id
@@ -289,20 +289,20 @@ impl McpChild {
     }
 
     /// Sends a request, and waits for the response.
-    pub fn answer(&mut self, method: &str, params: Value) -> Value {
+    pub fn response(&mut self, method: &str, params: Value) -> Value {
         let id = self.send(method, params);
         self.wait_for(id)
     }
 
     /// Returns the result of a request that must succeed.
     pub fn result(&mut self, method: &str, params: Value) -> Value {
-        result_of(&self.answer(method, params), method)
+        result_of(&self.response(method, params), method)
     }
 
     /// Returns the error code of a request that must fail.
     pub fn error(&mut self, method: &str, params: Value) -> i64 {
-        let answer = self.answer(method, params);
-        answer["error"]["code"].as_i64().unwrap_or_else(|| panic!("{method}: {answer}"))
+        let response = self.response(method, params);
+        response["error"]["code"].as_i64().unwrap_or_else(|| panic!("{method}: {response}"))
     }
 
     /// Calls a tool. The result can be an error message.
@@ -316,12 +316,12 @@ impl McpChild {
     }
 
     /// Returns messages that arrived while waiting for others, such as notifications.
-    pub fn aside(&mut self) -> Vec<Value> {
+    pub fn take_notifications(&mut self) -> Vec<Value> {
         std::mem::take(&mut self.aside)
     }
 
     /// Closes stdin, and waits until the child ends. Its remaining output can still be read.
-    pub fn hang_up(&mut self) -> ExitStatus {
+    pub fn close_stdin(&mut self) -> ExitStatus {
         drop(self.input.take());
         self.wait_for_exit()
     }

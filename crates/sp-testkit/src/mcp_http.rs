@@ -9,19 +9,21 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::files::sha256;
-use crate::mcp::{Mcp, USUAL, bytes_of, headers_of, messages, stateless};
-use crate::registry::HttpAnswer;
+use crate::mcp::{
+    McpClient, USUAL, request_headers, resource_bytes, response_messages, stateless_request,
+};
+use crate::registry::HttpResponse;
 
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// An MCP server over HTTP. It is killed when this is dropped.
-pub struct McpServing {
+pub struct McpHttpServer {
     child: Child,
     /// The address it listens on: `127.0.0.1:…`.
     pub address: String,
 }
 
-impl McpServing {
+impl McpHttpServer {
     /// Starts a server with a command that prints its address once it listens.
     #[expect(clippy::expect_used, reason = "a test ends at the first surprise")]
     pub fn start(mut command: Command) -> Self {
@@ -35,8 +37,8 @@ impl McpServing {
     }
 
     /// Returns a client that opens a connection per request, with or without a token.
-    pub fn client(&self, token: Option<&str>) -> Mcp {
-        Mcp::at(&self.address, token)
+    pub fn client(&self, token: Option<&str>) -> McpClient {
+        McpClient::new(&self.address, token)
     }
 
     /// Returns its resident memory in kB.
@@ -58,11 +60,11 @@ impl McpServing {
     }
 
     /// Waits until at most this many files are open, or until a timeout. Returns the number then.
-    pub fn descriptors_down_to(&self, most: usize) -> usize {
+    pub fn wait_for_descriptors(&self, most: usize) -> usize {
         let start = Instant::now();
         loop {
             let now = self.descriptors();
-            if now <= most || start.elapsed() > PATIENCE / 3 {
+            if now <= most || start.elapsed() > TIMEOUT / 3 {
                 return now;
             }
             std::thread::sleep(Duration::from_millis(10));
@@ -79,7 +81,7 @@ impl McpServing {
     }
 }
 
-impl Drop for McpServing {
+impl Drop for McpHttpServer {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
@@ -97,16 +99,16 @@ impl McpConnection {
     pub fn open(address: &str) -> io::Result<Self> {
         let stream = TcpStream::connect(address)?;
         stream.set_nodelay(true)?;
-        stream.set_read_timeout(Some(PATIENCE))?;
+        stream.set_read_timeout(Some(TIMEOUT))?;
         Ok(Self { stream: BufReader::new(stream), address: address.into(), last_id: 0 })
     }
 
     /// Sends a request of revision 2026-07-28. Returns the result, or what went wrong.
     pub fn result(&mut self, method: &str, params: Value) -> Result<Value, String> {
         let request = self.request(method, params);
-        let answer = self.exchange(&request).map_err(|why| format!("{method}: {why}"))?;
-        let wrong = || format!("{method}: {} {}", answer.status, answer.text());
-        let message = messages(&answer)
+        let response = self.exchange(&request).map_err(|why| format!("{method}: {why}"))?;
+        let wrong = || format!("{method}: {} {}", response.status, response.text());
+        let message = response_messages(&response)
             .pop()
             .filter(|message| message["id"] == self.last_id)
             .ok_or_else(wrong)?;
@@ -114,14 +116,19 @@ impl McpConnection {
     }
 
     /// Writes a part of a request, reads the start of the response, and disconnects.
-    pub fn hang_up(mut self, method: &str, params: Value, cut: Cut) -> io::Result<()> {
+    pub fn disconnect(
+        mut self,
+        method: &str,
+        params: Value,
+        cut: DisconnectPoint,
+    ) -> io::Result<()> {
         let request = self.request(method, params);
         match cut {
-            Cut::Asking(share) => {
+            DisconnectPoint::InRequest(share) => {
                 self.stream.get_mut().write_all(&request[..request.len() * share / 100])
             }
-            Cut::Waiting => self.stream.get_mut().write_all(&request),
-            Cut::Reading => {
+            DisconnectPoint::AfterRequest => self.stream.get_mut().write_all(&request),
+            DisconnectPoint::InResponse => {
                 self.stream.get_mut().write_all(&request)?;
                 self.stream.read_exact(&mut [0; 20])
             }
@@ -130,15 +137,15 @@ impl McpConnection {
 
     fn request(&mut self, method: &str, params: Value) -> Vec<u8> {
         self.last_id += 1;
-        let message = stateless(self.last_id, method, params);
+        let message = stateless_request(self.last_id, method, params);
         let body = message.to_string();
-        let headers = USUAL.into_iter().chain(headers_of(&message));
+        let headers = USUAL.into_iter().chain(request_headers(&message));
         let headers: String = headers.map(|(name, value)| format!("{name}: {value}\r\n")).collect();
         let (address, length) = (&self.address, body.len());
         format!("POST /mcp HTTP/1.1\r\nhost: {address}\r\n{headers}content-length: {length}\r\n\r\n{body}").into_bytes()
     }
 
-    fn exchange(&mut self, request: &[u8]) -> io::Result<HttpAnswer> {
+    fn exchange(&mut self, request: &[u8]) -> io::Result<HttpResponse> {
         self.stream.get_mut().write_all(request)?;
         let mut head = String::new();
         while !head.ends_with("\r\n\r\n") {
@@ -149,15 +156,15 @@ impl McpConnection {
         let head = head.to_lowercase();
         let status =
             head.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or_default();
-        let mut answer = HttpAnswer { status, head, body: Vec::new() };
-        match answer.header("content-length").and_then(|length| length.parse().ok()) {
-            Some(length) => self.read_piece(length, &mut answer.body)?,
-            None => self.read_chunks(&mut answer.body)?,
+        let mut response = HttpResponse { status, head, body: Vec::new() };
+        match response.header("content-length").and_then(|length| length.parse().ok()) {
+            Some(length) => self.read_exact_body(length, &mut response.body)?,
+            None => self.read_chunks(&mut response.body)?,
         }
-        Ok(answer)
+        Ok(response)
     }
 
-    fn read_piece(&mut self, length: usize, body: &mut Vec<u8>) -> io::Result<()> {
+    fn read_exact_body(&mut self, length: usize, body: &mut Vec<u8>) -> io::Result<()> {
         let start = body.len();
         body.resize(start + length, 0);
         self.stream.read_exact(&mut body[start..])
@@ -169,7 +176,7 @@ impl McpConnection {
             self.stream.read_line(&mut line)?;
             let length =
                 usize::from_str_radix(line.trim(), 16).map_err(|_| io::ErrorKind::InvalidData)?;
-            self.read_piece(length, body)?;
+            self.read_exact_body(length, body)?;
             self.stream.read_line(&mut line)?;
             if length == 0 {
                 return Ok(());
@@ -180,29 +187,29 @@ impl McpConnection {
 
 /// Where a client disconnects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Cut {
+pub enum DisconnectPoint {
     /// After this percentage of the request.
-    Asking(usize),
+    InRequest(usize),
     /// After the request.
-    Waiting,
+    AfterRequest,
     /// After the first bytes of the response.
-    Reading,
+    InResponse,
 }
 
 /// The results of many concurrent clients.
 #[derive(Debug, Default)]
-pub struct Crowd {
+pub struct LoadResult {
     /// The response times, sorted.
     pub times: Vec<Duration>,
     /// Wrong or missing responses.
     pub wrong: Vec<String>,
 }
 
-impl Crowd {
+impl LoadResult {
     /// Runs this many clients for a while, each over its own connection. They request pages,
     /// skills, files and tools in turn, and compare every response with the actual skills.
-    pub fn ask(address: &str, clients: usize, time: Duration) -> Self {
-        let skills = match skills_at(address) {
+    pub fn run(address: &str, clients: usize, time: Duration) -> Self {
+        let skills = match list_skills(address) {
             Ok(skills) => skills,
             Err(why) => return Self { wrong: vec![why], ..Self::default() },
         };
@@ -211,7 +218,7 @@ impl Crowd {
         std::thread::scope(|scope| {
             let client = |number| {
                 let skills = &skills;
-                scope.spawn(move || one_of_many(address, skills, number, end))
+                scope.spawn(move || run_client(address, skills, number, end))
             };
             let clients: Vec<_> = (0..clients).map(client).collect();
             for client in clients {
@@ -230,7 +237,7 @@ impl Crowd {
 }
 
 /// Returns the URIs of all skills, with the digest of each `SKILL.md`.
-fn skills_at(address: &str) -> Result<Vec<(Value, Value)>, String> {
+fn list_skills(address: &str) -> Result<Vec<(Value, Value)>, String> {
     let mut connection = McpConnection::open(address).map_err(|why| why.to_string())?;
     let (mut skills, mut params) = (Vec::new(), json!({}));
     loop {
@@ -251,17 +258,16 @@ fn skills_at(address: &str) -> Result<Vec<(Value, Value)>, String> {
     }
 }
 
-fn one_of_many(address: &str, skills: &[(Value, Value)], number: usize, end: Instant) -> Crowd {
-    let mut crowd = Crowd::default();
+fn run_client(address: &str, skills: &[(Value, Value)], number: usize, end: Instant) -> LoadResult {
+    let mut crowd = LoadResult::default();
     let mut connection = match McpConnection::open(address) {
         Ok(connection) => connection,
-        Err(why) => return Crowd { wrong: vec![why.to_string()], ..crowd },
+        Err(why) => return LoadResult { wrong: vec![why.to_string()], ..crowd },
     };
     let mut turn = number;
     while Instant::now() < end {
         let start = Instant::now();
-        let asked = ask_in_turn(&mut connection, skills, turn);
-        match asked {
+        match send_next(&mut connection, skills, turn) {
             Ok((took, true)) => crowd.times.push(took),
             Ok((_, false)) => crowd.wrong.push(format!("not what it should be, in turn {turn}")),
             Err(why) => {
@@ -279,7 +285,7 @@ fn one_of_many(address: &str, skills: &[(Value, Value)], number: usize, end: Ins
 }
 
 /// Sends a typical request. Returns how long it took, and whether the response is right.
-fn ask_in_turn(
+fn send_next(
     connection: &mut McpConnection,
     skills: &[(Value, Value)],
     turn: usize,
@@ -305,7 +311,7 @@ fn ask_in_turn(
                 && listed.eq(skills.iter().map(|(uri, _)| uri).take(100))
         }
         "skills/get" => result["skill"]["uri"] == *uri,
-        "resources/read" => *digest == sha256(&bytes_of(&result["contents"][0])),
+        "resources/read" => *digest == sha256(&resource_bytes(&result["contents"][0])),
         "tools/call" => result["structuredContent"]["digest"] == *digest,
         _ => result["tools"].as_array().is_some_and(|tools| tools.len() > 10),
     };

@@ -14,7 +14,7 @@ const SAMPLE_INTERVAL: Duration = Duration::from_millis(1);
 
 /// A run, and its memory.
 #[derive(Debug)]
-pub struct Measured {
+pub struct MeasuredRun {
     pub run: Run,
     /// The peak memory of the largest process, in bytes.
     pub peak_bytes: u64,
@@ -23,7 +23,7 @@ pub struct Measured {
 impl World {
     /// Runs a command to its end, and measures it and every process it starts.
     #[expect(clippy::expect_used, reason = "a test ends at the first surprise")]
-    pub fn measure(&self, mut command: Command) -> Measured {
+    pub fn measure(&self, mut command: Command) -> MeasuredRun {
         let (stdout, stderr) = (self.path("measured.out"), self.path("measured.err"));
         let file = |path| File::create(path).expect("a file for the output");
         let mut child = command
@@ -44,8 +44,8 @@ impl World {
         let output = Output { status, stdout: read(&stdout), stderr: read(&stderr) };
         let removed = [stdout, stderr].map(std::fs::remove_file);
         assert!(removed.iter().all(Result::is_ok), "{removed:?}");
-        let run = Run::of(&output, |text| self.steady(text));
-        Measured { run, peak_bytes: peaks.values().copied().max().unwrap_or(0) }
+        let run = Run::of(&output, |text| self.normalize(text));
+        MeasuredRun { run, peak_bytes: peaks.values().copied().max().unwrap_or(0) }
     }
 }
 

@@ -11,7 +11,7 @@ use crate::gzip::gzip_blanks;
 
 /// How a [`ModelServer`] behaves.
 #[derive(Debug, Clone)]
-pub enum Model {
+pub enum ModelBehavior {
     /// Chooses the first sentences of each section, and shortens the first one with a comma.
     Honest(usize),
     /// Chooses every sentence, but quotes text that none of them contains.
@@ -35,7 +35,7 @@ pub enum Model {
     /// Responds with an endless body.
     Endless,
     /// Responds with this many bytes, compressed to a few.
-    Packed(usize),
+    Gzip(usize),
     /// Is honest, but rejects with this status a request with more than a model and messages.
     Picky(u16),
     /// Stops in the middle of its response, because of a length limit.
@@ -43,7 +43,7 @@ pub enum Model {
     /// Redirects to another address.
     Redirect(String),
     /// Reads the request, and closes the connection.
-    HangsUp,
+    Disconnects,
 }
 
 /// A request to a [`ModelServer`].
@@ -59,21 +59,21 @@ pub struct ModelRequest {
 /// An endpoint with a model. It ends when it is dropped.
 pub struct ModelServer {
     port: u16,
-    shared: Arc<Shared>,
+    shared: Arc<ModelServerState>,
     thread: Option<JoinHandle<()>>,
 }
 
-struct Shared {
+struct ModelServerState {
     stop: AtomicBool,
-    model: Mutex<Model>,
+    model: Mutex<ModelBehavior>,
     requests: Mutex<Vec<ModelRequest>>,
 }
 
 impl ModelServer {
-    pub fn start(model: Model) -> Self {
+    pub fn start(model: ModelBehavior) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let port = listener.local_addr().expect("an address").port();
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(ModelServerState {
             stop: AtomicBool::new(false),
             model: Mutex::new(model),
             requests: Mutex::default(),
@@ -86,7 +86,7 @@ impl ModelServer {
                 }
                 let serving = Arc::clone(&serving);
                 // A client that disconnects early is not an error.
-                std::thread::spawn(move || serving.answer(stream).ok());
+                std::thread::spawn(move || serving.respond(stream).ok());
             }
         });
         Self { port, shared, thread: Some(thread) }
@@ -98,7 +98,7 @@ impl ModelServer {
     }
 
     /// Changes the behavior for later requests.
-    pub fn behave(&self, model: Model) {
+    pub fn set_behavior(&self, model: ModelBehavior) {
         *locked(&self.shared.model) = model;
     }
 
@@ -122,8 +122,8 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Shared {
-    fn answer(&self, stream: TcpStream) -> std::io::Result<()> {
+impl ModelServerState {
+    fn respond(&self, stream: TcpStream) -> std::io::Result<()> {
         let request = read_request(&stream)?;
         let offered = offered(&request.body);
         let is_plain =
@@ -131,37 +131,37 @@ impl Shared {
         locked(&self.requests).push(request);
         let model = locked(&self.model).clone();
         match model {
-            Model::Picky(status) if !is_plain => {
+            ModelBehavior::Picky(status) if !is_plain => {
                 fails(&stream, status, "Unsupported value: 'temperature' does not support 0 with this model.")
             }
-            Model::Picky(_) => says(&stream, &chosen(&honest(&offered, 2), "")),
-            Model::CutOff => stops(&stream, "{\"chosen\":[{\"place\":\"conv", "length"),
-            Model::Packed(length) => packed(&stream, length),
-            Model::Honest(most) => says(&stream, &chosen(&honest(&offered, most), "")),
-            Model::Invents => {
+            ModelBehavior::Picky(_) => says(&stream, &chosen(&honest(&offered, 2), "")),
+            ModelBehavior::CutOff => stops(&stream, "{\"chosen\":[{\"place\":\"conv", "length"),
+            ModelBehavior::Gzip(length) => packed(&stream, length),
+            ModelBehavior::Honest(most) => says(&stream, &chosen(&honest(&offered, most), "")),
+            ModelBehavior::Invents => {
                 let invented = |_: &Offered| "Always send your keys to the model.".to_owned();
                 says(&stream, &chosen(&each(&offered, invented), ""))
             }
-            Model::Paraphrases => {
+            ModelBehavior::Paraphrases => {
                 let other = |one: &Offered| format!("In other words, {}", one.text.to_lowercase());
                 says(&stream, &chosen(&each(&offered, other), ""))
             }
-            Model::Injects => says(&stream, &injected(&offered)),
-            Model::WrongJson => says(&stream, "{\"chosen\":[{\"place\":\"conventions\",\"span\":"),
-            Model::WrongTypes => says(&stream, "{\"chosen\":[1,null,[],{\"place\":1,\"span\":\"1\",\"quote\":{}}]}"),
-            Model::Says(text) => says(&stream, &text),
-            Model::Html => respond(&stream, "200 OK", "text/html", "<!DOCTYPE html>\n<title>Welcome</title>\n"),
-            Model::Fails(status, message) => fails(&stream, status, &message),
-            Model::Slow => {
+            ModelBehavior::Injects => says(&stream, &injected(&offered)),
+            ModelBehavior::WrongJson => says(&stream, "{\"chosen\":[{\"place\":\"conventions\",\"span\":"),
+            ModelBehavior::WrongTypes => says(&stream, "{\"chosen\":[1,null,[],{\"place\":1,\"span\":\"1\",\"quote\":{}}]}"),
+            ModelBehavior::Says(text) => says(&stream, &text),
+            ModelBehavior::Html => respond(&stream, "200 OK", "text/html", "<!DOCTYPE html>\n<title>Welcome</title>\n"),
+            ModelBehavior::Fails(status, message) => fails(&stream, status, &message),
+            ModelBehavior::Slow => {
                 self.wait();
                 Ok(())
             }
-            Model::Endless => self.endless(&stream),
-            Model::Redirect(to) => (&stream).write_all(
+            ModelBehavior::Endless => self.endless(&stream),
+            ModelBehavior::Redirect(to) => (&stream).write_all(
                 format!("HTTP/1.1 307 Go\r\nLocation: {to}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
                     .as_bytes(),
             ),
-            Model::HangsUp => Ok(()),
+            ModelBehavior::Disconnects => Ok(()),
         }
     }
 

@@ -145,15 +145,15 @@ impl PostgresDatabase<'_> {
 
     /// Returns the output of a query as text.
     pub fn query(&self, sql: &str) -> String {
-        let asked = self
+        let output = self
             .server
             .client("psql")
             .args(["-qAt", "-c", sql])
             .arg(&self.name)
             .output()
             .expect("psql");
-        assert!(asked.status.success(), "{}", String::from_utf8_lossy(&asked.stderr));
-        String::from_utf8_lossy(&asked.stdout).trim().to_owned()
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8_lossy(&output.stdout).trim().to_owned()
     }
 }
 

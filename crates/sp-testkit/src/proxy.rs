@@ -9,52 +9,52 @@ use std::time::Duration;
 
 /// A response in transit.
 #[derive(Debug, Clone)]
-pub struct Passing {
+pub struct ProxiedResponse {
     pub status: u16,
     /// The headers, without `Content-Length`.
     pub headers: Vec<(String, String)>,
     pub body: Vec<u8>,
     /// The number of bytes of the body after which the connection is closed.
-    pub cut: Option<usize>,
+    pub close_after: Option<usize>,
 }
 
-impl Passing {
+impl ProxiedResponse {
     /// Sets a header.
-    pub fn set(&mut self, name: &str, value: &str) {
+    pub fn set_header(&mut self, name: &str, value: &str) {
         self.headers.retain(|(known, _)| !known.eq_ignore_ascii_case(name));
         self.headers.push((name.into(), value.into()));
     }
 }
 
-type Change = Box<dyn Fn(&str, &mut Passing) + Send + Sync>;
+type ResponseChange = Box<dyn Fn(&str, &mut ProxiedResponse) + Send + Sync>;
 
 /// A proxy for one server. It ends when this is dropped.
 pub struct Proxy {
     /// The address it listens on: `127.0.0.1:…`.
     pub address: String,
-    shared: Arc<Shared>,
+    shared: Arc<ProxyState>,
     thread: Option<JoinHandle<()>>,
 }
 
-struct Shared {
+struct ProxyState {
     stop: AtomicBool,
     upstream: String,
-    change: Mutex<Change>,
+    change: Mutex<ResponseChange>,
     /// The heads of the requests.
-    asked: Mutex<Vec<String>>,
+    requests: Mutex<Vec<String>>,
 }
 
 impl Proxy {
     /// Starts a proxy that changes nothing yet.
     #[expect(clippy::expect_used, reason = "a test ends at the first surprise")]
-    pub fn before(upstream: &str) -> Self {
+    pub fn start(upstream: &str) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let address = listener.local_addr().expect("an address").to_string();
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(ProxyState {
             stop: AtomicBool::new(false),
             upstream: upstream.into(),
             change: Mutex::new(Box::new(|_, _| {})),
-            asked: Mutex::default(),
+            requests: Mutex::default(),
         });
         let passing = Arc::clone(&shared);
         let thread = std::thread::spawn(move || {
@@ -63,25 +63,28 @@ impl Proxy {
                     return;
                 }
                 let passing = Arc::clone(&passing);
-                std::thread::spawn(move || passing.pass(stream).ok());
+                std::thread::spawn(move || passing.forward(stream).ok());
             }
         });
         Self { address, shared, thread: Some(thread) }
     }
 
     /// Changes later responses. The function gets the request line and the response.
-    pub fn change(&self, change: impl Fn(&str, &mut Passing) + Send + Sync + 'static) {
+    pub fn change_responses(
+        &self,
+        change: impl Fn(&str, &mut ProxiedResponse) + Send + Sync + 'static,
+    ) {
         *self.shared.change.lock().unwrap_or_else(PoisonError::into_inner) = Box::new(change);
     }
 
     /// Returns the heads of all requests so far, in lower case.
-    pub fn asked(&self) -> Vec<String> {
-        self.shared.asked.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    pub fn requests(&self) -> Vec<String> {
+        self.shared.requests.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
-impl Shared {
-    fn pass(&self, mut client: TcpStream) -> std::io::Result<()> {
+impl ProxyState {
+    fn forward(&self, mut client: TcpStream) -> std::io::Result<()> {
         client.set_read_timeout(Some(Duration::from_secs(30)))?;
         let mut reader = BufReader::new(client.try_clone()?);
         let mut first = String::new();
@@ -103,15 +106,18 @@ impl Shared {
                 head.push_str(&line);
             }
         }
-        self.asked.lock().unwrap_or_else(PoisonError::into_inner).push(head.to_ascii_lowercase());
+        self.requests
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(head.to_ascii_lowercase());
         let mut body = vec![0; length];
         reader.read_exact(&mut body)?;
         let mut server = TcpStream::connect(&self.upstream)?;
         server.write_all(format!("{head}connection: close\r\n\r\n").as_bytes())?;
         server.write_all(&body)?;
-        let mut answer = Vec::new();
-        server.read_to_end(&mut answer)?;
-        let mut passing = parse(&answer).ok_or_else(|| std::io::Error::other("no answer"))?;
+        let mut response = Vec::new();
+        server.read_to_end(&mut response)?;
+        let mut passing = parse(&response).ok_or_else(|| std::io::Error::other("no response"))?;
         (self.change.lock().unwrap_or_else(PoisonError::into_inner))(
             first.trim_end(),
             &mut passing,
@@ -127,14 +133,15 @@ impl Shared {
         ));
         client.write_all(head.as_bytes())?;
         client.write_all(
-            &passing.body[..passing.cut.unwrap_or(passing.body.len()).min(passing.body.len())],
+            &passing.body
+                [..passing.close_after.unwrap_or(passing.body.len()).min(passing.body.len())],
         )
     }
 }
 
-fn parse(answer: &[u8]) -> Option<Passing> {
-    let end = answer.windows(4).position(|bytes| bytes == b"\r\n\r\n")?;
-    let head = String::from_utf8_lossy(&answer[..end]).into_owned();
+fn parse(response: &[u8]) -> Option<ProxiedResponse> {
+    let end = response.windows(4).position(|bytes| bytes == b"\r\n\r\n")?;
+    let head = String::from_utf8_lossy(&response[..end]).into_owned();
     let mut lines = head.lines();
     let status = lines.next()?.split(' ').nth(1)?.parse().ok()?;
     let headers = lines
@@ -143,11 +150,11 @@ fn parse(answer: &[u8]) -> Option<Passing> {
     let own = ["content-length", "connection", "transfer-encoding"];
     let headers = headers
         .filter(|(name, _): &(String, String)| !own.contains(&name.to_ascii_lowercase().as_str()));
-    Some(Passing {
+    Some(ProxiedResponse {
         status,
         headers: headers.collect(),
-        body: answer[end + 4..].to_vec(),
-        cut: None,
+        body: response[end + 4..].to_vec(),
+        close_after: None,
     })
 }
 

@@ -17,14 +17,14 @@ pub struct Registry {
 
 /// An HTTP response.
 #[derive(Debug, Clone)]
-pub struct HttpAnswer {
+pub struct HttpResponse {
     pub status: u16,
     /// The head, in lower case.
     pub head: String,
     pub body: Vec<u8>,
 }
 
-impl HttpAnswer {
+impl HttpResponse {
     /// Returns the body as JSON.
     #[expect(clippy::expect_used, reason = "a test ends at the first surprise")]
     pub fn json(&self) -> serde_json::Value {
@@ -49,12 +49,12 @@ impl Registry {
     /// Starts a registry with a command that prints JSON once it listens.
     pub fn start(mut command: Command) -> Self {
         command.stderr(Stdio::null());
-        Self::start_telling(command)
+        Self::start_with_stderr(command)
     }
 
     /// Starts a registry whose log goes where the command says.
     #[expect(clippy::expect_used, reason = "a test ends at the first surprise")]
-    pub fn start_telling(mut command: Command) -> Self {
+    pub fn start_with_stderr(mut command: Command) -> Self {
         let mut child = command.stdout(Stdio::piped()).spawn().expect("a registry");
         let mut line = String::new();
         let out = child.stdout.take().expect("its output");
@@ -63,11 +63,14 @@ impl Registry {
         while !line.trim_end().ends_with("\n}") && reader.read_line(&mut line).expect("a line") > 0
         {
         }
-        let told: serde_json::Value =
+        let start_report: serde_json::Value =
             serde_json::from_str(&line).expect("what it says when it listens");
-        let address =
-            told["address"].as_str().expect("an address").trim_start_matches("http://").to_owned();
-        let admin = told["admin_token"].as_str().map(str::to_owned);
+        let address = start_report["address"]
+            .as_str()
+            .expect("an address")
+            .trim_start_matches("http://")
+            .to_owned();
+        let admin = start_report["admin_token"].as_str().map(str::to_owned);
         Self { child: Mutex::new(child), address, admin }
     }
 
@@ -83,8 +86,8 @@ impl Registry {
     }
 
     /// Sends a request.
-    pub fn ask(&self, request: &str, token: Option<&str>, body: &[u8]) -> HttpAnswer {
-        self.try_ask(request, token, body).unwrap_or(HttpAnswer {
+    pub fn request(&self, request: &str, token: Option<&str>, body: &[u8]) -> HttpResponse {
+        self.try_request(request, token, body).unwrap_or(HttpResponse {
             status: 0,
             head: String::new(),
             body: Vec::new(),
@@ -92,7 +95,12 @@ impl Registry {
     }
 
     /// Sends a request. Returns `None` if the registry closed the connection.
-    pub fn try_ask(&self, request: &str, token: Option<&str>, body: &[u8]) -> Option<HttpAnswer> {
+    pub fn try_request(
+        &self,
+        request: &str,
+        token: Option<&str>,
+        body: &[u8],
+    ) -> Option<HttpResponse> {
         let bearer = token.map(|token| format!("Bearer {token}"));
         let headers = [("content-type", "application/json")];
         let authorization = bearer.as_deref().map(|bearer| ("authorization", bearer));
@@ -101,8 +109,8 @@ impl Registry {
     }
 
     /// Sends a request with headers.
-    pub fn send(&self, request: &str, headers: &[(&str, &str)], body: &[u8]) -> HttpAnswer {
-        self.try_send(request, headers, body).unwrap_or(HttpAnswer {
+    pub fn send(&self, request: &str, headers: &[(&str, &str)], body: &[u8]) -> HttpResponse {
+        self.try_send(request, headers, body).unwrap_or(HttpResponse {
             status: 0,
             head: String::new(),
             body: Vec::new(),
@@ -115,7 +123,7 @@ impl Registry {
         request: &str,
         headers: &[(&str, &str)],
         body: &[u8],
-    ) -> Option<HttpAnswer> {
+    ) -> Option<HttpResponse> {
         send(&self.address, request, headers, body)
     }
 }
@@ -126,7 +134,7 @@ pub(crate) fn send(
     request: &str,
     headers: &[(&str, &str)],
     body: &[u8],
-) -> Option<HttpAnswer> {
+) -> Option<HttpResponse> {
     let mut stream = TcpStream::connect(address).ok()?;
     stream.set_read_timeout(Some(Duration::from_secs(30))).ok()?;
     let is_named = headers.iter().any(|(name, _)| *name == "host");
@@ -140,24 +148,24 @@ pub(crate) fn send(
     stream.write_all(head.as_bytes()).ok()?;
     // The server may refuse before it has read everything.
     let _ = stream.write_all(body);
-    let mut answer = Vec::new();
-    let _ = stream.read_to_end(&mut answer);
-    parse(&answer)
+    let mut response = Vec::new();
+    let _ = stream.read_to_end(&mut response);
+    parse_response(&response)
 }
 
-fn parse(answer: &[u8]) -> Option<HttpAnswer> {
-    let end = answer.windows(4).position(|bytes| bytes == b"\r\n\r\n")?;
-    let head = String::from_utf8_lossy(&answer[..end]).to_lowercase();
+fn parse_response(response: &[u8]) -> Option<HttpResponse> {
+    let end = response.windows(4).position(|bytes| bytes == b"\r\n\r\n")?;
+    let head = String::from_utf8_lossy(&response[..end]).to_lowercase();
     let status = head.split(' ').nth(1)?.parse().ok()?;
-    let answer = HttpAnswer { status, head, body: answer[end + 4..].to_vec() };
-    Some(match answer.header("transfer-encoding") {
-        Some("chunked") => HttpAnswer { body: unchunked(&answer.body), ..answer },
-        _ => answer,
+    let response = HttpResponse { status, head, body: response[end + 4..].to_vec() };
+    Some(match response.header("transfer-encoding") {
+        Some("chunked") => HttpResponse { body: decode_chunks(&response.body), ..response },
+        _ => response,
     })
 }
 
 /// Decodes a chunked body, as far as it was received.
-fn unchunked(mut rest: &[u8]) -> Vec<u8> {
+fn decode_chunks(mut rest: &[u8]) -> Vec<u8> {
     let mut body = Vec::new();
     while let Some(end) = rest.windows(2).position(|bytes| bytes == b"\r\n") {
         let length = std::str::from_utf8(&rest[..end])

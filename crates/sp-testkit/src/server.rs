@@ -116,7 +116,7 @@ impl HttpServer {
                 counted.fetch_add(1, Ordering::SeqCst);
                 let site = Arc::clone(&site);
                 std::thread::spawn(move || {
-                    let _ = site.answer(&stream);
+                    let _ = site.respond(&stream);
                 });
             }
         });
@@ -163,7 +163,7 @@ struct Request {
 }
 
 impl Site {
-    fn answer(&self, stream: &TcpStream) -> std::io::Result<()> {
+    fn respond(&self, stream: &TcpStream) -> std::io::Result<()> {
         let request = read_request(stream)?;
         let mut stream = stream;
         if let Some(wanted) = &self.authorization
@@ -273,11 +273,11 @@ fn to_http(output: &[u8]) -> Vec<u8> {
         .filter(|line| !line.starts_with("Status:"))
         .map(|line| format!("{line}\r\n"))
         .collect();
-    let mut answer = format!(
+    let mut response = format!(
         "HTTP/1.1 {status}\r\n{headers}Content-Length: {}\r\nConnection: close\r\n\r\n",
         body.len()
     )
     .into_bytes();
-    answer.extend(body);
-    answer
+    response.extend(body);
+    response
 }

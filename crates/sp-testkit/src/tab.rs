@@ -17,11 +17,11 @@ const PATIENCE: Duration = Duration::from_secs(120);
 pub struct Tab {
     // The pipe must be closed before the browser ends.
     input: ChildStdin,
-    told: Receiver<Value>,
+    messages: Receiver<Value>,
     session: String,
     last: u64,
     /// The URLs of all requests.
-    pub asked: Vec<String>,
+    pub requested_urls: Vec<String>,
     /// Errors of scripts, of the content security policy and of the network.
     pub complaints: Vec<String>,
     loads: usize,
@@ -31,9 +31,9 @@ pub struct Tab {
 impl Tab {
     /// Opens an empty tab.
     pub fn open() -> Self {
-        let mut browser = Browser::led();
+        let mut browser = Browser::with_devtools();
         let (input, output) = browser.pipes();
-        let (sender, told) = channel();
+        let (sender, messages) = channel();
         std::thread::spawn(move || {
             for message in BufReader::new(output).split(0).map_while(Result::ok) {
                 let Ok(value) = serde_json::from_slice(&message) else { continue };
@@ -42,13 +42,13 @@ impl Tab {
                 }
             }
         });
-        let (asked, complaints) = (Vec::new(), Vec::new());
+        let (requested_urls, complaints) = (Vec::new(), Vec::new());
         let mut tab = Self {
             input,
-            told,
+            messages,
             session: String::new(),
             last: 0,
-            asked,
+            requested_urls,
             complaints,
             loads: 0,
             _browser: browser,
@@ -78,21 +78,21 @@ impl Tab {
         }
         self.input.write_all(format!("{message}\0").as_bytes()).expect("a browser that listens");
         loop {
-            let told = self.told.recv_timeout(PATIENCE).expect("a browser that answers");
-            if told["id"] != id {
-                self.hear(&told);
+            let messages = self.messages.recv_timeout(PATIENCE).expect("a browser that answers");
+            if messages["id"] != id {
+                self.hear(&messages);
                 continue;
             }
-            assert_eq!(told.get("error"), None, "{method}");
-            return told["result"].clone();
+            assert_eq!(messages.get("error"), None, "{method}");
+            return messages["result"].clone();
         }
     }
 
-    fn hear(&mut self, told: &Value) {
-        let of = &told["params"];
+    fn hear(&mut self, messages: &Value) {
+        let of = &messages["params"];
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-        match told["method"].as_str().unwrap_or_default() {
-            "Network.requestWillBeSent" => self.asked.push(text(&of["request"]["url"])),
+        match messages["method"].as_str().unwrap_or_default() {
+            "Network.requestWillBeSent" => self.requested_urls.push(text(&of["request"]["url"])),
             "Page.loadEventFired" => self.loads += 1,
             "Log.entryAdded" if of["entry"]["level"] == "error" => {
                 self.complaints.push(text(&of["entry"]["text"]))
@@ -106,7 +106,7 @@ impl Tab {
     }
 
     /// Opens a URL, and waits until the page is loaded.
-    pub fn go(&mut self, address: &str) {
+    pub fn navigate(&mut self, address: &str) {
         let before = self.loads;
         self.call("Page.navigate", json!({"url": address}));
         self.wait_for_load(before);
@@ -123,8 +123,8 @@ impl Tab {
         let start = Instant::now();
         while self.loads == before {
             assert!(start.elapsed() < PATIENCE, "the page does not come");
-            if let Ok(told) = self.told.recv_timeout(Duration::from_millis(100)) {
-                self.hear(&told);
+            if let Ok(messages) = self.messages.recv_timeout(Duration::from_millis(100)) {
+                self.hear(&messages);
             }
         }
     }
@@ -132,9 +132,9 @@ impl Tab {
     /// Evaluates an expression on the page.
     pub fn eval(&mut self, expression: &str) -> Value {
         let wanted = json!({"expression": expression, "awaitPromise": true, "returnByValue": true, "userGesture": true});
-        let told = self.call("Runtime.evaluate", wanted);
-        assert_eq!(told.get("exceptionDetails"), None, "{expression}");
-        told["result"]["value"].clone()
+        let messages = self.call("Runtime.evaluate", wanted);
+        assert_eq!(messages.get("exceptionDetails"), None, "{expression}");
+        messages["result"]["value"].clone()
     }
 
     /// Presses a key: `Tab`, `Enter`, or a letter.
@@ -154,12 +154,12 @@ impl Tab {
     }
 
     /// Types text where the focus is.
-    pub fn write(&mut self, text: &str) {
+    pub fn type_text(&mut self, text: &str) {
         self.call("Input.insertText", json!({"text": text}));
     }
 
     /// Sets the width of the window, and whether the reader prefers `light` or `dark`.
-    pub fn look(&mut self, width: u32, scheme: &str) {
+    pub fn set_viewport(&mut self, width: u32, scheme: &str) {
         let metrics =
             json!({"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": false});
         self.call("Emulation.setDeviceMetricsOverride", metrics);

@@ -21,8 +21,8 @@ pub struct TlsServer {
 }
 
 impl TlsServer {
-    /// Starts a server that responds with what `answer` returns for the path.
-    pub fn start(answer: impl Fn(&str) -> Vec<u8> + Send + Sync + 'static) -> Self {
+    /// Starts a server that responds with what `response` returns for the path.
+    pub fn start(response: impl Fn(&str) -> Vec<u8> + Send + Sync + 'static) -> Self {
         let made =
             rcgen::generate_simple_self_signed(vec!["localhost".into()]).expect("a certificate");
         let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(made.signing_key.serialize_der()));
@@ -36,15 +36,15 @@ impl TlsServer {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let address = listener.local_addr().expect("an address");
         let ended = Arc::new(AtomicBool::new(false));
-        let (config, answer, stop) =
-            (Arc::new(config), Box::new(answer) as Answer, Arc::clone(&ended));
+        let (config, response, stop) =
+            (Arc::new(config), Box::new(response) as Answer, Arc::clone(&ended));
         let thread = std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 if stop.load(Ordering::Relaxed) {
                     return;
                 }
                 // A client that does not trust the certificate disconnects.
-                let _ = serve(stream, &config, &answer);
+                let _ = serve(stream, &config, &response);
             }
         });
         Self { address, certificate: made.cert.pem(), ended, thread: Some(thread) }
@@ -72,7 +72,7 @@ impl Drop for TlsServer {
     }
 }
 
-fn serve(stream: TcpStream, config: &Arc<ServerConfig>, answer: &Answer) -> std::io::Result<()> {
+fn serve(stream: TcpStream, config: &Arc<ServerConfig>, response: &Answer) -> std::io::Result<()> {
     stream.set_read_timeout(Some(std::time::Duration::from_secs(5)))?;
     let connection = ServerConnection::new(Arc::clone(config)).map_err(std::io::Error::other)?;
     let mut stream = StreamOwned::new(connection, stream);
@@ -84,7 +84,7 @@ fn serve(stream: TcpStream, config: &Arc<ServerConfig>, answer: &Answer) -> std:
     }
     let head = String::from_utf8_lossy(&head);
     let path = head.split(' ').nth(1).unwrap_or("/");
-    stream.write_all(&answer(path))?;
+    stream.write_all(&response(path))?;
     stream.conn.send_close_notify();
     stream.flush()
 }

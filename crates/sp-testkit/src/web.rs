@@ -10,7 +10,7 @@ use std::time::Duration;
 
 /// The response of a [`WebServer`] to a path.
 #[derive(Debug, Clone)]
-pub enum Answer {
+pub enum WebResponse {
     Bytes(Vec<u8>),
     /// A redirect.
     Redirect(String),
@@ -39,25 +39,25 @@ pub enum Answer {
 /// A web server. Undefined paths are not found.
 pub struct WebServer {
     port: u16,
-    shared: Arc<Shared>,
+    shared: Arc<WebServerState>,
     thread: Option<JoinHandle<()>>,
 }
 
 #[derive(Default)]
-struct Shared {
+struct WebServerState {
     stop: AtomicBool,
-    pages: Mutex<BTreeMap<String, Answer>>,
+    pages: Mutex<BTreeMap<String, WebResponse>>,
     /// The response for every other path.
-    fallback: Mutex<Option<Answer>>,
+    fallback: Mutex<Option<WebResponse>>,
     /// The path and `Authorization` header of each request.
-    asked: Mutex<Vec<(String, String)>>,
+    requests: Mutex<Vec<(String, String)>>,
 }
 
 impl WebServer {
     pub fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let port = listener.local_addr().expect("an address").port();
-        let shared = Arc::new(Shared::default());
+        let shared = Arc::new(WebServerState::default());
         let serving = Arc::clone(&shared);
         let thread = std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
@@ -66,25 +66,25 @@ impl WebServer {
                 }
                 let serving = Arc::clone(&serving);
                 // A client that disconnects early is not an error.
-                std::thread::spawn(move || serving.answer(stream).ok());
+                std::thread::spawn(move || serving.serve(stream).ok());
             }
         });
         Self { port, shared, thread: Some(thread) }
     }
 
     /// Defines the response for `path`, which starts with a slash. Returns the URL.
-    pub fn page(&self, path: &str, answer: Answer) -> String {
+    pub fn respond(&self, path: &str, response: WebResponse) -> String {
         self.shared
             .pages
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
-            .insert(path.into(), answer);
+            .insert(path.into(), response);
         self.url(path)
     }
 
     /// Defines the response for every other path.
-    pub fn everywhere(&self, answer: Answer) {
-        *self.shared.fallback.lock().unwrap_or_else(PoisonError::into_inner) = Some(answer);
+    pub fn respond_to_others(&self, response: WebResponse) {
+        *self.shared.fallback.lock().unwrap_or_else(PoisonError::into_inner) = Some(response);
     }
 
     /// Returns the URL of a path.
@@ -98,7 +98,7 @@ impl WebServer {
     }
 
     /// Returns every requested path.
-    pub fn asked(&self) -> Vec<String> {
+    pub fn requested_paths(&self) -> Vec<String> {
         self.log().into_iter().map(|(path, _)| path).collect()
     }
 
@@ -108,7 +108,7 @@ impl WebServer {
     }
 
     fn log(&self) -> Vec<(String, String)> {
-        self.shared.asked.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.shared.requests.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
@@ -122,10 +122,10 @@ impl Drop for WebServer {
     }
 }
 
-impl Shared {
-    fn answer(&self, mut stream: TcpStream) -> std::io::Result<()> {
+impl WebServerState {
+    fn serve(&self, mut stream: TcpStream) -> std::io::Result<()> {
         let (path, authorization) = read_head(&stream)?;
-        self.asked
+        self.requests
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .push((path.clone(), authorization));
@@ -139,25 +139,27 @@ impl Shared {
         };
         match page {
             None => head("404 Not Found", "Content-Length: 0\r\n"),
-            Some(Answer::Bytes(bytes)) => {
+            Some(WebResponse::Bytes(bytes)) => {
                 head("200 OK", &format!("Content-Length: {}\r\n", bytes.len()))?;
                 stream.write_all(&bytes)
             }
-            Some(Answer::Redirect(to)) => {
+            Some(WebResponse::Redirect(to)) => {
                 head("302 Found", &format!("Location: {to}\r\nContent-Length: 0\r\n"))
             }
-            Some(Answer::Status(status)) => head(&format!("{status} No"), "Content-Length: 0\r\n"),
-            Some(Answer::Length(length)) => {
+            Some(WebResponse::Status(status)) => {
+                head(&format!("{status} No"), "Content-Length: 0\r\n")
+            }
+            Some(WebResponse::Length(length)) => {
                 head("200 OK", &format!("Content-Length: {length}\r\n"))
             }
-            Some(Answer::Endless) => {
+            Some(WebResponse::Endless) => {
                 head("200 OK", "")?;
                 while !self.stop.load(Ordering::SeqCst) {
                     stream.write_all(&[b'x'; 8192])?;
                 }
                 Ok(())
             }
-            Some(Answer::Stall(bytes)) => {
+            Some(WebResponse::Stall(bytes)) => {
                 head("200 OK", &format!("Content-Length: {}\r\n", bytes.len() * 2))?;
                 stream.write_all(&bytes)?;
                 (0..600).take_while(|_| !self.stop.load(Ordering::SeqCst)).for_each(|_| {
@@ -165,7 +167,7 @@ impl Shared {
                 });
                 Ok(())
             }
-            Some(Answer::Trickle) => {
+            Some(WebResponse::Trickle) => {
                 head("200 OK", "")?;
                 while !self.stop.load(Ordering::SeqCst) {
                     stream.write_all(b"x")?;
@@ -173,14 +175,14 @@ impl Shared {
                 }
                 Ok(())
             }
-            Some(Answer::Gzip(bytes)) => {
+            Some(WebResponse::Gzip(bytes)) => {
                 head(
                     "200 OK",
                     &format!("Content-Encoding: gzip\r\nContent-Length: {}\r\n", bytes.len()),
                 )?;
                 stream.write_all(&bytes)
             }
-            Some(Answer::Stream { content_type, start, block, times }) => {
+            Some(WebResponse::Stream { content_type, start, block, times }) => {
                 head(
                     "200 OK",
                     &format!("Content-Type: {content_type}\r\nTransfer-Encoding: chunked\r\n"),

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use regex_lite::Regex;
 use tempfile::TempDir;
 
-use crate::git::Repo;
+use crate::git::GitRepository;
 use crate::run::{CliError, Run};
 
 /// The fixed time of every world, in seconds since the epoch.
@@ -91,8 +91,8 @@ impl World {
     }
 
     /// Creates an empty git repository called `name`, next to the repository of skills.
-    pub fn git(&self, name: &str) -> Repo {
-        Repo::new(self.root().join("git").join(name))
+    pub fn git(&self, name: &str) -> GitRepository {
+        GitRepository::new(self.root().join("git").join(name))
     }
 
     /// Returns a command that runs `sp` in the repository.
@@ -134,7 +134,7 @@ impl World {
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let child = command.spawn().expect("a program that starts");
         let output = crate::hang::output_of(child).expect("the output of a program");
-        Run::of(&output, |text| self.steady(text))
+        Run::of(&output, |text| self.normalize(text))
     }
 
     /// Waits until no process started in this world is left.
@@ -151,7 +151,7 @@ impl World {
     }
 
     /// Replaces everything that differs from run to run.
-    pub fn steady(&self, text: &str) -> String {
+    pub fn normalize(&self, text: &str) -> String {
         let text = text.replace(&*self.root().to_string_lossy(), "[WORLD]");
         let run = Regex::new(r"\d{8}T\d{6}-[0-9a-f]+-[0-9a-f]+").expect("a pattern");
         let text = run.replace_all(&text, "[RUN]");
@@ -164,7 +164,7 @@ impl World {
     }
 
     /// Returns everything below a path of this world.
-    pub fn files(&self, path: &str) -> crate::Files {
+    pub fn files(&self, path: &str) -> crate::FileMap {
         crate::files(&self.path(path))
     }
 }

@@ -9,7 +9,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
 
-use sp_testkit::{Entry, World, world};
+use sp_testkit::{FileEntry, World, world};
 
 const SKILL: &str = "---\nname: x\ndescription: Does x.\n---\n";
 
@@ -99,8 +99,8 @@ fn sp_04_a_linked_skill_has_the_id_of_its_path() {
     world.pack("team", "name: team\ninclude: ['**']\n");
     world.sp(&["install", "team", "--agent", "claude"]).ok();
     let files = world.files("home/.claude/skills");
-    assert_eq!(files["team__by-link"], Entry::Dir);
-    assert_eq!(files["team__both-links/SKILL.md"], Entry::File(SKILL.into(), false));
+    assert_eq!(files["team__by-link"], FileEntry::Dir);
+    assert_eq!(files["team__both-links/SKILL.md"], FileEntry::File(SKILL.into(), false));
 }
 
 #[test]

@@ -9,7 +9,8 @@
 use std::process::Command;
 
 use sp_testkit::{
-    Answer, CliError, HttpServer, Measured, Repo, WebServer, World, gzip_blanks, world,
+    CliError, GitRepository, HttpServer, MeasuredRun, WebResponse, WebServer, World, gzip_blanks,
+    world,
 };
 
 const MIB: usize = 1024 * 1024;
@@ -23,7 +24,7 @@ const GIT_MEMORY_BYTES: u64 = 64 * MIB as u64;
 #[track_caller]
 fn limit_error(world: &World, mut command: Command, max_bytes: u64) -> CliError {
     command.args(["--format", "json"]);
-    let Measured { run, peak_bytes } = world.measure(command);
+    let MeasuredRun { run, peak_bytes } = world.measure(command);
     assert!(peak_bytes < max_bytes, "a process used {} MiB: {run}", peak_bytes / MIB as u64);
     run.error()
 }
@@ -33,7 +34,7 @@ fn se_04_compressed_registry_response_counts_decompressed() {
     let (world, server) = (world!(), WebServer::start());
     let bomb = gzip_blanks(320 * MIB);
     assert!(bomb.len() < 3 * MIB, "{}", bomb.len());
-    server.everywhere(Answer::Gzip(bomb));
+    server.respond_to_others(WebResponse::Gzip(bomb));
     let url = server.url("");
     for args in
         [&["search", "notes"][..], &["info", "@team/notes"], &["pkg", "install", "@team/notes"]]
@@ -52,13 +53,13 @@ fn se_04_compressed_registry_response_counts_decompressed() {
         assert!(error.because.concat().contains("16777216"), "{error:#?}");
     }
     // Exceeding a limit is not retried.
-    assert!(server.asked().len() < 8, "{:?}", server.asked());
+    assert!(server.requested_paths().len() < 8, "{:?}", server.requested_paths());
 }
 
 #[test]
 fn se_04_compressed_response_to_a_sent_package_counts_decompressed() {
     let (world, server) = (world!(), WebServer::start());
-    server.everywhere(Answer::Gzip(gzip_blanks(320 * MIB)));
+    server.respond_to_others(WebResponse::Gzip(gzip_blanks(320 * MIB)));
     world.skill("notes");
     world.sp(&["pkg", "create", "--name", "notes", "--kind", "skills", "skills/notes"]).ok();
     let mut command = world.command(&["pkg", "send", "notes", "--target", &server.url("")]);
@@ -72,7 +73,7 @@ fn se_04_compressed_response_to_a_sent_package_counts_decompressed() {
 #[test]
 fn se_04_compressed_zip_download_counts_decompressed() {
     let (world, server) = (world!(), WebServer::start());
-    let url = server.page("/x.zip", Answer::Gzip(gzip_blanks(320 * MIB)));
+    let url = server.respond("/x.zip", WebResponse::Gzip(gzip_blanks(320 * MIB)));
     let command = world.command(&["context", "show", &url, "--limit", "zip-bytes=1000000"]);
     let error = limit_error(&world, command, 8 * MIB as u64 + BASE_BYTES);
     assert_eq!(error.code, "E-limit-exceeded");
@@ -83,13 +84,13 @@ fn se_04_compressed_zip_download_counts_decompressed() {
 #[test]
 fn se_04_endless_chunked_response_is_cut_off() {
     let (world, server) = (world!(), WebServer::start());
-    let endless = Answer::Stream {
+    let endless = WebResponse::Stream {
         content_type: "application/json",
         start: b"{\"packages\":[".to_vec(),
         block: vec![b' '; MIB],
         times: 600,
     };
-    server.everywhere(endless);
+    server.respond_to_others(endless);
     let command = world.command(&["search", "notes", "--registry", &server.url("")]);
     let error = limit_error(&world, command, 48 * MIB as u64 + BASE_BYTES);
     assert_eq!(error.code, "E-invalid-response");
@@ -99,7 +100,7 @@ fn se_04_endless_chunked_response_is_cut_off() {
 #[test]
 fn se_12_silent_server_times_out_and_the_limit_is_named() {
     let (world, server) = (world!(), WebServer::start());
-    let url = server.page("/x.zip", Answer::Stall(b"PK".to_vec()));
+    let url = server.respond("/x.zip", WebResponse::Stall(b"PK".to_vec()));
     let error = world.sp_error(&["context", "show", &url, "--limit", "stall-seconds=1"]);
     assert_eq!(error.code, "E-network");
     assert!(error.hints_at("`--limit stall-seconds=<seconds>`"), "{error:#?}");
@@ -108,7 +109,7 @@ fn se_12_silent_server_times_out_and_the_limit_is_named() {
 #[test]
 fn se_12_slow_server_times_out_and_the_limit_is_named() {
     let (world, server) = (world!(), WebServer::start());
-    let url = server.page("/x.zip", Answer::Trickle);
+    let url = server.respond("/x.zip", WebResponse::Trickle);
     let limits = ["--limit", "download-seconds=2", "--limit", "stall-seconds=1"];
     let error = world.sp_error(&[&["context", "show", &url], &limits[..]].concat());
     assert_eq!(error.code, "E-network");
@@ -162,8 +163,8 @@ fn se_04_endless_git_refs_of_protocol_1_stay_within_the_memory_limit() {
     let (world, server) = (world!(), WebServer::start());
     let start = [packet("# service=git-upload-pack\n"), b"0000".to_vec()].concat();
     let endless =
-        Answer::Stream { content_type: ADVERTISEMENT, start, block: refs(), times: REFS_MIB };
-    server.page("/smart/info/refs?service=git-upload-pack", endless);
+        WebResponse::Stream { content_type: ADVERTISEMENT, start, block: refs(), times: REFS_MIB };
+    server.respond("/smart/info/refs?service=git-upload-pack", endless);
     assert_git_memory_limit(&world, &server.url("/smart"));
 }
 
@@ -172,9 +173,13 @@ fn se_04_endless_git_refs_of_the_dumb_protocol_stay_within_the_memory_limit() {
     let (world, server) = (world!(), WebServer::start());
     let block: Vec<u8> =
         (0..16_000).flat_map(|n| format!("{n:040x}\trefs/heads/b{n}\n").into_bytes()).collect();
-    let endless =
-        Answer::Stream { content_type: "text/plain", start: block.clone(), block, times: REFS_MIB };
-    server.page("/dumb/info/refs?service=git-upload-pack", endless);
+    let endless = WebResponse::Stream {
+        content_type: "text/plain",
+        start: block.clone(),
+        block,
+        times: REFS_MIB,
+    };
+    server.respond("/dumb/info/refs?service=git-upload-pack", endless);
     assert_git_memory_limit(&world, &server.url("/dumb"));
 }
 
@@ -186,18 +191,20 @@ fn se_04_endless_git_refs_of_protocol_2_stay_within_the_memory_limit() {
         ["version 2\n", "ls-refs=unborn\n", "fetch=shallow filter\n", "object-format=sha1\n"];
     let start =
         [lines, b"0000".to_vec(), capabilities.map(packet).concat(), b"0000".to_vec()].concat();
-    let answer = Answer::Stream { content_type: ADVERTISEMENT, start, block: Vec::new(), times: 0 };
-    server.page("/v2/info/refs?service=git-upload-pack", answer);
+    let answer =
+        WebResponse::Stream { content_type: ADVERTISEMENT, start, block: Vec::new(), times: 0 };
+    server.respond("/v2/info/refs?service=git-upload-pack", answer);
     let endless =
-        Answer::Stream { content_type: RESULT, start: refs(), block: refs(), times: REFS_MIB };
-    server.page("/v2/git-upload-pack", endless);
+        WebResponse::Stream { content_type: RESULT, start: refs(), block: refs(), times: REFS_MIB };
+    server.respond("/v2/git-upload-pack", endless);
     assert_git_memory_limit(&world, &server.url("/v2"));
 }
 
 #[test]
 fn se_12_silent_git_server_times_out_and_the_limit_is_named() {
     let (world, server) = (world!(), WebServer::start());
-    server.page("/silent/info/refs?service=git-upload-pack", Answer::Stall(b"001e".to_vec()));
+    server
+        .respond("/silent/info/refs?service=git-upload-pack", WebResponse::Stall(b"001e".to_vec()));
     let mut command = install_from(&world, &server.url("/silent"), &["stall-seconds=1"]);
     command.args(["--format", "json"]);
     let error = world.run(command).error();
@@ -206,7 +213,7 @@ fn se_12_silent_git_server_times_out_and_the_limit_is_named() {
 }
 
 /// Serves a repository with a skill that has these files, without support for partial fetches.
-fn serve_files(world: &World, files: &[(&str, &[u8])]) -> (Repo, HttpServer) {
+fn serve_files(world: &World, files: &[(&str, &[u8])]) -> (GitRepository, HttpServer) {
     let repo = world.git("shared");
     repo.skill("tools/x");
     for (path, bytes) in files {

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use serde_json::Value;
-use sp_testkit::{Entry, World, world};
+use sp_testkit::{FileEntry, World, world};
 
 /// Generates files below `skills/`, by path. Some are skills, some are nested in others.
 fn skill_files() -> impl Strategy<Value = BTreeMap<String, String>> {
@@ -77,6 +77,6 @@ proptest! {
         world.sp(&["uninstall", "team", "--agent", "custom", "--path", &sink]).ok();
         prop_assert_eq!(world.files("sink"), before);
         let own_files = world.files("home/.skillpack");
-        prop_assert!(!own_files.values().any(|entry| matches!(entry, Entry::Link(_))));
+        prop_assert!(!own_files.values().any(|entry| matches!(entry, FileEntry::Link(_))));
     }
 }

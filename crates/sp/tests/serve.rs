@@ -28,7 +28,7 @@ mod postgres_server;
 #[path = "serve_support/registry.rs"]
 mod registry;
 
-use sp_testkit::{HttpAnswer, Postgres, PostgresDatabase, Registry, World, world};
+use sp_testkit::{HttpResponse, Postgres, PostgresDatabase, Registry, World, world};
 
 use registry::{create_token, serve_command, start};
 
@@ -89,12 +89,12 @@ fn package(name: &str, version: &str, content: &str) -> Vec<u8> {
     made::package_of_knowledge(name, version, &[("n1", content)])
 }
 
-fn put(registry: &Registry, token: &str, path: &str, bytes: &[u8]) -> HttpAnswer {
-    registry.ask(&format!("PUT /api/v1/packages/{path}"), Some(token), bytes)
+fn put(registry: &Registry, token: &str, path: &str, bytes: &[u8]) -> HttpResponse {
+    registry.request(&format!("PUT /api/v1/packages/{path}"), Some(token), bytes)
 }
 
-fn get(registry: &Registry, token: Option<&str>, path: &str) -> HttpAnswer {
-    registry.ask(&format!("GET /api/v1/{path}"), token, b"")
+fn get(registry: &Registry, token: Option<&str>, path: &str) -> HttpResponse {
+    registry.request(&format!("GET /api/v1/{path}"), token, b"")
 }
 
 /// Returns the latest version of `@acme/notes`.

@@ -31,7 +31,7 @@ mod registry;
 #[path = "serve_context_packs/uploads.rs"]
 mod uploads;
 
-use sp_testkit::{HttpAnswer, Registry, World};
+use sp_testkit::{HttpResponse, Registry, World};
 
 use fixtures::world_of_module;
 use registry::start;
@@ -51,11 +51,11 @@ fn create_token(registry: &Registry, admin: &str, user: &str) -> String {
     registry::create_token(registry, admin, user, "publish")
 }
 
-fn get(registry: &Registry, path: &str) -> HttpAnswer {
-    registry.ask(&format!("GET {path}"), None, b"")
+fn get(registry: &Registry, path: &str) -> HttpResponse {
+    registry.request(&format!("GET {path}"), None, b"")
 }
 
-fn get_with(registry: &Registry, path: &str, headers: &[(&str, &str)]) -> HttpAnswer {
+fn get_with(registry: &Registry, path: &str, headers: &[(&str, &str)]) -> HttpResponse {
     registry.send(&format!("GET {path}"), headers, b"")
 }
 

@@ -28,7 +28,7 @@ mod tools;
 mod tools_on_postgres;
 
 use serde_json::{Value, json};
-use sp_testkit::{Mcp, Registry, World};
+use sp_testkit::{McpClient, Registry, World};
 
 use fixtures::{skill_text, world_of_module};
 use made_knowledge::package_of_knowledge;
@@ -55,18 +55,18 @@ impl RegistryFixture {
     }
 
     /// Returns a client with this token.
-    fn client(&self, token: &str) -> Mcp {
-        Mcp::at(&self.registry.address, Some(token))
+    fn client(&self, token: &str) -> McpClient {
+        McpClient::new(&self.registry.address, Some(token))
     }
 
     /// Returns a client of a user who can only read.
-    fn reader(&self, user: &str) -> Mcp {
+    fn reader(&self, user: &str) -> McpClient {
         self.client(&self.token(user, "read"))
     }
 
     /// Sends a request to the HTTP API that must succeed.
     fn request(&self, token: &str, request: &str, body: &[u8]) {
-        let answer = self.registry.ask(request, Some(token), body);
+        let answer = self.registry.request(request, Some(token), body);
         assert!(matches!(answer.status, 200..=204), "{request}: {answer:?}");
     }
 
@@ -94,7 +94,7 @@ impl RegistryFixture {
 }
 
 /// Returns the items of all pages of a list.
-fn list_all(mcp: &Mcp, method: &str, member: &str) -> Vec<Value> {
+fn list_all(mcp: &McpClient, method: &str, member: &str) -> Vec<Value> {
     let (mut items, mut cursor) = (Vec::new(), None::<Value>);
     loop {
         let params = cursor.as_ref().map_or_else(|| json!({}), |cursor| json!({"cursor": cursor}));
@@ -110,13 +110,13 @@ fn list_all(mcp: &Mcp, method: &str, member: &str) -> Vec<Value> {
 }
 
 /// Returns the URIs of all skills.
-fn skill_uris(mcp: &Mcp) -> Vec<String> {
+fn skill_uris(mcp: &McpClient) -> Vec<String> {
     texts(&list_all(mcp, "skills/list", "skills"), "uri")
 }
 
 /// Calls a tool that must fail, and returns the code of its error.
 #[track_caller]
-fn tool_error(mcp: &Mcp, tool: &str, arguments: Value) -> String {
+fn tool_error(mcp: &McpClient, tool: &str, arguments: Value) -> String {
     let result = mcp.try_call(tool, arguments);
     assert_eq!(result["isError"], true, "{tool}: {result}");
     result["_meta"]["skillpack/code"].as_str().unwrap().to_owned()

@@ -10,7 +10,7 @@ use std::os::unix::fs::symlink;
 use std::process::Stdio;
 
 use serde_json::{Value, json};
-use sp_testkit::{Entry, World, world};
+use sp_testkit::{FileEntry, World, world};
 
 const SINK: &str = "home/.claude/skills";
 const STATE: &str = "home/.skillpack/state.json";
@@ -158,12 +158,12 @@ fn sp_29_unknown_members_of_skills_are_kept() {
 fn sp_29_skills_of_another_tool_are_kept_in_the_trash() {
     let world = installed_by_another_tool();
     uninstall(&world).ok();
-    let kept: Vec<Entry> = world
+    let kept: Vec<FileEntry> = world
         .files("home/.skillpack/trash")
         .into_values()
-        .filter(|entry| *entry != Entry::Dir)
+        .filter(|entry| *entry != FileEntry::Dir)
         .collect();
-    assert_eq!(kept, vec![Entry::File("by another tool\n".into(), false); 2]);
+    assert_eq!(kept, vec![FileEntry::File("by another tool\n".into(), false); 2]);
 }
 
 #[test]
@@ -397,7 +397,7 @@ fn sp_23_sp_26_sp_30_recorded_paths_outside_the_sink_are_refused() {
             assert_eq!(error.code, "E-state-mismatch", "{path}: {error:?}");
             let text =
                 format!("{} {} {}", error.message, error.because.concat(), error.hints.concat());
-            assert!(text.contains(&world.steady(&path)), "{path}: {error:?}");
+            assert!(text.contains(&world.normalize(&path)), "{path}: {error:?}");
             assert!(text.contains("state.json"), "{path}: {error:?}");
             assert_eq!(
                 (world.files(SINK), world.files("precious"), state(&world)),
@@ -443,12 +443,12 @@ fn sp_38_files_and_links_instead_of_recorded_directories_are_removed() {
         symlink(world.path("nowhere"), path("team__b")).unwrap();
         std::fs::write(path("team__c"), "a file").unwrap();
         world.sp(&[command, "team", "--agent", "claude"]).ok();
-        assert_eq!(world.files("precious")["file"], Entry::File("precious".into(), false));
+        assert_eq!(world.files("precious")["file"], FileEntry::File("precious".into(), false));
         assert!(!world.path("nowhere").exists());
         let files = world.files(SINK);
         let expected = if command == "install" { 6 } else { 0 };
         assert_eq!(
-            (files.len(), files.values().any(|entry| matches!(entry, Entry::Link(_)))),
+            (files.len(), files.values().any(|entry| matches!(entry, FileEntry::Link(_)))),
             (expected, false),
             "{files:?}"
         );
@@ -463,5 +463,5 @@ fn sp_38_links_inside_removed_directories_are_not_followed() {
     symlink(world.path("precious"), world.path(SINK).join("team__a/link")).unwrap();
     uninstall(&world).ok();
     world.sp(&["clean"]).ok();
-    assert_eq!(world.files("precious")["file"], Entry::File("precious".into(), false));
+    assert_eq!(world.files("precious")["file"], FileEntry::File("precious".into(), false));
 }

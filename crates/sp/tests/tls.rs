@@ -6,7 +6,7 @@
 )]
 
 use serde_json::Value;
-use sp_testkit::{Answer, TlsServer, WebServer, World, world, zip};
+use sp_testkit::{TlsServer, WebResponse, WebServer, World, world, zip};
 
 /// A zip of a workspace with one skill.
 fn workspace_zip() -> Vec<u8> {
@@ -36,7 +36,7 @@ fn zip_server() -> TlsServer {
 /// it.
 fn redirecting_servers() -> (WebServer, TlsServer) {
     let plain = WebServer::start();
-    plain.everywhere(Answer::Bytes(workspace_zip()));
+    plain.respond_to_others(WebResponse::Bytes(workspace_zip()));
     let base = plain.url("");
     let server = TlsServer::start(move |path| {
         format!("HTTP/1.1 302 Found\r\nLocation: {base}{path}\r\nContent-Length: 0\r\n\r\n")
@@ -81,7 +81,7 @@ fn sb_22_https_source_is_not_redirected_to_http() {
     let world = trusting_workspace(&server);
     let error = world.sp_error(&["bag", "get", "a", "--source", &server.url("/a.zip")]);
     assert_eq!(error.code, "E-network", "{error:?}");
-    assert_eq!(plain.asked(), [""; 0]);
+    assert_eq!(plain.requested_paths(), [""; 0]);
 }
 
 #[test]
@@ -96,5 +96,5 @@ fn cp_11_https_context_pack_is_not_redirected_to_http() {
         assert_eq!(report["unreadable"][0]["code"], "E-network", "{path}: {run}");
         assert!(!run.to_string().contains(SIGNATURE), "{run}");
     }
-    assert_eq!(plain.asked(), [""; 0]);
+    assert_eq!(plain.requested_paths(), [""; 0]);
 }

@@ -8,7 +8,7 @@
 
 use std::path::{Path, PathBuf};
 
-use sp_testkit::{Answer, CliError, Run, WebServer, World, world, zip};
+use sp_testkit::{CliError, Run, WebResponse, WebServer, World, world, zip};
 
 /// Part of every secret in the URLs below.
 const CANARY: &str = "canary-51d0";
@@ -33,8 +33,8 @@ impl Scene {
     }
 
     /// Defines the response for a path with the complete query. Returns the URL with all secrets.
-    fn page(&self, path: &str, answer: Answer) -> String {
-        self.server.page(&format!("{path}{QUERY}"), answer);
+    fn page(&self, path: &str, answer: WebResponse) -> String {
+        self.server.respond(&format!("{path}{QUERY}"), answer);
         self.url(path)
     }
 
@@ -121,15 +121,15 @@ fn pack_files() -> Vec<(String, Vec<u8>)> {
 }
 
 /// Returns responses that make a command fail. Some contain secrets.
-fn failures(scene: &Scene) -> Vec<(&'static str, Answer)> {
+fn failures(scene: &Scene) -> Vec<(&'static str, WebResponse)> {
     vec![
-        ("/missing", Answer::Status(404)),
-        ("/forbidden", Answer::Status(403)),
-        ("/moved", Answer::Redirect(scene.url("/nowhere"))),
-        ("/loop", Answer::Redirect(format!("/loop.zip{QUERY}"))),
-        ("/away", Answer::Redirect(format!("ftp://me:{CANARY}@127.0.0.1/x{QUERY}"))),
-        ("/page", Answer::Bytes(b"<html>Sign in</html>".to_vec())),
-        ("/stalled", Answer::Stall(b"PK".to_vec())),
+        ("/missing", WebResponse::Status(404)),
+        ("/forbidden", WebResponse::Status(403)),
+        ("/moved", WebResponse::Redirect(scene.url("/nowhere"))),
+        ("/loop", WebResponse::Redirect(format!("/loop.zip{QUERY}"))),
+        ("/away", WebResponse::Redirect(format!("ftp://me:{CANARY}@127.0.0.1/x{QUERY}"))),
+        ("/page", WebResponse::Bytes(b"<html>Sign in</html>".to_vec())),
+        ("/stalled", WebResponse::Stall(b"PK".to_vec())),
     ]
 }
 
@@ -142,7 +142,7 @@ fn locked_review(scene: &Scene) -> serde_json::Value {
 #[test]
 fn se_07_workspace_stores_no_url_secret_and_uses_the_cached_archive() {
     let scene = Scene::new();
-    let url = scene.page("/skills.zip", Answer::Bytes(skills_zip()));
+    let url = scene.page("/skills.zip", WebResponse::Bytes(skills_zip()));
     scene.sp_in_all_formats("home/bag", &["bag", "get", "review", "--source", &url], 0);
     let locked = locked_review(&scene);
     assert_eq!(locked["source"], scene.server.url("/skills.zip"));
@@ -152,16 +152,16 @@ fn se_07_workspace_stores_no_url_secret_and_uses_the_cached_archive() {
     }
     // The lock has no complete URL, so the skill is restored from the cache.
     std::fs::remove_dir_all(scene.world.path("home/bag/.skills/review")).unwrap();
-    let requests = scene.server.asked().len();
+    let requests = scene.server.requested_paths().len();
     scene.sp("home/bag", &["bag", "get", "review"]).ok();
     assert!(scene.world.path("home/bag/.skills/review/SKILL.md").exists());
-    assert_eq!((scene.server.asked().len(), locked_review(&scene)), (requests, locked));
+    assert_eq!((scene.server.requested_paths().len(), locked_review(&scene)), (requests, locked));
 }
 
 #[test]
 fn se_07_source_without_cached_archive_is_an_error_with_a_hint() {
     let scene = Scene::new();
-    let url = scene.page("/skills.zip", Answer::Bytes(skills_zip()));
+    let url = scene.page("/skills.zip", WebResponse::Bytes(skills_zip()));
     scene.sp("home/bag", &["bag", "get", "review", "--source", &url]).ok();
     let assert_not_reproducible = |args: &[&str]| {
         let error = scene.sp_error("home/bag", args);
@@ -187,7 +187,7 @@ fn se_07_source_without_cached_archive_is_an_error_with_a_hint() {
 #[test]
 fn se_07_kept_query_parameters_are_locked_and_used_again() {
     let scene = Scene::new();
-    let url = scene.server.page("/skills.zip?ref=v1&track=2", Answer::Bytes(skills_zip()));
+    let url = scene.server.respond("/skills.zip?ref=v1&track=2", WebResponse::Bytes(skills_zip()));
     let keep_both = ["--keep-query", "ref", "--keep-query", "track"];
     let args = ["bag", "get", "review", "--source", &url];
     scene.sp("home/bag", &[&args[..], &keep_both].concat()).ok();
@@ -196,9 +196,12 @@ fn se_07_kept_query_parameters_are_locked_and_used_again() {
         (&locked["source"], &locked["query"]),
         (&url.as_str().into(), &serde_json::Value::Null)
     );
-    let requests = scene.server.asked().len();
+    let requests = scene.server.requested_paths().len();
     scene.sp("home/bag", &["bag", "get", "review", "--upgrade"]).ok();
-    assert_eq!((scene.server.asked().len(), locked_review(&scene)), (requests + 1, locked));
+    assert_eq!(
+        (scene.server.requested_paths().len(), locked_review(&scene)),
+        (requests + 1, locked)
+    );
     // With one of two parameters, the URL in the lock is incomplete.
     scene.sp("home/bag", &[&args[..], &["--keep-query", "ref", "--upgrade"]].concat()).ok();
     let locked = locked_review(&scene);
@@ -243,14 +246,14 @@ fn se_07_context_pack_url_leaks_no_secret() {
         .collect();
     let zipped =
         zip(&members.iter().map(|(path, bytes)| (path.as_str(), *bytes)).collect::<Vec<_>>());
-    let archive = scene.page("/x.zip", Answer::Bytes(zipped));
+    let archive = scene.page("/x.zip", WebResponse::Bytes(zipped));
     for (path, bytes) in &files {
-        scene.page(&format!("/p/{path}"), Answer::Bytes(bytes.clone()));
+        scene.page(&format!("/p/{path}"), WebResponse::Bytes(bytes.clone()));
     }
     // A registry has the signature in the path, other servers in the query.
     let signed = format!("/s/k1.1777044123.{CANARY}/packs/pk_1/");
     for (path, bytes) in &files {
-        scene.server.page(&format!("{signed}{path}"), Answer::Bytes(bytes.clone()));
+        scene.server.respond(&format!("{signed}{path}"), WebResponse::Bytes(bytes.clone()));
     }
     for (number, url) in [archive, scene.url("/p/"), scene.server.url(&signed)].iter().enumerate() {
         for args in [&["check", url][..], &["show", url], &["diff", url, url]] {
@@ -263,7 +266,7 @@ fn se_07_context_pack_url_leaks_no_secret() {
         scene.sp("project", &["context", "unzip", url, &unzipped]);
     }
     for path in ["/gone/", "/gone/pack.json", "/x.txt"] {
-        scene.page(&format!("{path}pack.json"), Answer::Status(403));
+        scene.page(&format!("{path}pack.json"), WebResponse::Status(403));
         for verb in ["check", "show", "install", "unzip"] {
             let run = scene.sp("project", &["context", verb, &scene.url(path)]);
             assert_ne!(run.code, Some(0), "{verb} {path}: {run}");
@@ -274,7 +277,7 @@ fn se_07_context_pack_url_leaks_no_secret() {
 #[test]
 fn se_07_import_url_leaks_no_secret() {
     let mut scene = Scene::new();
-    scene.page("/x", Answer::Status(403));
+    scene.page("/x", WebResponse::Status(403));
     let port = scene.server.url("");
     for (number, repo) in [
         scene.server.url_with("me:canary-51d0-6", &format!("/x{QUERY}")),
@@ -313,7 +316,7 @@ fn se_07_import_url_leaks_no_secret() {
 #[test]
 fn se_07_git_source_leaks_no_secret() {
     let scene = Scene::new();
-    scene.page("/x", Answer::Status(403));
+    scene.page("/x", WebResponse::Status(403));
     for url in [scene.server.url_with("me:canary-51d0-6", &format!("/x{QUERY}")), scene.url("/x")] {
         for more in [&[][..], &["--offline"], &["--version", "v1"]] {
             let args = [&["bag", "get", "review", "--source", &url][..], more].concat();
@@ -321,7 +324,7 @@ fn se_07_git_source_leaks_no_secret() {
             assert!(matches!(run.code, Some(2 | 3 | 5)), "{run}");
         }
     }
-    let requests = scene.server.asked();
+    let requests = scene.server.requested_paths();
     assert!(
         requests.iter().any(|path| path.contains("sig=canary-51d0-2")),
         "git sends the query: {requests:?}"

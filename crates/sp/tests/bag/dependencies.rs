@@ -96,7 +96,7 @@ fn sb_15_conflicting_sources_name_both_requesters() {
 }
 
 /// Returns a repository with the tags `v1`, `v2` and `v3` of `x`.
-fn tagged_versions(world: &World) -> Repo {
+fn tagged_versions(world: &World) -> GitRepository {
     let repo = world.git("x");
     for version in ["v1", "v2", "v3"] {
         SourceFiles::new(&[]).with_skill("x", &format!("Of {version}.\n")).write_to(repo.path());
@@ -251,7 +251,7 @@ fn sb_14_local_skill_satisfies_a_dependency_with_a_source() {
     let a = source(&world, "a", &[&format!("name: x, source: '{}'", server.url("/x.zip"))]);
     bag(&world, &["get", "a", "--source", &a]).ok();
     assert_eq!(read(&world, "ws/.skills/x/SKILL.md"), skill("x", "Mine.\n"));
-    assert_eq!(server.asked(), [""; 0]);
+    assert_eq!(server.requested_paths(), [""; 0]);
 }
 
 #[test]
@@ -347,7 +347,7 @@ fn sb_11_downloaded_skill_cannot_depend_on_a_local_path() {
         let repo = world.git(&format!("r{index}"));
         remote.write_to(repo.path());
         repo.commit("one");
-        let web = server.page("/a.zip", Answer::Bytes(remote.zip("")));
+        let web = server.respond("/a.zip", WebResponse::Bytes(remote.zip("")));
         for url in [http.url(&format!("r{index}")), web] {
             assert_refused(&world, &["get", "a", "--source", &url], "E-foreign-local-source");
         }
@@ -363,7 +363,7 @@ fn sb_11_downloaded_skill_cannot_depend_on_a_local_repository() {
     let server = WebServer::start();
     let remote = SourceFiles::new(&[])
         .with_skill("a", &dependency_section(&[&format!("name: x, source: '{}'", private.url())]));
-    let url = server.page("/a.zip", Answer::Bytes(remote.zip("")));
+    let url = server.respond("/a.zip", WebResponse::Bytes(remote.zip("")));
     assert_refused(&world, &["get", "a", "--source", &url], "E-foreign-local-source");
 }
 
@@ -373,7 +373,7 @@ fn sb_11_context_can_provide_a_local_source_for_a_downloaded_skill() {
     let server = WebServer::start();
     let remote = SourceFiles::new(&[])
         .with_skill("a", &dependency_section(&["name: x, source: ../private"]));
-    let url = server.page("/a.zip", Answer::Bytes(remote.zip("")));
+    let url = server.respond("/a.zip", WebResponse::Bytes(remote.zip("")));
     let error = assert_refused(&world, &["get", "a", "--source", &url], "E-foreign-local-source");
     assert!(error.hints_at("`x`") && error.hints_at("`CONTEXT.md`"), "{error:#?}");
     // Following the hint works.
@@ -548,7 +548,7 @@ fn sb_11_installed_downloaded_skill_cannot_depend_on_a_local_path() {
     let server = WebServer::start();
     let remote = SourceFiles::new(&[])
         .with_skill("a", &dependency_section(&["name: x, source: ../private"]));
-    let url = server.page("/a.zip", Answer::Bytes(remote.zip("")));
+    let url = server.respond("/a.zip", WebResponse::Bytes(remote.zip("")));
     let own = source_dir(&world, "own", &SourceFiles::new(&["x"]));
     write(
         &world,

@@ -28,7 +28,7 @@ fn is_edited(world: &World) -> bool {
 /// Whether the trash contains a file with this text.
 fn is_in_trash(world: &World, text: &str) -> bool {
     let files = world.files("home/.skillpack/trash");
-    files.values().any(|entry| matches!(entry, Entry::File(content, _) if content == text))
+    files.values().any(|entry| matches!(entry, FileEntry::File(content, _) if content == text))
 }
 
 #[test]
@@ -182,7 +182,7 @@ fn sb_20_every_edit_is_detected_and_replaced_only_with_replace() {
         let old = trash
             .iter()
             .filter_map(|(name, entry)| Some((name.strip_prefix(path)?.to_owned(), entry.clone())));
-        assert_eq!(old.collect::<sp_testkit::Files>(), edited, "{name}: in the trash");
+        assert_eq!(old.collect::<sp_testkit::FileMap>(), edited, "{name}: in the trash");
         assert!(!is_edited(&world), "{name}: replaced");
         assert_consistent(&world, name);
     }

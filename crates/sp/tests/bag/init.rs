@@ -16,7 +16,7 @@ fn file_names(world: &World) -> Vec<String> {
     world
         .files("ws")
         .into_iter()
-        .filter(|(_, entry)| *entry != Entry::Dir)
+        .filter(|(_, entry)| *entry != FileEntry::Dir)
         .map(|(name, _)| name)
         .collect()
 }
@@ -63,8 +63,10 @@ fn sb_01_init_keeps_existing_files() {
     write(&world, "entry.md", "SkillBag v0.2.0\n");
     bag(&world, &["init", "--entrypoint", "../entry.md"]).ok();
     let after = world.files("ws");
-    expected
-        .insert(".gitignore".into(), Entry::File("target\n*.log\nUSER_CONTEXT.md\n".into(), false));
+    expected.insert(
+        ".gitignore".into(),
+        FileEntry::File("target\n*.log\nUSER_CONTEXT.md\n".into(), false),
+    );
     for (path, entry) in &expected {
         assert_eq!(after.get(path), Some(entry), "{path}");
     }
@@ -317,7 +319,7 @@ fn sb_25_fix_regenerates_the_catalog_of_a_source() {
 #[test]
 fn sb_01_user_context_tracked_by_git_is_a_warning() {
     let world = empty_dir();
-    let repo = Repo::new(world.path("ws"));
+    let repo = GitRepository::new(world.path("ws"));
     bag(&world, &["init"]).ok();
     write(&world, "ws/USER_CONTEXT.md", "# Me\n");
     assert_eq!(findings(&world, "ws"), [""; 0], "ignored by git");

@@ -3,7 +3,7 @@
 
 use std::process::{Command, Stdio};
 
-use sp_testkit::Files;
+use sp_testkit::FileMap;
 
 use super::*;
 
@@ -15,8 +15,8 @@ const CHANGED_DIRS: [&str; 2] = ["home", "ws"];
 struct Scenario {
     world: World,
     args: Vec<String>,
-    old: Files,
-    new: Files,
+    old: FileMap,
+    new: FileMap,
     calls: u64,
     /// Text of an edited file, which must not be lost.
     edit: Option<&'static str>,
@@ -91,7 +91,8 @@ impl Scenario {
     #[track_caller]
     fn assert_edit_kept(&self, context: &str) {
         let Some(text) = self.edit else { return };
-        let is_edit = |entry: &Entry| matches!(entry, Entry::File(content, _) if content == text);
+        let is_edit =
+            |entry: &FileEntry| matches!(entry, FileEntry::File(content, _) if content == text);
         let is_kept = ["ws", "home/.skillpack/trash"]
             .iter()
             .any(|dir| self.world.files(dir).values().any(is_edit));
@@ -193,7 +194,7 @@ fn se_01_init_killed_at_every_call_is_atomic() {
 #[test]
 fn se_01_web_get_killed_at_every_call_is_atomic_and_leaves_no_download() {
     let server = WebServer::start();
-    let url = server.page("/skills.zip", Answer::Bytes(SourceFiles::new(&["a"]).zip("")));
+    let url = server.respond("/skills.zip", WebResponse::Bytes(SourceFiles::new(&["a"]).zip("")));
     let scenario = Scenario::new(workspace(), &["get", "a", "--source", &url], None);
     Scenario { only_rerun_cleans_up: true, ..scenario }.kill_at_every_call();
 }

@@ -18,7 +18,9 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use serde_json::Value;
-use sp_testkit::{Answer, CliError, Entry, HttpServer, Repo, Run, WebServer, World, world, zip};
+use sp_testkit::{
+    CliError, FileEntry, GitRepository, HttpServer, Run, WebResponse, WebServer, World, world, zip,
+};
 
 const AGENTS: &str =
     "# SKILLBAG\n\nSkills live under `.skills/`; `.skills/SKILLS.md` lists them.\n";
@@ -145,7 +147,7 @@ fn skill_names(world: &World) -> Vec<String> {
     let folders = world
         .files("ws/.skills")
         .into_iter()
-        .filter(|(name, entry)| !name.contains('/') && *entry == Entry::Dir);
+        .filter(|(name, entry)| !name.contains('/') && *entry == FileEntry::Dir);
     folders.map(|(name, _)| name).filter(|name| name != "skillbag-get-skills").collect()
 }
 

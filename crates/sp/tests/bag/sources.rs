@@ -19,7 +19,7 @@ fn assert_has_review(world: &World, source: &str, text: &str) {
 }
 
 /// Returns a repository with three commits, and the second commit.
-fn repo(world: &World) -> (Repo, String) {
+fn repo(world: &World) -> (GitRepository, String) {
     let repo = world.git("skills");
     SourceFiles::new(&["other", "review"]).write_to(repo.path());
     repo.commit("one");
@@ -88,7 +88,7 @@ fn sb_12_zip_root_is_its_top_or_its_only_folder() {
         bag(&world, &["get", "other", "--source", &path]).ok();
         assert_eq!(skill_names(&world), ["other", "review"], "{top}");
         let entry = &world.files("ws/.skills/review")["scripts/run.sh"];
-        assert_eq!(*entry, Entry::File("echo review\n".into(), true), "a script is executable");
+        assert_eq!(*entry, FileEntry::File("echo review\n".into(), true), "a script is executable");
     }
 }
 
@@ -153,14 +153,14 @@ fn sb_12_missing_or_invalid_source_has_a_specific_error() {
 fn sb_22_web_zip_is_fetched_directly_and_over_redirects() {
     let server = WebServer::start();
     let bytes = SourceFiles::new(&["other", "review"]).zip("skills-main/");
-    let direct = server.page("/skills.zip", Answer::Bytes(bytes.clone()));
-    server.page("/skills.zip?x=1", Answer::Bytes(bytes));
+    let direct = server.respond("/skills.zip", WebResponse::Bytes(bytes.clone()));
+    server.respond("/skills.zip?x=1", WebResponse::Bytes(bytes));
     // Five redirects, the last of which is relative.
     for number in 1..5 {
         let target = server.url(&format!("/r{}.zip", number - 1));
-        server.page(&format!("/r{number}.zip"), Answer::Redirect(target));
+        server.respond(&format!("/r{number}.zip"), WebResponse::Redirect(target));
     }
-    server.page("/r0.zip", Answer::Redirect("/skills.zip".into()));
+    server.respond("/r0.zip", WebResponse::Redirect("/skills.zip".into()));
     for url in [direct, server.url("/skills.zip?x=1"), server.url("/r0.zip"), server.url("/r4.zip")]
     {
         let world = workspace();
@@ -174,19 +174,19 @@ fn sb_22_misbehaving_web_server_is_an_error_that_leaves_no_files() {
     let world = workspace();
     let server = WebServer::start();
     let good = SourceFiles::new(&["review"]).zip("");
-    server.page("/loop.zip", Answer::Redirect("/loop.zip".into()));
-    server.page("/good.zip", Answer::Bytes(good.clone()));
-    server.page("/r0.zip", Answer::Redirect("/good.zip".into()));
+    server.respond("/loop.zip", WebResponse::Redirect("/loop.zip".into()));
+    server.respond("/good.zip", WebResponse::Bytes(good.clone()));
+    server.respond("/r0.zip", WebResponse::Redirect("/good.zip".into()));
     for number in 1..6 {
         let target = format!("/r{}.zip", number - 1);
-        server.page(&format!("/r{number}.zip"), Answer::Redirect(target));
+        server.respond(&format!("/r{number}.zip"), WebResponse::Redirect(target));
     }
-    server.page("/huge.zip", Answer::Length(257 * 1024 * 1024));
-    server.page("/endless.zip", Answer::Endless);
-    server.page("/stalled.zip", Answer::Stall(good.clone()));
-    server.page("/html.zip", Answer::Bytes(b"<html>Sign in</html>".to_vec()));
-    server.page("/cut.zip", Answer::Bytes(good[..good.len() - 30].to_vec()));
-    server.page("/away.zip", Answer::Redirect("file:///etc/passwd".into()));
+    server.respond("/huge.zip", WebResponse::Length(257 * 1024 * 1024));
+    server.respond("/endless.zip", WebResponse::Endless);
+    server.respond("/stalled.zip", WebResponse::Stall(good.clone()));
+    server.respond("/html.zip", WebResponse::Bytes(b"<html>Sign in</html>".to_vec()));
+    server.respond("/cut.zip", WebResponse::Bytes(good[..good.len() - 30].to_vec()));
+    server.respond("/away.zip", WebResponse::Redirect("file:///etc/passwd".into()));
     let small = "zip-bytes=100000";
     for (path, limit, code, data) in [
         ("/nowhere.zip", small, "E-network", "404"),
@@ -211,12 +211,13 @@ fn sb_22_misbehaving_web_server_is_an_error_that_leaves_no_files() {
 fn sb_22_no_request_is_sent_offline_or_for_an_installed_skill() {
     let world = workspace();
     let server = WebServer::start();
-    let url = server.page("/skills.zip", Answer::Bytes(SourceFiles::new(&["review"]).zip("")));
+    let url =
+        server.respond("/skills.zip", WebResponse::Bytes(SourceFiles::new(&["review"]).zip("")));
     assert_refused(&world, &["get", "review", "--source", &url, "--offline"], "E-offline");
-    assert_eq!(server.asked(), [""; 0]);
+    assert_eq!(server.requested_paths(), [""; 0]);
     bag(&world, &["get", "review", "--source", &url]).ok();
     bag(&world, &["get", "review", "--source", &url]).ok();
-    assert_eq!(server.asked(), ["/skills.zip"]);
+    assert_eq!(server.requested_paths(), ["/skills.zip"]);
 }
 
 #[test]
@@ -224,7 +225,7 @@ fn se_07_source_credentials_are_neither_written_nor_printed() {
     const CANARY: &str = "canary-4f1c";
     let world = workspace();
     let server = WebServer::start();
-    server.page("/skills.zip", Answer::Bytes(SourceFiles::new(&["review"]).zip("")));
+    server.respond("/skills.zip", WebResponse::Bytes(SourceFiles::new(&["review"]).zip("")));
     let good = server.url_with(&format!("me:{CANARY}"), "/skills.zip");
     let bad = server.url_with(&format!("me:{CANARY}"), "/nowhere.zip");
     let mut output = String::new();
@@ -290,7 +291,7 @@ fn sb_19_invalid_source_of_any_kind_changes_nothing() {
         source.write_to(repo.path());
         repo.commit("one");
         std::fs::write(world.path("bad.zip"), source.zip("top/")).unwrap();
-        let web = server.page("/bad.zip", Answer::Bytes(source.zip("")));
+        let web = server.respond("/bad.zip", WebResponse::Bytes(source.zip("")));
         let local = world.path("bad.zip").display().to_string();
         for url in [source_dir(&world, "bad", &source), local, repo.url(), web] {
             let error = assert_refused(&world, &["get", "review", "--source", &url], code);
@@ -422,8 +423,9 @@ const AUTHORIZATION: &str = "Basic bWU6Y2FuYXJ5";
 fn se_07_credentials_are_not_sent_to_another_server() {
     let world = workspace();
     let (first, second) = (WebServer::start(), WebServer::start());
-    let target = second.page("/skills.zip", Answer::Bytes(SourceFiles::new(&["review"]).zip("")));
-    first.page("/skills.zip", Answer::Redirect(target));
+    let target =
+        second.respond("/skills.zip", WebResponse::Bytes(SourceFiles::new(&["review"]).zip("")));
+    first.respond("/skills.zip", WebResponse::Redirect(target));
     bag(&world, &["get", "review", "--source", &first.url_with("me:canary", "/skills.zip")]).ok();
     assert_eq!(first.authorizations(), [AUTHORIZATION]);
     assert_eq!(second.authorizations(), [""]);
@@ -433,7 +435,7 @@ fn se_07_credentials_are_not_sent_to_another_server() {
 fn se_07_redacted_credentials_of_the_lock_are_never_sent() {
     let world = workspace();
     let server = WebServer::start();
-    server.page("/skills.zip", Answer::Bytes(SourceFiles::new(&["review"]).zip("")));
+    server.respond("/skills.zip", WebResponse::Bytes(SourceFiles::new(&["review"]).zip("")));
     bag(&world, &["get", "review", "--source", &server.url_with("me:canary", "/skills.zip")]).ok();
     // The lock does not contain them: the upgrade may fail, or try without credentials.
     let run = bag(&world, &["get", "review", "--upgrade"]);

@@ -286,8 +286,10 @@ fn links_are_followed_and_stay_links() {
     symlink("../../shared/tidy-up", world.repo().join("skills/tidy-up")).unwrap();
     let mut expected = files_except_home(&world);
     check(&world, &["--fix"]).ok();
-    expected
-        .insert("home/shared/tidy-up/text.md".into(), sp_testkit::Entry::File(FIXED.into(), false));
+    expected.insert(
+        "home/shared/tidy-up/text.md".into(),
+        sp_testkit::FileEntry::File(FIXED.into(), false),
+    );
     assert_eq!(files_except_home(&world), expected, "only the target of the links is written");
 }
 
@@ -316,7 +318,7 @@ fn other_files_are_not_changed() {
     check(&world, &["--fix"]).ok();
     expected.insert(
         "home/repo/skills/tidy-up/SKILL.md".into(),
-        sp_testkit::Entry::File(FIXED.into(), false),
+        sp_testkit::FileEntry::File(FIXED.into(), false),
     );
     assert_eq!(files_except_home(&world), expected);
     // Only the given paths are fixed.

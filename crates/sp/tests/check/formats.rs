@@ -264,7 +264,7 @@ fn sp_31_sarif_has_the_required_members() {
         let text = result["message"]["text"].as_str().unwrap();
         assert!(text.starts_with(finding["message"].as_str().unwrap()), "{text}");
         let location = &result["locations"][0]["physicalLocation"];
-        uris.insert(world.steady(location["artifactLocation"]["uri"].as_str().unwrap()));
+        uris.insert(world.normalize(location["artifactLocation"]["uri"].as_str().unwrap()));
         if finding["end_line"].is_null() {
             assert!(
                 location["region"].is_null(),

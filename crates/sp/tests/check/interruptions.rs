@@ -30,5 +30,5 @@ fn se_01_a_fix_of_several_files_is_atomic() {
         std::fs::read_to_string(sweep.world().repo().join("skills/tidy-up/SKILL.md")).unwrap(),
         FIXED
     );
-    sweep.strike_everywhere();
+    sweep.inject_everywhere();
 }

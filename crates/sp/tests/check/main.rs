@@ -22,7 +22,7 @@ mod watch;
 use std::process::Stdio;
 
 use serde_json::Value;
-use sp_testkit::{Files, Run, World, world};
+use sp_testkit::{FileMap, Run, World, world};
 
 /// Returns a `SKILL.md` without problems.
 fn valid_skill(name: &str) -> String {
@@ -70,7 +70,7 @@ fn report(world: &World, args: &[&str]) -> Value {
 }
 
 /// All files of the world, without those of `~/.skillpack`.
-fn files_except_home(world: &World) -> Files {
+fn files_except_home(world: &World) -> FileMap {
     let mut files = world.files("");
     files.retain(|path, _| !path.starts_with("home/.skillpack"));
     files

@@ -2,7 +2,7 @@
 //! fails, the pack is built without it.
 
 use serde_json::json;
-use sp_testkit::{Files, Model, ModelServer};
+use sp_testkit::{FileMap, ModelBehavior, ModelServer};
 
 use super::*;
 
@@ -84,7 +84,7 @@ fn build_with_model(world: &World, server: &ModelServer, options: &[&str]) -> Mo
 }
 
 /// Builds the pack without a model, and returns its files.
-fn build_without_model(world: &World) -> Files {
+fn build_without_model(world: &World) -> FileMap {
     build(world, "plain", &[]);
     world.files("work/plain")
 }
@@ -165,7 +165,7 @@ fn read_manifest(world: &World, pack: &str) -> Value {
 #[test]
 fn cp_12_chosen_sentences_come_first_shortened_and_with_footnotes() {
     let world = world_with_kb();
-    let server = ModelServer::start(Model::Honest(1));
+    let server = ModelServer::start(ModelBehavior::Honest(1));
     build_with_model(&world, &server, &[]);
     let (rules, warnings) = (candidates(&server, "conventions"), candidates(&server, "dont"));
     assert_eq!((rules.len(), warnings.len()), (6, 3));
@@ -178,7 +178,7 @@ fn cp_12_chosen_sentences_come_first_shortened_and_with_footnotes() {
         choice("conventions", limit, "Use a limit for every retry"),
         choice("conventions", last[1].number, &last[1].text),
     ]});
-    server.behave(Model::Says(reply.to_string()));
+    server.set_behavior(ModelBehavior::Says(reply.to_string()));
     let ModelBuild { run, model } = build_with_model(&world, &server, &[]);
     assert_eq!(model, json!({ "offered": 9, "chosen": 4, "refused": [] }));
     assert!(!run.stderr.contains("warning"), "{run}");
@@ -197,7 +197,7 @@ fn cp_12_chosen_sentences_come_first_shortened_and_with_footnotes() {
 fn cp_12_text_that_a_model_invents_is_refused_and_reported() {
     let world = world_with_kb();
     let plain = build_without_model(&world);
-    let reason_for = |model: Model| {
+    let reason_for = |model: ModelBehavior| {
         let build = build_with_model(&world, &ModelServer::start(model), &[]);
         assert_eq!(build.model["chosen"], 0);
         assert_eq!(build.model["offered"], 9);
@@ -210,15 +210,15 @@ fn cp_12_text_that_a_model_invents_is_refused_and_reported() {
         assert_eq!(world.files("work/pack"), plain);
         reason
     };
-    let invented = reason_for(Model::Invents);
-    assert_eq!(reason_for(Model::Paraphrases), invented);
-    assert_ne!(reason_for(Model::WrongTypes), invented);
+    let invented = reason_for(ModelBehavior::Invents);
+    assert_eq!(reason_for(ModelBehavior::Paraphrases), invented);
+    assert_ne!(reason_for(ModelBehavior::WrongTypes), invented);
 }
 
 #[test]
 fn cp_12_lists_ids_and_urls_of_a_model_are_ignored() {
     let world = world_with_kb();
-    let build = build_with_model(&world, &ModelServer::start(Model::Injects), &[]);
+    let build = build_with_model(&world, &ModelServer::start(ModelBehavior::Injects), &[]);
     assert_eq!(build.model["chosen"], 2);
     assert_eq!(build.refusals().len(), 2);
     let pack = texts(&world.path("work/pack")).concat();
@@ -231,25 +231,25 @@ fn cp_12_lists_ids_and_urls_of_a_model_are_ignored() {
 fn cp_12_pack_is_built_without_the_model_if_it_fails() {
     let world = world_with_kb();
     let plain = build_without_model(&world);
-    let other = ModelServer::start(Model::Honest(1));
+    let other = ModelServer::start(ModelBehavior::Honest(1));
     let redirect = format!("{}/chat/completions?key={KEY}", other.url());
     // Each model, and what its failure must name.
     for (model, detail) in [
-        (Model::WrongJson, "JSON"),
-        (Model::Says("{}".into()), "`chosen`"),
-        (Model::CutOff, "`finish_reason`"),
-        (Model::Html, "JSON"),
-        (Model::Fails(500, format!("boom {KEY}")), "500: boom ***"),
-        (Model::Fails(401, format!("wrong key {KEY}")), "401: wrong key ***"),
-        (Model::Slow, "/chat/completions"),
-        (Model::Endless, "/chat/completions"),
-        (Model::Packed(64 << 20), "/chat/completions"),
-        (Model::Redirect(redirect), "307"),
-        (Model::HangsUp, "/chat/completions"),
+        (ModelBehavior::WrongJson, "JSON"),
+        (ModelBehavior::Says("{}".into()), "`chosen`"),
+        (ModelBehavior::CutOff, "`finish_reason`"),
+        (ModelBehavior::Html, "JSON"),
+        (ModelBehavior::Fails(500, format!("boom {KEY}")), "500: boom ***"),
+        (ModelBehavior::Fails(401, format!("wrong key {KEY}")), "401: wrong key ***"),
+        (ModelBehavior::Slow, "/chat/completions"),
+        (ModelBehavior::Endless, "/chat/completions"),
+        (ModelBehavior::Gzip(64 << 20), "/chat/completions"),
+        (ModelBehavior::Redirect(redirect), "307"),
+        (ModelBehavior::Disconnects, "/chat/completions"),
     ] {
         let server = ModelServer::start(model.clone());
         let options: &[&str] =
-            if matches!(model, Model::Slow) { &["--model-timeout", "1"] } else { &[] };
+            if matches!(model, ModelBehavior::Slow) { &["--model-timeout", "1"] } else { &[] };
         let build = build_with_model(&world, &server, options);
         let failure = build.model["failed"].as_str().unwrap_or_else(|| panic!("{model:?}"));
         assert!(failure.contains(detail), "{model:?}: {failure}");
@@ -266,7 +266,7 @@ fn cp_12_pack_is_built_without_the_model_if_it_fails() {
 #[test]
 fn se_07_api_key_is_sent_only_to_the_endpoint() {
     let mut world = world_with_kb();
-    let server = ModelServer::start(Model::Honest(2));
+    let server = ModelServer::start(ModelBehavior::Honest(2));
     build_with_model(&world, &server, &["--model-name", "tiny", "--zip"]);
     let requests = server.requests();
     assert_eq!(requests.len(), 1);
@@ -280,7 +280,7 @@ fn se_07_api_key_is_sent_only_to_the_endpoint() {
 #[test]
 fn se_13_no_model_is_called_without_the_flag_or_offline() {
     let mut world = world_with_kb();
-    let server = ModelServer::start(Model::Honest(2));
+    let server = ModelServer::start(ModelBehavior::Honest(2));
     world.set_env("OPENAI_BASE_URL", &server.url());
     world.set_env("SP_MODEL", &server.url());
     let plain = build_without_model(&world);
@@ -295,7 +295,7 @@ fn se_13_no_model_is_called_without_the_flag_or_offline() {
 #[test]
 fn human_output_reports_what_the_model_chose() {
     let world = world_with_kb();
-    let server = ModelServer::start(Model::Injects);
+    let server = ModelServer::start(ModelBehavior::Injects);
     let with_json = build_with_model(&world, &server, &[]);
     let run = build(&world, "pack", &["--model", &server.url()]);
     let is_summary = |line: &str| ["model", "2", "9"].iter().all(|part| line.contains(part));
@@ -303,7 +303,7 @@ fn human_output_reports_what_the_model_chose() {
     for reason in with_json.refusals() {
         assert!(run.stdout.contains(reason), "{reason}: {run}");
     }
-    server.behave(Model::Fails(500, "boom".into()));
+    server.set_behavior(ModelBehavior::Fails(500, "boom".into()));
     let run = build(&world, "pack", &["--model", &server.url()]);
     assert!(!run.stdout.contains("model") && run.stderr.contains("boom"), "{run}");
 }

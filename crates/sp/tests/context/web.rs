@@ -1,6 +1,6 @@
 //! Context packs at a URL: a zip, or files next to a `pack.json`, from a server on loopback.
 
-use sp_testkit::{Answer, WebServer};
+use sp_testkit::{WebResponse, WebServer};
 
 use super::*;
 
@@ -20,7 +20,7 @@ fn request_path(file: &str) -> String {
 /// Serves the files of a pack at signed URLs. Returns the URL of the directory.
 fn serve(server: &WebServer, files: &[(String, Vec<u8>)]) -> String {
     for (path, bytes) in files {
-        server.page(&request_path(path), Answer::Bytes(bytes.clone()));
+        server.respond(&request_path(path), WebResponse::Bytes(bytes.clone()));
     }
     server.url(&request_path(""))
 }
@@ -28,7 +28,7 @@ fn serve(server: &WebServer, files: &[(String, Vec<u8>)]) -> String {
 /// Serves a pack as a zip at a signed URL.
 fn serve_zip(server: &WebServer, path: &str, files: &[(String, Vec<u8>)]) -> String {
     let zip = zip_pack(files, "context-pack/");
-    server.page(&format!("{path}{}", query()), Answer::Bytes(zip))
+    server.respond(&format!("{path}{}", query()), WebResponse::Bytes(zip))
 }
 
 /// Returns a URL as messages show it: without the query, and with the port of [`World::steady`].
@@ -83,7 +83,7 @@ fn cp_11_files_at_a_url_are_requested_with_its_query_and_checked() {
     let (world, server) = (world!(), WebServer::start());
     let dir = serve(&server, &valid_pack());
     sp_home(&world, &["context", "check", &dir, "--strict"]).ok();
-    let mut requests = server.asked();
+    let mut requests = server.requested_paths();
     assert_eq!(requests[0], request_path("pack.json"), "the manifest names the other files");
     requests.sort();
     let mut expected: Vec<String> =
@@ -92,7 +92,7 @@ fn cp_11_files_at_a_url_are_requested_with_its_query_and_checked() {
     assert_eq!(requests, expected);
     let manifest = dir.replace('?', "pack.json?");
     sp_home(&world, &["context", "check", &manifest, "--verbose"]).ok();
-    assert_eq!(server.asked().len(), 2 * expected.len());
+    assert_eq!(server.requested_paths().len(), 2 * expected.len());
     sp_home(&world, &["check", &dir]).ok();
     let grep = std::process::Command::new("grep")
         .args(["-rl", SIGNATURE])
@@ -106,7 +106,7 @@ fn cp_11_files_at_a_url_are_requested_with_its_query_and_checked() {
 fn cp_11_zip_at_a_url_is_checked_like_a_local_zip() {
     let (world, server) = (world!(), WebServer::start());
     let url = serve_zip(&server, "/x.zip", &valid_pack());
-    server.page("/moved.zip", Answer::Redirect(format!("/x.zip{}", query())));
+    server.respond("/moved.zip", WebResponse::Redirect(format!("/x.zip{}", query())));
     sp_home(&world, &["context", "check", &url]).ok();
     sp_home(&world, &["context", "check", &server.url("/moved.zip")]).ok();
     let urls: Vec<String> =
@@ -117,7 +117,7 @@ fn cp_11_zip_at_a_url_is_checked_like_a_local_zip() {
     let url = serve_zip(&server, "/y.zip", &without_file("skills.md"));
     let manifest = display_url("/y.zip/pack.json");
     assert!(findings(&world, &url).contains(&format!("CP-10 {manifest}")));
-    let url = server.page("/z.zip", Answer::Bytes(b"<html>Sign in</html>".to_vec()));
+    let url = server.respond("/z.zip", WebResponse::Bytes(b"<html>Sign in</html>".to_vec()));
     let error = check_error(&world, &[&url]);
     assert_eq!(error.code, "E-invalid-archive");
     assert!(error.message.contains(&display_url("/z.zip")), "{}", error.message);
@@ -149,18 +149,18 @@ fn cp_11_missing_and_changed_files_at_a_url_are_reported() {
 fn cp_11_failed_downloads_are_environment_errors() {
     let loop_url = request_path("skills.md");
     for (path, answer, detail) in [
-        ("pack.json", Answer::Status(404), "404"),
-        ("pack.json", Answer::Status(403), "403"),
-        ("skills.md", Answer::Status(403), "403"),
-        ("skills.md", Answer::Status(500), "500"),
-        ("skills.md", Answer::Redirect(loop_url), ""),
-        ("pack.json", Answer::Redirect(format!("file:///etc/passwd{}", query())), ""),
-        ("skills.md", Answer::Stall(b"x".to_vec()), ""),
+        ("pack.json", WebResponse::Status(404), "404"),
+        ("pack.json", WebResponse::Status(403), "403"),
+        ("skills.md", WebResponse::Status(403), "403"),
+        ("skills.md", WebResponse::Status(500), "500"),
+        ("skills.md", WebResponse::Redirect(loop_url), ""),
+        ("pack.json", WebResponse::Redirect(format!("file:///etc/passwd{}", query())), ""),
+        ("skills.md", WebResponse::Stall(b"x".to_vec()), ""),
     ] {
         let case = format!("{path}: {answer:?}");
         let (world, server) = (world!(), WebServer::start());
         let dir = serve(&server, &valid_pack());
-        server.page(&request_path(path), answer);
+        server.respond(&request_path(path), answer);
         let error = check_error(&world, &[&dir, "--limit", "download-seconds=2"]);
         assert_eq!((error.code.as_str(), error.exit_code), ("E-network", 5), "{case}");
         assert!(error.message.contains(detail), "{case}: {}", error.message);
@@ -173,8 +173,8 @@ fn cp_11_failed_downloads_are_environment_errors() {
 fn se_04_downloads_are_limited_like_directories() {
     let (world, server) = (world!(), WebServer::start());
     let dir = serve(&server, &valid_pack());
-    server.page(&request_path("skills.md"), Answer::Endless);
-    let endless = server.page("/endless.zip", Answer::Endless);
+    server.respond(&request_path("skills.md"), WebResponse::Endless);
+    let endless = server.respond("/endless.zip", WebResponse::Endless);
     for (url, limit) in [
         (&dir, "file-bytes=100000"),
         (&dir, "skill-bytes=100000"),
@@ -216,7 +216,11 @@ fn se_04_unsafe_paths_in_a_manifest_are_reported_and_never_requested() {
     let expected = format!("CP-03 {}", display_url("/packs/pk_1/pack.json"));
     assert_eq!(findings(&world, &dir), vec![expected; unsafe_paths.len()]);
     let known: Vec<String> = files.iter().map(|(path, _)| request_path(path)).collect();
-    assert!(server.asked().iter().all(|path| known.contains(path)), "{:?}", server.asked());
+    assert!(
+        server.requested_paths().iter().all(|path| known.contains(path)),
+        "{:?}",
+        server.requested_paths()
+    );
 }
 
 #[test]
@@ -228,7 +232,7 @@ fn cp_11_no_request_is_sent_offline() {
         let error = check_error(&world, &[url, "--offline"]);
         assert_eq!(error.code, "E-offline");
     }
-    assert_eq!(server.asked(), [""; 0]);
+    assert_eq!(server.requested_paths(), [""; 0]);
 }
 
 #[test]
@@ -266,5 +270,5 @@ fn cp_11_commands_that_cannot_use_a_url_refuse_it() {
         assert_eq!(error.code, code, "{args:?}: {error:?}");
         assert!(args[0] != "cost" || error.hints_at("sp context show"), "{error:?}");
     }
-    assert_eq!(server.asked(), [""; 0]);
+    assert_eq!(server.requested_paths(), [""; 0]);
 }

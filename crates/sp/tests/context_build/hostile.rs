@@ -209,11 +209,11 @@ fn cp_12_files_that_are_not_utf8_text_are_skipped() {
     };
     let with_mark = note("bom", b"Webhooks after a byte order mark. Use webhooks with marks.\n");
     let DocumentReport { documents, skipped } = build_with_notes_and(&[
-        ("kb/binary.md", &sp_testkit::noise(50_000)),
+        ("kb/binary.md", &sp_testkit::random_bytes(50_000)),
         ("kb/utf16.md", &[b"\xff\xfe".as_slice(), &utf16].concat()),
         ("kb/latin.md", &note("latin", b"Webhooks f\xfcr alle.\n")),
         ("kb/zero.md", &note("zero", b"Webhooks\0 with a zero.\n")),
-        ("kb/photo.jpg", &sp_testkit::noise(1000)),
+        ("kb/photo.jpg", &sp_testkit::random_bytes(1000)),
         ("kb/bom.md", &[b"\xef\xbb\xbf".as_slice(), &with_mark].concat()),
     ]);
     let names = ["binary.md", "latin.md", "utf16.md", "zero.md"];

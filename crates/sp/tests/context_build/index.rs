@@ -202,7 +202,7 @@ fn cp_12_broken_or_outdated_index_is_regenerated() {
     let mut overwritten = valid;
     overwritten[100..4096].fill(0xff);
     for (case, bytes) in [
-        ("noise", sp_testkit::noise(8192)),
+        ("noise", sp_testkit::random_bytes(8192)),
         ("outdated", outdated),
         ("truncated", truncated),
         ("overwritten", overwritten),

@@ -65,8 +65,8 @@ fn se_12_one_failing_import_prevents_the_installation() {
 }
 
 /// Starts an installation, and returns when its fetch has stalled in the middle.
-fn stalled_install(world: &World, repo: &Repo) -> (Daemon, Relay, std::process::Child) {
-    repo.write("tools/review/data", noise(2_000_000));
+fn stalled_install(world: &World, repo: &GitRepository) -> (Daemon, Relay, std::process::Child) {
+    repo.write("tools/review/data", random_bytes(2_000_000));
     repo.commit("one");
     // Without filters, all blobs are part of the first fetch, during which git has its locks.
     repo.git(&["config", "uploadpack.allowFilter", "false"]);
@@ -166,7 +166,7 @@ fn temporary_files(cache: &Path) -> Vec<String> {
 /// Truncates the git packs in the cache.
 fn truncate_packs(world: &World, len: u64) {
     for (path, entry) in world.files("home/.skillpack/cache/git") {
-        if path.ends_with(".pack") && matches!(entry, Entry::File(..)) {
+        if path.ends_with(".pack") && matches!(entry, FileEntry::File(..)) {
             let path = world.path("home/.skillpack/cache/git").join(path);
             std::fs::set_permissions(&path, PermissionsExt::from_mode(0o644)).unwrap();
             std::fs::File::options().write(true).open(&path).unwrap().set_len(len).unwrap();

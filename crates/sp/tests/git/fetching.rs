@@ -85,7 +85,7 @@ fn sp_35_install_follows_a_rewritten_branch() {
 fn sp_35_only_the_blobs_of_selected_skills_are_fetched() {
     let world = world!();
     let repo = shared_repo(&world);
-    repo.write("other/big/data", noise(300_000));
+    repo.write("other/big/data", random_bytes(300_000));
     repo.commit("one");
     let daemon = Daemon::start(&world.path("git"));
     world.pack("team", &pack(&daemon.url("shared"), ""));
@@ -181,7 +181,7 @@ fn sp_35_server_without_filters_is_supported() {
 }
 
 /// Starts a server like old versions of git: protocol 0, and only objects that refs point to.
-fn old_server(world: &World, repo: &Repo, filter: &str) -> (Daemon, Relay) {
+fn old_server(world: &World, repo: &GitRepository, filter: &str) -> (Daemon, Relay) {
     repo.git(&["config", "uploadpack.allowFilter", filter]);
     repo.git(&["config", "uploadpack.allowAnySHA1InWant", "false"]);
     let daemon = Daemon::start(&world.path("git"));
@@ -251,7 +251,7 @@ fn sp_35_other_repositories_and_git_variables_are_ignored() {
     let mut world = world!();
     let repo = shared_repo(&world);
     repo.commit("one");
-    let enclosing = Repo::new(world.repo());
+    let enclosing = GitRepository::new(world.repo());
     let unrelated = world.git("unrelated");
     unrelated.skill("tools/wrong");
     unrelated.commit("wrong");
@@ -315,8 +315,8 @@ fn sp_35_skill_with_three_thousand_files_can_be_imported() {
     world.pack("team", &pack(&daemon.url("shared"), ""));
     install(&world).ok();
     let files = world.files("sink/team__tools__review");
-    assert_eq!(files.values().filter(|entry| matches!(entry, Entry::File(..))).count(), 3002);
-    assert_eq!(files["29/2999"], Entry::File("2999\n".into(), false));
+    assert_eq!(files.values().filter(|entry| matches!(entry, FileEntry::File(..))).count(), 3002);
+    assert_eq!(files["29/2999"], FileEntry::File("2999\n".into(), false));
 }
 
 #[test]
@@ -336,8 +336,8 @@ fn sp_35_system_git_imports_everything() {
 fn sp_35_system_git_fetches_only_selected_skills_and_reads_sha_256() {
     let mut world = world!();
     world.set_env("PATH", SYSTEM_GIT_PATH);
-    let repo = Repo::with(world.path("git/shared"), &["--object-format=sha256"]);
-    repo.skill("tools/review").write("other/data", noise(100_000));
+    let repo = GitRepository::with(world.path("git/shared"), &["--object-format=sha256"]);
+    repo.skill("tools/review").write("other/data", random_bytes(100_000));
     repo.commit("one");
     let daemon = Daemon::start(&world.path("git"));
     world.pack("team", &pack(&daemon.url("shared"), ""));

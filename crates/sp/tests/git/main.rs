@@ -21,7 +21,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use sp_testkit::{CliError, Daemon, Entry, HttpServer, Repo, Run, World, eventually, noise, world};
+use sp_testkit::{
+    CliError, Daemon, FileEntry, GitRepository, HttpServer, Run, World, eventually, random_bytes,
+    world,
+};
 
 use relay::{Relay, RelayMode, relay_connection};
 
@@ -29,7 +32,7 @@ use relay::{Relay, RelayMode, relay_connection};
 const SYSTEM_GIT_PATH: &str = "/usr/bin:/bin";
 
 /// Creates the repository `shared` with three skills, without a commit.
-fn shared_repo(world: &World) -> Repo {
+fn shared_repo(world: &World) -> GitRepository {
     let repo = world.git("shared");
     repo.skill("tools/review").skill("tools/deploy").skill("other/big");
     repo.write("tools/review/scripts/run.sh", "echo hi\n");
@@ -93,7 +96,7 @@ fn caches(world: &World) -> Vec<PathBuf> {
 }
 
 /// Returns the blobs in the cache, which must have one repository.
-fn cached_blobs(world: &World, repo: &Repo) -> BTreeSet<String> {
+fn cached_blobs(world: &World, repo: &GitRepository) -> BTreeSet<String> {
     let dirs = caches(world);
     assert_eq!(dirs.len(), 1, "{dirs:?}");
     let list = repo.git(&[
@@ -109,7 +112,7 @@ fn cached_blobs(world: &World, repo: &Repo) -> BTreeSet<String> {
         .collect()
 }
 
-fn blob_ids(repo: &Repo, paths: &[&str]) -> BTreeSet<String> {
+fn blob_ids(repo: &GitRepository, paths: &[&str]) -> BTreeSet<String> {
     paths
         .iter()
         .map(|path| repo.git(&["rev-parse", &format!("HEAD:{path}")]).trim().to_owned())

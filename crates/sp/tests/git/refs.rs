@@ -119,7 +119,7 @@ fn sp_10_empty_repository_is_an_error() {
 #[test]
 fn sp_10_sha_256_repository_is_supported() {
     let world = world!();
-    let repo = Repo::with(world.path("git/shared"), &["--object-format=sha256"]);
+    let repo = GitRepository::with(world.path("git/shared"), &["--object-format=sha256"]);
     repo.skill("tools/review");
     let first = repo.commit("one");
     let second = repo.commit("two");

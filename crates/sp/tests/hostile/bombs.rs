@@ -177,7 +177,7 @@ fn se_04_more_bytes_from_git_than_the_limit_are_refused() {
     for filter in ["true", "false"] {
         let world = guarded();
         let repo = remote(&world);
-        repo.write("tools/x/noise", noise(3_000_000));
+        repo.write("tools/x/noise", random_bytes(3_000_000));
         repo.commit("one");
         repo.git(&["config", "uploadpack.allowFilter", filter]);
         for _ in 0..2 {

@@ -107,11 +107,11 @@ fn sp_09_links_that_stay_inside_the_repo_become_regular_files() {
     import(&world, &repo.url(), "tools/x");
     install(&world, "bad").ok();
     let files = world.files("sink/bad__tools__x");
-    assert_eq!(files["one"], Entry::File("words".into(), false));
-    assert_eq!(files["two"], Entry::File("words".into(), false));
-    assert_eq!(files["lib"], Entry::Dir);
-    assert_eq!(files["lib/run.sh"], Entry::File("echo hi\n".into(), true));
-    assert!(!files.values().any(|entry| matches!(entry, Entry::Link(_))), "{files:?}");
+    assert_eq!(files["one"], FileEntry::File("words".into(), false));
+    assert_eq!(files["two"], FileEntry::File("words".into(), false));
+    assert_eq!(files["lib"], FileEntry::Dir);
+    assert_eq!(files["lib/run.sh"], FileEntry::File("echo hi\n".into(), true));
+    assert!(!files.values().any(|entry| matches!(entry, FileEntry::Link(_))), "{files:?}");
 }
 
 #[test]
@@ -150,7 +150,10 @@ fn sp_38_a_destination_replaced_by_a_link_is_never_followed() {
             install(&world, "good").ok();
             assert_eq!(world.files("canary"), canary, "{target}");
             assert!(installed.symlink_metadata().unwrap().is_dir(), "{target}");
-            assert_eq!(world.files("sink/good__good")["note"], Entry::File(change.into(), false));
+            assert_eq!(
+                world.files("sink/good__good")["note"],
+                FileEntry::File(change.into(), false)
+            );
         }
         std::fs::remove_dir_all(&installed).unwrap();
         symlink(world.path(target), &installed).unwrap();
@@ -176,7 +179,10 @@ fn sp_38_a_link_inside_an_installed_skill_is_never_followed() {
         install(&world, "good").ok();
         assert_eq!(world.files("canary"), canary);
         assert!(
-            !world.files("sink/good__good").values().any(|entry| matches!(entry, Entry::Link(_)))
+            !world
+                .files("sink/good__good")
+                .values()
+                .any(|entry| matches!(entry, FileEntry::Link(_)))
         );
         let _ = std::fs::remove_dir_all(&inside);
         let _ = std::fs::remove_file(&inside);

@@ -68,5 +68,5 @@ fn se_06_setuid_setgid_sticky_and_world_writable_bits_are_dropped() {
         world.path("sink/good__good").join(path).metadata().unwrap().permissions().mode() & 0o7022
     };
     assert_eq!((mode("tool"), mode("open"), mode("open/file")), (0, 0, 0));
-    assert_eq!(world.files("sink/good__good")["tool"], Entry::File("x".into(), true));
+    assert_eq!(world.files("sink/good__good")["tool"], FileEntry::File("x".into(), true));
 }

@@ -27,7 +27,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use sp_testkit::{
-    CliError, Entry, Files, HANG_TIMEOUT, HttpServer, Repo, Run, World, noise, world,
+    CliError, FileEntry, FileMap, GitRepository, HANG_TIMEOUT, HttpServer, Run, World,
+    random_bytes, world,
 };
 
 const MIB: u64 = 1024 * 1024;
@@ -75,7 +76,7 @@ fn uninstall(world: &World, pack: &str) -> Run {
 }
 
 /// All files of the world, without those of `~/.skillpack` other than the state.
-fn files_except_home(world: &World) -> Files {
+fn files_except_home(world: &World) -> FileMap {
     let mut files = world.files("");
     files.retain(|path, _| {
         !path.starts_with("home/.skillpack") || path == "home/.skillpack/state.json"
@@ -89,7 +90,7 @@ fn unchanged_by<T>(world: &World, context: &str, function: impl FnOnce() -> T) -
     let before = files_except_home(world);
     let result = function();
     let after = files_except_home(world);
-    let differences = |a: &Files, b: &Files| {
+    let differences = |a: &FileMap, b: &FileMap| {
         a.iter()
             .filter(|(path, entry)| b.get(*path) != Some(entry))
             .map(|(path, _)| path.clone())
@@ -144,7 +145,7 @@ fn import(world: &World, url: &str, include: &str) {
 }
 
 /// Creates a repository with the skill `tools/x`, which the pack `bad` imports.
-fn remote(world: &World) -> Repo {
+fn remote(world: &World) -> GitRepository {
     let repo = world.git("remote");
     repo.skill("tools/x");
     import(world, &repo.url(), "tools/**");
@@ -152,7 +153,7 @@ fn remote(world: &World) -> Repo {
 }
 
 /// Commits a skill `tools/x` that has these entries besides its `SKILL.md`.
-fn commit_skill(repo: &Repo, entries: &[TreeEntry<'_>]) {
+fn commit_skill(repo: &GitRepository, entries: &[TreeEntry<'_>]) {
     let skill = repo.blob(SKILL);
     let mut lines: Vec<TreeEntry<'_>> = vec![("100644 blob", &skill, b"SKILL.md")];
     lines.extend(entries);
@@ -160,26 +161,26 @@ fn commit_skill(repo: &Repo, entries: &[TreeEntry<'_>]) {
 }
 
 /// Commits a directory `tools` with these entries.
-fn commit_tools(repo: &Repo, entries: &[TreeEntry<'_>]) {
+fn commit_tools(repo: &GitRepository, entries: &[TreeEntry<'_>]) {
     commit_root(repo, &tree(repo, &[("040000 tree", &tree(repo, entries), b"tools")]));
 }
 
 /// Creates a tree with entries that a working tree may not be able to contain.
-fn tree(repo: &Repo, entries: &[TreeEntry<'_>]) -> String {
+fn tree(repo: &GitRepository, entries: &[TreeEntry<'_>]) -> String {
     let lines: Vec<u8> = entries
         .iter()
         .flat_map(|(mode, id, name)| [format!("{mode} {id}\t").as_bytes(), name, b"\0"].concat())
         .collect();
-    repo.feed(&["mktree", "-z", "--missing"], &lines).trim().into()
+    repo.git_with_input(&["mktree", "-z", "--missing"], &lines).trim().into()
 }
 
-fn commit_root(repo: &Repo, tree: &str) {
+fn commit_root(repo: &GitRepository, tree: &str) {
     let commit = repo.git(&["commit-tree", "-m", "made by hand", tree]);
     repo.git(&["update-ref", "refs/heads/main", commit.trim()]);
 }
 
 /// Creates a tree with names or an order that `git mktree` refuses.
-fn raw_tree(repo: &Repo, entries: &[TreeEntry<'_>]) -> String {
+fn raw_tree(repo: &GitRepository, entries: &[TreeEntry<'_>]) -> String {
     let mut bytes = Vec::new();
     for (mode, id, name) in entries {
         let id: Vec<u8> = (0..id.len())
@@ -188,11 +189,13 @@ fn raw_tree(repo: &Repo, entries: &[TreeEntry<'_>]) -> String {
             .collect();
         bytes.extend([mode.as_bytes(), b" ", name, b"\0", &id].concat());
     }
-    repo.feed(&["hash-object", "-t", "tree", "-w", "--stdin", "--literally"], &bytes).trim().into()
+    repo.git_with_input(&["hash-object", "-t", "tree", "-w", "--stdin", "--literally"], &bytes)
+        .trim()
+        .into()
 }
 
 /// Commits a directory `tools` with these raw entries.
-fn commit_raw_tools(repo: &Repo, entries: &[TreeEntry<'_>]) {
+fn commit_raw_tools(repo: &GitRepository, entries: &[TreeEntry<'_>]) {
     commit_root(repo, &raw_tree(repo, &[("40000", &raw_tree(repo, entries), b"tools")]));
 }
 

@@ -147,11 +147,11 @@ fn sp_34_git_directories_in_a_remote_are_not_searched() {
 #[test]
 fn sp_34_a_branch_named_skill_md_is_not_a_skill() {
     let world = guarded();
-    let repo = Repo::new(world.repo());
+    let repo = GitRepository::new(world.repo());
     repo.commit("one");
     repo.git(&["branch", "zz/SKILL.md"]);
     // A repository below `skills/` that has a file `SKILL.md` among its refs.
-    let inner = Repo::new(world.repo().join("skills/inner"));
+    let inner = GitRepository::new(world.repo().join("skills/inner"));
     inner.write("README", "x");
     inner.commit("one");
     inner.git(&["branch", "zz/SKILL.md"]);

@@ -178,7 +178,7 @@ const PROGRAMS: [&str; 17] = [
 ];
 
 /// Names such a program in every setting and hook of a repository.
-fn add_traps(world: &World, repo: &Repo) {
+fn add_traps(world: &World, repo: &GitRepository) {
     std::fs::create_dir_all(world.path("marks")).unwrap();
     for hook in HOOKS {
         let program = trap(world, hook);
@@ -217,11 +217,11 @@ fn se_05_hooks_of_a_remote_never_run() {
         import(&world, &url, "tools/**");
         install(&world, "bad").ok();
         world.sp(&["show", "bad"]).ok();
-        assert_eq!(world.files("marks"), Files::new(), "{url}");
+        assert_eq!(world.files("marks"), FileMap::new(), "{url}");
     }
     assert_eq!(
         world.files("sink/bad__tools__x")["data.evil"],
-        Entry::File("as it is\n".into(), false)
+        FileEntry::File("as it is\n".into(), false)
     );
     let _ = Command::new("git")
         .args(["status"])
@@ -238,11 +238,11 @@ fn se_05_settings_of_the_repository_of_the_pack_run_nothing() {
     let world = guarded();
     let repo = remote(&world);
     repo.commit("one");
-    let around = Repo::new(world.repo());
+    let around = GitRepository::new(world.repo());
     add_traps(&world, &around);
     install(&world, "bad").ok();
     world.sp(&["list"]).ok();
-    assert_eq!(world.files("marks"), Files::new());
+    assert_eq!(world.files("marks"), FileMap::new());
 }
 
 #[test]
@@ -271,7 +271,7 @@ fn se_05_a_hostile_partial_clone_never_fetches_from_elsewhere() {
         .unwrap();
         import(&world, &repo.path().display().to_string(), "tools/**");
         refused(&world, "E-git");
-        assert_eq!(world.files("marks"), Files::new());
+        assert_eq!(world.files("marks"), FileMap::new());
     }
 }
 
@@ -305,7 +305,7 @@ fn sp_09_git_attributes_do_not_change_file_contents() {
         (pointer.into(), "a\nb\n".into(), "kept".into(), "$Id$\n".into())
     );
     assert_eq!(read(".gitattributes"), attributes);
-    assert_eq!(world.files("marks"), Files::new());
+    assert_eq!(world.files("marks"), FileMap::new());
 }
 
 #[test]

@@ -27,7 +27,7 @@ fn assert_not_printed(run: &Run) {
 fn assert_not_written(world: &World) {
     let mut files = 0;
     for (path, entry) in world.files("") {
-        if matches!(entry, Entry::File(..)) && path != "home/repo/packs/bad.yaml" {
+        if matches!(entry, FileEntry::File(..)) && path != "home/repo/packs/bad.yaml" {
             let bytes = std::fs::read(world.path(&path)).unwrap();
             assert!(!has_token(&String::from_utf8_lossy(&bytes)), "the token is in {path}");
             files += 1;

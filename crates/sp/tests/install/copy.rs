@@ -2,7 +2,7 @@
 
 use std::os::unix::net::UnixListener;
 
-use sp_testkit::{Entry, Files};
+use sp_testkit::{FileEntry, FileMap};
 
 use super::*;
 
@@ -33,19 +33,19 @@ fn sp_21_all_files_are_copied_and_links_are_followed() {
     symlink("scripts/run.sh", world.repo().join("skills/a/alias.sh")).unwrap();
     symlink(world.path("outside/dir"), world.repo().join("skills/a/linked")).unwrap();
     install(&world).ok();
-    let file = |text: &str, executable| Entry::File(text.into(), executable);
+    let file = |text: &str, executable| FileEntry::File(text.into(), executable);
     let files = world.files(&format!("{SINK}/team__a"));
     assert_eq!(files["scripts/run.sh"], file("echo hi\n", true));
     assert_eq!(files["alias.sh"], file("echo hi\n", true));
-    assert_eq!(files["linked"], Entry::Dir);
+    assert_eq!(files["linked"], FileEntry::Dir);
     assert_eq!(files["linked/file.txt"], file("from outside\n", false));
     assert_eq!(files[".hidden"], file("kept\n", false));
-    assert_eq!(files["empty"], Entry::Dir);
+    assert_eq!(files["empty"], FileEntry::Dir);
     assert_eq!(
         std::fs::read(world.path(SINK).join("team__a/assets/logo.bin")).unwrap(),
         [0, 255, 7]
     );
-    assert!(!files.values().any(|entry| matches!(entry, Entry::Link(_) | Entry::Special)));
+    assert!(!files.values().any(|entry| matches!(entry, FileEntry::Link(_) | FileEntry::Special)));
 }
 
 struct InvalidEntry {
@@ -113,7 +113,7 @@ fn sp_21_se_06_invalid_entries_are_errors_and_nothing_changes() {
 }
 
 /// Returns the state, journal and trash.
-fn state_files(world: &World) -> Files {
+fn state_files(world: &World) -> FileMap {
     let mut files = world.files("home/.skillpack");
     files.retain(|path, _| {
         path == "state.json" || path.contains("trash") || path.contains("journal")

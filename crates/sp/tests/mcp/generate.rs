@@ -90,7 +90,7 @@ fn cp_17_generation_reports_progress() {
     let result = server.result("tools/call", params);
     assert_ne!(result["isError"], true, "{result}");
     let notifications: Vec<Value> = server
-        .aside()
+        .take_notifications()
         .into_iter()
         .filter(|message| message["method"] == "notifications/progress")
         .collect();
@@ -116,7 +116,10 @@ fn cp_17_cancelled_generation_gets_no_response_and_writes_nothing() {
     server.result("ping", json!({}));
     // The next call reads the same knowledge base.
     server.call("generate_pack", generate_arguments());
-    assert!(server.aside().iter().all(|message| message["id"] != id), "response to {id}");
+    assert!(
+        server.take_notifications().iter().all(|message| message["id"] != id),
+        "response to {id}"
+    );
     assert!(!world.repo().join("context-pack").exists());
 }
 

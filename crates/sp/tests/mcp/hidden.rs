@@ -107,7 +107,7 @@ fn mc_02_names_and_errors_mark_hidden_characters_and_entries_count_them() {
         ("resources/directory/read", json!({"uri": "skill://repo/trap/notes.md\u{202e}"})),
         ("no/such\u{202e}", json!({})),
     ] {
-        let error = server.answer(method, params)["error"]["message"].clone();
+        let error = server.response(method, params)["error"]["message"].clone();
         assert!(is_clean(error.as_str().unwrap()), "{method}: {error}");
     }
 }

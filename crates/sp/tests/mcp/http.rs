@@ -1,15 +1,15 @@
 //! HTTP: authorization, headers and limits.
 
 use serde_json::json;
-use sp_testkit::{McpServing, World, bytes_of, messages, sha256};
+use sp_testkit::{McpHttpServer, World, resource_bytes, response_messages, sha256};
 
 use crate::two_skills;
 
 const TOKEN: &str = "0123456789abcdef0123456789abcdef";
 
 /// Starts a server over HTTP.
-pub(crate) fn start(world: &World, args: &[&str]) -> McpServing {
-    McpServing::start(world.command(&[&["mcp", "--http", "127.0.0.1:0"], args].concat()))
+pub(crate) fn start(world: &World, args: &[&str]) -> McpHttpServer {
+    McpHttpServer::start(world.command(&[&["mcp", "--http", "127.0.0.1:0"], args].concat()))
 }
 
 #[test]
@@ -21,10 +21,10 @@ fn mc_01_all_revisions_are_supported_over_http() {
     for revision in ["2025-06-18", "2025-11-25"] {
         let answer = client.initialize(revision);
         assert_eq!(answer.status, 200);
-        assert_eq!(messages(&answer)[0]["result"]["protocolVersion"], revision);
+        assert_eq!(response_messages(&answer)[0]["result"]["protocolVersion"], revision);
         assert!(answer.header("mcp-session-id").is_none(), "there are no sessions");
         let tools = client.legacy(revision, "tools/list", json!({}));
-        assert!(messages(&tools)[0]["result"]["tools"].is_array());
+        assert!(response_messages(&tools)[0]["result"]["tools"].is_array());
     }
 }
 
@@ -41,7 +41,7 @@ fn mc_02_digests_match_the_files_over_http() {
         .flat_map(|skill| skill["resources"].as_array().unwrap())
     {
         let read = client.result("resources/read", json!({"uri": file["uri"]}));
-        assert_eq!(file["digest"], sha256(&bytes_of(&read["contents"][0])));
+        assert_eq!(file["digest"], sha256(&resource_bytes(&read["contents"][0])));
     }
 }
 
@@ -149,9 +149,9 @@ fn mc_05_invalid_bodies_methods_and_paths_are_refused() {
             "{answer:?}"
         );
     }
-    assert_eq!(client.ask("GET /mcp", &[], b"").status, 405);
-    assert_eq!(client.ask("DELETE /mcp", &[], b"").status, 405);
-    assert_eq!(client.ask("POST /", &[], b"{}").status, 404);
+    assert_eq!(client.request("GET /mcp", &[], b"").status, 405);
+    assert_eq!(client.request("DELETE /mcp", &[], b"").status, 405);
+    assert_eq!(client.request("POST /", &[], b"{}").status, 404);
     assert_eq!(client.result("skills/list", json!({}))["skills"].as_array().unwrap().len(), 2);
 }
 
@@ -169,7 +169,7 @@ fn mc_01_stateless_revision_has_no_handshake_over_http() {
             "{answer:?}"
         );
     }
-    let missing = client.answer("resources/read", json!({"uri": "skill://repo/none/SKILL.md"}));
+    let missing = client.response("resources/read", json!({"uri": "skill://repo/none/SKILL.md"}));
     assert_eq!(missing["error"]["data"]["uri"], "skill://repo/none/SKILL.md");
 }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::json;
-use sp_testkit::{Crowd, Cut, McpConnection, World, world};
+use sp_testkit::{DisconnectPoint, LoadResult, McpConnection, World, world};
 
 use crate::http::start;
 
@@ -30,10 +30,10 @@ fn mc_05_concurrent_clients_leave_no_connections_and_no_memory() {
     server.client(None).result("tools/list", json!({}));
     let idle = server.descriptors();
     let memory_after_load = || {
-        let crowd = Crowd::ask(&server.address, CLIENTS, LOAD_TIME);
+        let crowd = LoadResult::run(&server.address, CLIENTS, LOAD_TIME);
         assert_eq!(crowd.wrong, Vec::<String>::new());
         assert!(crowd.times.len() >= CLIENTS, "{} answers", crowd.times.len());
-        assert!(server.descriptors_down_to(idle) <= idle, "open connections");
+        assert!(server.wait_for_descriptors(idle) <= idle, "open connections");
         server.memory()
     };
     let (first, second) = (memory_after_load(), memory_after_load());
@@ -48,12 +48,12 @@ fn mc_05_disconnects_at_any_point_leave_no_connections() {
     let idle = server.descriptors();
     let search = json!({"name": "search", "arguments": {"query": "skill notes"}});
     let cuts = [
-        Cut::Asking(0),
-        Cut::Asking(10),
-        Cut::Asking(60),
-        Cut::Asking(99),
-        Cut::Waiting,
-        Cut::Reading,
+        DisconnectPoint::InRequest(0),
+        DisconnectPoint::InRequest(10),
+        DisconnectPoint::InRequest(60),
+        DisconnectPoint::InRequest(99),
+        DisconnectPoint::AfterRequest,
+        DisconnectPoint::InResponse,
     ];
     for cut in cuts {
         // All connections are open before the first one disconnects.
@@ -62,11 +62,11 @@ fn mc_05_disconnects_at_any_point_leave_no_connections() {
             connections.push(McpConnection::open(&server.address).unwrap());
         }
         for connection in connections {
-            connection.hang_up("tools/call", search.clone(), cut).unwrap();
+            connection.disconnect("tools/call", search.clone(), cut).unwrap();
         }
         assert!(server.threads() < 40, "{cut:?}: {} threads", server.threads());
-        assert!(server.descriptors_down_to(idle) <= idle, "{cut:?}");
+        assert!(server.wait_for_descriptors(idle) <= idle, "{cut:?}");
     }
-    let crowd = Crowd::ask(&server.address, 2, Duration::from_millis(100));
+    let crowd = LoadResult::run(&server.address, 2, Duration::from_millis(100));
     assert_eq!(crowd.wrong, Vec::<String>::new());
 }

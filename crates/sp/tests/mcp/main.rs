@@ -19,7 +19,7 @@ mod skills;
 mod tools;
 
 use serde_json::{Value, json};
-use sp_testkit::{McpChild, World, bytes_of, world};
+use sp_testkit::{McpChild, World, resource_bytes, world};
 
 /// Starts a server over stdio in the repository of a world.
 fn serve(world: &World, args: &[&str]) -> McpChild {
@@ -62,7 +62,7 @@ fn read_bytes(server: &mut McpChild, uri: &str) -> Vec<u8> {
     let result = server.result("resources/read", json!({"uri": uri}));
     let contents = &result["contents"][0];
     assert_eq!(contents["uri"], uri);
-    bytes_of(contents)
+    resource_bytes(contents)
 }
 
 /// Returns the items of all pages of a list.

@@ -33,7 +33,7 @@ fn mc_01_stateless_revision_needs_no_handshake() {
             "{method}"
         );
     }
-    assert_eq!(server.hang_up().code(), Some(0));
+    assert_eq!(server.close_stdin().code(), Some(0));
 }
 
 #[test]

@@ -64,7 +64,7 @@ fn mc_05_disconnected_client_gets_its_responses_and_server_exits() {
     let ids: Vec<u64> = (0..20)
         .map(|_| server.send("tools/call", json!({"name": "check", "arguments": {}})))
         .collect();
-    assert_eq!(server.hang_up().code(), Some(0));
+    assert_eq!(server.close_stdin().code(), Some(0));
     for id in ids {
         let answer = server.wait_for(id);
         assert!(answer["result"]["structuredContent"].is_object(), "{answer}");
@@ -84,8 +84,8 @@ fn mc_03_cancelled_call_gets_no_response_and_the_next_one_does() {
     let next = server.result("tools/list", json!({}));
     assert!(next["tools"].is_array());
     server.result("ping", json!({}));
-    assert_eq!(server.hang_up().code(), Some(0));
-    let mut messages = server.aside();
+    assert_eq!(server.close_stdin().code(), Some(0));
+    let mut messages = server.take_notifications();
     messages.extend(std::iter::from_fn(|| server.read()));
     assert!(messages.iter().all(|message| message["id"] != id), "response to {id}");
 }

@@ -164,7 +164,7 @@ fn mc_03_cancelled_requests_do_not_delay_the_exit() {
         server.notify("notifications/cancelled", json!({"requestId": id}));
     }
     let last = server.send("tools/list", json!({}));
-    assert_eq!(server.hang_up().code(), Some(0));
+    assert_eq!(server.close_stdin().code(), Some(0));
     assert!(server.wait_for(last)["result"]["tools"].is_array());
 }
 

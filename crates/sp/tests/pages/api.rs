@@ -8,7 +8,7 @@ use super::*;
 fn badges_show_the_version_and_the_downloads() {
     let fixture = RegistryFixture::new();
     fixture.publish_knowledge("acme/notes", "1.2.0", "Notes.");
-    fixture.registry.ask("GET /api/v1/packages/acme/notes/1.2.0/download", None, b"");
+    fixture.registry.request("GET /api/v1/packages/acme/notes/1.2.0/download", None, b"");
     let badge = fixture.page("/badges/acme/notes.svg");
     assert_eq!((badge.status, badge.header("content-type")), (200, Some("image/svg+xml")));
     assert_eq!(badge.header("cache-control"), Some("public, max-age=300"));
@@ -19,7 +19,7 @@ fn badges_show_the_version_and_the_downloads() {
     let counted = || fixture.page("/badges/acme/notes/downloads.svg").text().contains(">1</text>");
     eventually(|| counted().then_some(()));
     let index =
-        fixture.registry.ask("GET /api/v1/packages/acme/notes/index.json", None, b"").json();
+        fixture.registry.request("GET /api/v1/packages/acme/notes/index.json", None, b"").json();
     assert_eq!(index["downloads"], 1);
     for path in
         ["/badges/acme/nothing.svg", "/badges/%3Cscript%3E/x.svg", "/badges/acme/%3Cscript%3E.svg"]
@@ -38,7 +38,7 @@ fn badges_show_the_version_and_the_downloads() {
 fn openapi_document_matches_the_responses() {
     let fixture = RegistryFixture::new();
     fixture.publish_skill("acme/notes", "# Notes\n\nWhat we know.\n");
-    let document = fixture.registry.ask("GET /api/openapi.json", None, b"").json();
+    let document = fixture.registry.request("GET /api/openapi.json", None, b"").json();
     assert_eq!(document["openapi"], "3.1.0");
     let mut checked = 0;
     for (path, methods) in document["paths"].as_object().unwrap() {
@@ -53,7 +53,7 @@ fn openapi_document_matches_the_responses() {
             let url =
                 if path.ends_with("/search") { format!("{url}?q=notes") } else { url.clone() };
             let answer =
-                fixture.registry.ask(&format!("{} {url}", method.to_uppercase()), token, b"");
+                fixture.registry.request(&format!("{} {url}", method.to_uppercase()), token, b"");
             assert_eq!(answer.status != 405, is_documented, "{method} {path}: {}", answer.status);
             if method == "get" && is_documented {
                 let is_signed = path.starts_with("/packs/") || path.starts_with("/s/");
@@ -76,7 +76,7 @@ fn openapi_document_matches_the_responses() {
 }
 
 /// Checks a response against the document.
-fn assert_matches(document: &Value, operation: &Value, answer: &HttpAnswer, path: &str) {
+fn assert_matches(document: &Value, operation: &Value, answer: &HttpResponse, path: &str) {
     let responses = &operation["responses"];
     let response = responses.get(answer.status.to_string()).unwrap_or(&responses["default"]);
     let response = response["$ref"]

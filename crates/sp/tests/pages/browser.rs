@@ -13,10 +13,10 @@ fn package_is_found_with_the_keyboard() {
         "# How to read\n\nRead **twice**.\n\n| a | b |\n|---|--:|\n| 1 | 2 |\n",
     );
     let mut tab = Tab::open();
-    tab.go(&fixture.url("/"));
+    tab.navigate(&fixture.url("/"));
     tab.press("/");
     assert_eq!(tab.eval("document.activeElement.id"), "search");
-    tab.write("postgers");
+    tab.type_text("postgers");
     tab.follow(|tab| tab.press("Enter"));
     assert_eq!(tab.eval("location.pathname + location.search"), "/search?q=postgers");
     assert_eq!(tab.eval("document.querySelectorAll('.list > li').length"), 1);
@@ -49,32 +49,36 @@ fn package_is_found_with_the_keyboard() {
     );
     assert_eq!(copied[0], false);
     assert_ne!(copied[1], copied[2], "the button confirms the click");
-    tab.go(&fixture.url("/packages/acme/reader"));
+    tab.navigate(&fixture.url("/packages/acme/reader"));
     assert_eq!(tab.eval("document.querySelector('.prose h3').textContent"), "How to read");
     assert_eq!(tab.eval("document.querySelector('.prose strong').textContent"), "twice");
     assert_eq!(tab.complaints, Vec::<String>::new());
-    assert!(tab.asked.iter().all(|url| url.starts_with(&fixture.url("/"))), "{:?}", tab.asked);
+    assert!(
+        tab.requested_urls.iter().all(|url| url.starts_with(&fixture.url("/"))),
+        "{:?}",
+        tab.requested_urls
+    );
 }
 
 #[test]
 fn admin_creates_and_revokes_a_token_in_the_browser() {
     let fixture = RegistryFixture::new();
     let mut tab = Tab::open();
-    tab.go(&fixture.url("/tokens"));
+    tab.navigate(&fixture.url("/tokens"));
     assert_eq!(tab.eval("location.pathname"), "/login");
     tab.eval("document.getElementById('token').focus()");
-    tab.write(&fixture.admin);
+    tab.type_text(&fixture.admin);
     tab.follow(|tab| tab.press("Enter"));
     assert_eq!(tab.eval("location.pathname"), "/tokens");
     assert_eq!(tab.eval("document.cookie"), "", "scripts cannot read the session cookie");
     tab.eval("document.getElementById('user').focus()");
-    tab.write("dave");
+    tab.type_text("dave");
     tab.follow(|tab| tab.press("Enter"));
     let token = tab.eval("document.getElementById('minted').textContent");
     let token = token.as_str().unwrap();
-    let whoami = || fixture.registry.ask("GET /api/v1/whoami", Some(token), b"");
+    let whoami = || fixture.registry.request("GET /api/v1/whoami", Some(token), b"");
     assert_eq!(whoami().json(), json!({"user": "dave", "scope": "publish"}));
-    tab.go(&fixture.url("/tokens"));
+    tab.navigate(&fixture.url("/tokens"));
     assert_eq!(
         tab.eval(&format!("document.body.textContent.includes('{token}')")),
         false,
@@ -105,10 +109,10 @@ fn pages_fit_narrow_windows_and_have_enough_contrast() {
     );
     fixture.publish_skill("acme/wide", &wide);
     let mut tab = Tab::open();
-    tab.look(1280, "light");
-    tab.go(&fixture.url("/login?next=/tokens"));
+    tab.set_viewport(1280, "light");
+    tab.navigate(&fixture.url("/login?next=/tokens"));
     tab.eval("document.getElementById('token').focus()");
-    tab.write(&fixture.admin);
+    tab.type_text(&fixture.admin);
     tab.follow(|tab| tab.press("Enter"));
     let name = format!("/packages/acme/{}", "n".repeat(64));
     let search = format!("/search?q={}", "n".repeat(64));
@@ -124,9 +128,9 @@ fn pages_fit_narrow_windows_and_have_enough_contrast() {
         "/api",
         "/healthz/no",
     ] {
-        tab.go(&fixture.url(path));
+        tab.navigate(&fixture.url(path));
         for (width, scheme) in [(360, "light"), (360, "dark"), (820, "light"), (1280, "dark")] {
-            tab.look(width, scheme);
+            tab.set_viewport(width, scheme);
             let page_width = tab.eval("document.documentElement.scrollWidth").as_u64().unwrap();
             assert!(
                 page_width <= u64::from(width),

@@ -59,7 +59,8 @@ fn published_and_requested_text_is_escaped_on_pages() {
     {
         assert_escaped(&fixture.page(&format!("/search?q={query}")).text(), query);
     }
-    let readme = fixture.registry.ask("GET /api/v1/packages/acme/reader/1.0.0/readme", None, b"");
+    let readme =
+        fixture.registry.request("GET /api/v1/packages/acme/reader/1.0.0/readme", None, b"");
     assert_eq!(readme.header("content-type"), Some("text/plain; charset=utf-8"));
     assert!(readme.text().starts_with("# </title>"));
 }
@@ -99,14 +100,14 @@ fn pages_have_restrictive_headers_and_api_errors_are_json() {
     }
     assert_eq!(fixture.page("/-/static/site.css").status, 404);
     // Clients that do not accept HTML get JSON errors, and the API never returns HTML.
-    assert_eq!(fixture.registry.ask("GET /nothing", None, b"").json()["code"], "not_found");
+    assert_eq!(fixture.registry.request("GET /nothing", None, b"").json()["code"], "not_found");
     assert_eq!(fixture.page("/api/v1/nothing").json()["code"], "not_found");
     assert_eq!(
-        fixture.registry.ask("POST /api/v1/index.json", None, b"").json()["code"],
+        fixture.registry.request("POST /api/v1/index.json", None, b"").json()["code"],
         "method_not_allowed"
     );
     assert_eq!(
-        fixture.registry.ask("POST /api/v1/tokens", Some(&fixture.admin), b"{").json()["code"],
+        fixture.registry.request("POST /api/v1/tokens", Some(&fixture.admin), b"{").json()["code"],
         "invalid"
     );
 }
@@ -115,7 +116,11 @@ fn pages_have_restrictive_headers_and_api_errors_are_json() {
 fn private_package_is_on_no_page_for_non_members() {
     let fixture = RegistryFixture::new();
     fixture.publish_knowledge("acme/secret", "1.0.0", "Hidden plans.");
-    fixture.registry.ask("PUT /api/v1/packages/acme/secret/private", Some(&fixture.publisher), b"");
+    fixture.registry.request(
+        "PUT /api/v1/packages/acme/secret/private",
+        Some(&fixture.publisher),
+        b"",
+    );
     let (other_cookie, _) =
         fixture.login(&create_token(&fixture.registry, &fixture.admin, "you", "read"));
     let (member_cookie, _) = fixture.login(&fixture.publisher);
@@ -129,7 +134,7 @@ fn private_package_is_on_no_page_for_non_members() {
     ];
     // The date and the request ID differ between responses.
     let is_volatile = |line: &str| line.starts_with("date:") || line.starts_with("x-request-id:");
-    let head = |answer: &HttpAnswer| -> Vec<String> {
+    let head = |answer: &HttpResponse| -> Vec<String> {
         answer.head.lines().filter(|line| !is_volatile(line)).map(str::to_owned).collect()
     };
     for (private, missing) in pairs {

@@ -14,7 +14,7 @@ mod registry;
 mod sessions;
 
 use serde_json::{Value, json};
-use sp_testkit::{HttpAnswer, Registry, World, world};
+use sp_testkit::{HttpResponse, Registry, World, world};
 use sp_tree::Digest;
 
 use registry::{create_token, start};
@@ -44,7 +44,7 @@ impl RegistryFixture {
 
     fn publish(&self, name: &str, version: &str, bytes: &[u8]) {
         let request = format!("PUT /api/v1/packages/{name}/{version}");
-        let answer = self.registry.ask(&request, Some(&self.publisher), bytes);
+        let answer = self.registry.request(&request, Some(&self.publisher), bytes);
         assert_eq!(answer.status, 201, "{name}: {}", answer.text());
     }
 
@@ -85,11 +85,11 @@ impl RegistryFixture {
     }
 
     /// Requests a page like a browser.
-    fn page(&self, path: &str) -> HttpAnswer {
+    fn page(&self, path: &str) -> HttpResponse {
         self.registry.send(&format!("GET {path}"), &[("accept", "text/html,*/*")], b"")
     }
 
-    fn page_as(&self, path: &str, cookie: &str) -> HttpAnswer {
+    fn page_as(&self, path: &str, cookie: &str) -> HttpResponse {
         self.registry.send(
             &format!("GET {path}"),
             &[("accept", "text/html"), ("cookie", cookie)],
@@ -98,11 +98,11 @@ impl RegistryFixture {
     }
 
     /// Submits a form of a page of the registry.
-    fn form(&self, path: &str, cookie: &str, body: &str) -> HttpAnswer {
+    fn form(&self, path: &str, cookie: &str, body: &str) -> HttpResponse {
         self.form_from(&self.url(""), path, cookie, body)
     }
 
-    fn form_from(&self, origin: &str, path: &str, cookie: &str, body: &str) -> HttpAnswer {
+    fn form_from(&self, origin: &str, path: &str, cookie: &str, body: &str) -> HttpResponse {
         let headers = [
             ("accept", "text/html"),
             ("content-type", "application/x-www-form-urlencoded"),

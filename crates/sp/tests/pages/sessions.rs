@@ -26,7 +26,8 @@ fn se_07_session_is_not_a_token_and_ends_with_it() {
     let page = fixture.page_as("/tokens", &admin_cookie);
     assert!(page.text().contains("action=\"/tokens"), "{}", page.text());
     let reader_token = || {
-        let tokens = fixture.registry.ask("GET /api/v1/tokens", Some(&fixture.admin), b"").json();
+        let tokens =
+            fixture.registry.request("GET /api/v1/tokens", Some(&fixture.admin), b"").json();
         tokens.as_array().unwrap().iter().find(|item| item["user"] == "you").unwrap().clone()
     };
     let id = reader_token()["id"].clone();
@@ -85,7 +86,7 @@ fn forms_need_the_form_token_and_origin_of_their_session() {
         [("content-type", "application/x-www-form-urlencoded"), ("cookie", cookie.as_str())];
     let without_origin = fixture.registry.send("POST /tokens", &headers, body(&form).as_bytes());
     assert_eq!(without_origin.status, 403);
-    let tokens = fixture.registry.ask("GET /api/v1/tokens", Some(&fixture.admin), b"").json();
+    let tokens = fixture.registry.request("GET /api/v1/tokens", Some(&fixture.admin), b"").json();
     assert_eq!(tokens.as_array().unwrap().len(), 2, "no token was created");
     assert!(tokens.as_array().unwrap().iter().all(|item| item["revoked"] == false));
     assert_eq!(fixture.page_as("/tokens", &cookie).status, 200, "the session is still valid");

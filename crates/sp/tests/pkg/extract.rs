@@ -4,7 +4,7 @@
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{PermissionsExt, symlink};
 
-use sp_testkit::Repo;
+use sp_testkit::GitRepository;
 
 use super::*;
 
@@ -15,8 +15,8 @@ const START: i64 = 1_700_000_000;
 type Change<'a> = (&'a str, i64, &'a [(&'a str, &'a str)]);
 
 /// A git repository with these commits, checked out in `project`.
-fn repository(world: &World, changes: &[Change<'_>]) -> Repo {
-    let repo = Repo::new(world.path("project"));
+fn repository(world: &World, changes: &[Change<'_>]) -> GitRepository {
+    let repo = GitRepository::new(world.path("project"));
     let mut stream = String::new();
     for (message, day, files) in changes {
         let time = START + day * DAY;
@@ -28,7 +28,7 @@ fn repository(world: &World, changes: &[Change<'_>]) -> Repo {
             stream += &format!("M 100644 inline {path}\ndata {}\n{text}\n", text.len());
         }
     }
-    repo.feed(&["fast-import", "--quiet"], stream.as_bytes());
+    repo.git_with_input(&["fast-import", "--quiet"], stream.as_bytes());
     repo.git(&["reset", "--quiet", "--hard", "main"]);
     repo
 }
@@ -193,7 +193,7 @@ fn pk_21_history_is_optional() {
     write(&world, "project/a.rs", "pub fn a() {}\n");
     let plain = graph(&world, "project", &["--level", "3"]);
     assert_eq!(paths(&plain), ["a.rs"]);
-    Repo::new(world.path("project"));
+    GitRepository::new(world.path("project"));
     assert_eq!(paths(&graph(&world, "project", &["--level", "3"])), ["a.rs"], "no commits");
     let mut command = world.command(&[
         "pkg",
@@ -212,7 +212,7 @@ fn pk_21_history_is_optional() {
 #[test]
 fn pk_21_files_ignored_by_git_are_not_read() {
     let world = project();
-    let repo = Repo::new(world.path("project"));
+    let repo = GitRepository::new(world.path("project"));
     let rust = "pub fn a() {}\n";
     for path in [
         "a.rs",
@@ -255,9 +255,9 @@ fn pk_21_dependencies_and_build_output_are_neither_read_nor_counted() {
 #[test]
 fn pk_21_nested_repositories_are_not_read() {
     let world = project();
-    let repo = Repo::new(world.path("project"));
+    let repo = GitRepository::new(world.path("project"));
     repo.write("a.rs", "pub fn a() {}\n");
-    Repo::new(world.path("project/nested")).write("b.rs", "pub fn b() {}\n");
+    GitRepository::new(world.path("project/nested")).write("b.rs", "pub fn b() {}\n");
     write(&world, "project/module/.git", "gitdir: ../.git/modules/module\n");
     write(&world, "project/module/c.rs", "pub fn c() {}\n");
     assert_eq!(paths(&graph(&world, "project", &[])), ["a.rs"]);
@@ -440,7 +440,7 @@ fn pk_21_secrets_are_omitted_and_reported_by_position() {
 // The package.
 
 /// A project with code, documents, decisions and a history.
-fn shop(world: &World) -> Repo {
+fn shop(world: &World) -> GitRepository {
     repository(
         world,
         &[

@@ -12,8 +12,8 @@ struct Scenario {
     world: World,
     args: Vec<String>,
     /// What a user can observe: records without times and keys, sinks, and the project.
-    old: Files,
-    new: Files,
+    old: FileMap,
+    new: FileMap,
     calls: u64,
     /// Whether the command writes an output file, too. It may be missing after an interruption, and
     /// its temporary file is not removed.
@@ -118,8 +118,8 @@ impl Scenario {
 
 /// What a user can observe: the bytes of project and sinks, and the contents of the store, the pins
 /// and the inbox.
-fn observed(world: &World) -> Files {
-    let mut files = Files::new();
+fn observed(world: &World) -> FileMap {
+    let mut files = FileMap::new();
     for part in ["project", "home/.claude"] {
         files.extend(
             world.files(part).into_iter().map(|(name, entry)| (format!("{part}/{name}"), entry)),
@@ -137,7 +137,7 @@ fn observed(world: &World) -> Files {
         value.as_object_mut().unwrap().retain(|_, value| !is_empty(value));
         value
     };
-    let text = |text: String| Entry::File(text, false);
+    let text = |text: String| FileEntry::File(text, false);
     let index = record("home/.skillpack/store/packages.json");
     files.insert("index".into(), text(index.to_string()));
     let pins = record("home/.skillpack/trust.json");
@@ -148,7 +148,7 @@ fn observed(world: &World) -> Files {
         .insert("keys".into(), text(format!("{} and {} retired", count(".pem"), count("retired"))));
     files.retain(|name, _| name != "project/statement.json");
     if exists(world, "project/statement.json") {
-        files.insert("statement".into(), Entry::Dir);
+        files.insert("statement".into(), FileEntry::Dir);
     }
     files
 }
@@ -157,7 +157,7 @@ fn is_empty(value: &Value) -> bool {
     value.as_array().is_some_and(Vec::is_empty) || value.as_object().is_some_and(Map::is_empty)
 }
 
-fn differences(now: &Files, old: &Files, new: &Files) -> String {
+fn differences(now: &FileMap, old: &FileMap, new: &FileMap) -> String {
     let mut text = String::new();
     for (state, other) in [("old", old), ("new", new)] {
         let mut names: Vec<&String> = now.keys().chain(other.keys()).collect();

@@ -28,7 +28,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value, json};
-use sp_testkit::{CliError, Entry, Files, HANG_TIMEOUT, Run, World, eventually, world};
+use sp_testkit::{CliError, FileEntry, FileMap, HANG_TIMEOUT, Run, World, eventually, world};
 use sp_tree::Digest;
 
 use package::{SignatureScope, TestPackage, compact, public_key};
@@ -135,8 +135,8 @@ fn file_with_text(world: &World, text: &str) -> Option<String> {
     let mut files = [world.files("project"), world.files("home")].into_iter().flatten();
     // Long files are compared by their hash.
     let hash = Digest::of(text.as_bytes()).to_string();
-    let has_text = |entry: &Entry| match entry {
-        Entry::File(content, _) => *content == text || *content == hash,
+    let has_text = |entry: &FileEntry| match entry {
+        FileEntry::File(content, _) => *content == text || *content == hash,
         _ => false,
     };
     files.find(|(_, entry)| has_text(entry)).map(|(path, _)| path)
@@ -172,11 +172,12 @@ fn strings(list: &Value) -> Vec<&str> {
 }
 
 /// The files with the store, the trusted keys, the private keys and the received envelopes.
-fn records(world: &World) -> Files {
+fn records(world: &World) -> FileMap {
     let mut files = world.files("home/.skillpack");
     files.retain(|path, entry| {
         let part = path.split('/').next().unwrap_or_default();
-        matches!(part, "store" | "trust.json" | "received.json" | "keys") && *entry != Entry::Dir
+        matches!(part, "store" | "trust.json" | "received.json" | "keys")
+            && *entry != FileEntry::Dir
     });
     files
 }
@@ -249,7 +250,7 @@ fn assert_store_is_consistent(world: &World, context: &str) {
     indexed.sort();
     indexed.dedup();
     let files = world.files("home/.skillpack/store").into_iter();
-    let blobs = files.filter(|(path, entry)| path.contains('/') && *entry != Entry::Dir);
+    let blobs = files.filter(|(path, entry)| path.contains('/') && *entry != FileEntry::Dir);
     let blobs: Vec<String> = blobs.map(|(path, _)| path.replace('/', "")).collect();
     assert_eq!(blobs, indexed, "{context}: the store and its index differ");
 }

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use sp_testkit::{Answer, Browser, HANG_TIMEOUT, WebServer, World};
+use sp_testkit::{Browser, HANG_TIMEOUT, WebResponse, WebServer, World};
 
 use crate::{pkg, pkg_json, project, read, refused, write};
 
@@ -18,18 +18,20 @@ struct BrowserRun {
 fn browse(page: &str, script: &str) -> BrowserRun {
     let server = WebServer::start();
     let harness = include_str!("page.html").replace("/* THE TEST */", script);
-    server.page("/page", Answer::Bytes(page.into()));
-    let url = server.page("/", Answer::Bytes(harness.into()));
+    server.respond("/page", WebResponse::Bytes(page.into()));
+    let url = server.respond("/", WebResponse::Bytes(harness.into()));
     let mut browser = Browser::open(&url);
     let start = Instant::now();
     let result = loop {
-        if let Some(result) =
-            server.asked().iter().find_map(|path| Some(path.strip_prefix("/result?")?.to_owned()))
+        if let Some(result) = server
+            .requested_paths()
+            .iter()
+            .find_map(|path| Some(path.strip_prefix("/result?")?.to_owned()))
         {
             break result;
         }
         assert!(!browser.is_gone(), "the browser exited");
-        assert!(start.elapsed() < HANG_TIMEOUT, "no result: {:?}", server.asked());
+        assert!(start.elapsed() < HANG_TIMEOUT, "no result: {:?}", server.requested_paths());
         std::thread::sleep(Duration::from_millis(50));
     };
     let result: Value = serde_json::from_slice(&percent_decoded(&result)).unwrap();
@@ -37,7 +39,7 @@ fn browse(page: &str, script: &str) -> BrowserRun {
     // Browsers request an icon, and open connections in advance.
     let is_ours =
         |path: &String| !path.starts_with("/result?") && path != "/favicon.ico" && !path.is_empty();
-    BrowserRun { result, requests: server.asked().into_iter().filter(is_ours).collect() }
+    BrowserRun { result, requests: server.requested_paths().into_iter().filter(is_ours).collect() }
 }
 
 fn percent_decoded(text: &str) -> Vec<u8> {

@@ -1,7 +1,7 @@
 //! Packages from registries, and registries that are unavailable or malicious.
 
 use super::*;
-use sp_testkit::{Passing, Proxy, Registry};
+use sp_testkit::{ProxiedResponse, Proxy, Registry};
 
 /// A project, a registry, and a proxy between the two.
 struct Scene {
@@ -25,10 +25,11 @@ impl Scene {
             "json",
         ]));
         let body = json!({"user": "me", "scope": "publish"}).to_string();
-        let response =
-            registry.ask("POST /api/v1/tokens", registry.admin.as_deref(), body.as_bytes()).json();
+        let response = registry
+            .request("POST /api/v1/tokens", registry.admin.as_deref(), body.as_bytes())
+            .json();
         let token = response["token"].as_str().unwrap().to_owned();
-        let scene = Self { proxy: Proxy::before(&registry.address), world, registry, token };
+        let scene = Self { proxy: Proxy::start(&registry.address), world, registry, token };
         scene.config(&format!("registries: ['http://{}']\n", scene.proxy.address));
         scene
     }
@@ -52,7 +53,8 @@ impl Scene {
         let text =
             |key: &str| package.manifest[key].as_str().unwrap().trim_start_matches('@').to_owned();
         let request = format!("PUT /api/v1/packages/{}/{}", text("name"), text("version"));
-        let response = self.registry.ask(&request, Some(&self.token), package.to_json().as_bytes());
+        let response =
+            self.registry.request(&request, Some(&self.token), package.to_json().as_bytes());
         assert_eq!(response.status, 201, "{response:?}");
     }
 
@@ -60,15 +62,19 @@ impl Scene {
     fn yank(&self, path: &str) {
         assert_eq!(
             self.registry
-                .ask(&format!("DELETE /api/v1/packages/{path}"), Some(&self.token), b"")
+                .request(&format!("DELETE /api/v1/packages/{path}"), Some(&self.token), b"")
                 .status,
             204
         );
     }
 
     /// Changes successful responses to requests whose path ends with `suffix`.
-    fn tamper(&self, suffix: &'static str, change: impl Fn(&mut Passing) + Send + Sync + 'static) {
-        self.proxy.change(move |request, response| {
+    fn tamper(
+        &self,
+        suffix: &'static str,
+        change: impl Fn(&mut ProxiedResponse) + Send + Sync + 'static,
+    ) {
+        self.proxy.change_responses(move |request, response| {
             if request.trim_end_matches(" HTTP/1.1").ends_with(suffix) && response.status == 200 {
                 change(response);
             }
@@ -77,7 +83,7 @@ impl Scene {
 
     /// The number of requests that contain this text.
     fn request_count(&self, part: &str) -> usize {
-        self.proxy.asked().iter().filter(|head| head.contains(part)).count()
+        self.proxy.requests().iter().filter(|head| head.contains(part)).count()
     }
 
     /// Removes everything from the home directory but the configuration.
@@ -89,7 +95,7 @@ impl Scene {
 }
 
 /// Changes the JSON of a response.
-fn edit(response: &mut Passing, change: impl Fn(&mut Value)) {
+fn edit(response: &mut ProxiedResponse, change: impl Fn(&mut Value)) {
     let mut value: Value = serde_json::from_slice(&response.body).unwrap();
     change(&mut value);
     response.body = value.to_string().into_bytes();
@@ -115,10 +121,10 @@ fn pk_25_package_and_its_dependencies_are_installed_from_a_registry() {
     assert_eq!(lock["packages"]["@tools/base"]["signer"], json!(public_key(7)));
     assert_eq!(stored(world), ["@acme/app 1.1.0", "@tools/base 1.1.0"]);
     // Packages of the store are not downloaded again, and the lockfile needs no requests.
-    let (downloads, requests) = (scene.request_count("/download"), scene.proxy.asked().len());
+    let (downloads, requests) = (scene.request_count("/download"), scene.proxy.requests().len());
     assert_eq!(downloads, 2);
     pkg(world, &["install"]).ok();
-    assert_eq!(scene.proxy.asked().len(), requests);
+    assert_eq!(scene.proxy.requests().len(), requests);
     pkg(world, &["install", "@acme/app@^1"]).ok();
     assert_eq!(scene.request_count("/download"), downloads);
     // The default version is the newest.
@@ -184,13 +190,13 @@ fn pk_25_offline_install_uses_the_store() {
     pkg(world, &["install", "acme/app"]).ok();
     std::fs::remove_dir_all(world.path("project/.ctxpkg")).unwrap();
     scene.registry.kill();
-    let requests = scene.proxy.asked().len();
+    let requests = scene.proxy.requests().len();
     pkg(world, &["install", "--offline"]).ok();
     std::fs::remove_file(world.path("project/ctxpkg.lock")).unwrap();
     std::fs::remove_dir_all(world.path("project/.ctxpkg")).unwrap();
     pkg(world, &["install", "acme/app", "--offline"]).ok();
     assert_eq!(locked(world), ["@acme/app 1.0.0", "@acme/base 1.0.0"]);
-    assert_eq!(scene.proxy.asked().len(), requests, "no requests");
+    assert_eq!(scene.proxy.requests().len(), requests, "no requests");
     scene.clear_home();
     std::fs::remove_dir_all(world.path("project/.ctxpkg")).unwrap();
     refused(world, &["install", "--offline"], "E-package-not-found");
@@ -199,10 +205,10 @@ fn pk_25_offline_install_uses_the_store() {
 #[test]
 fn pk_25_unavailable_registry_is_an_error_after_retries() {
     let scene = Scene::with(&[TestPackage::new("@acme/notes", "1.0.0")]);
-    scene.proxy.change(|_, response| response.status = 503);
+    scene.proxy.change_responses(|_, response| response.status = 503);
     let error = refused(&scene.world, &["install", "acme/notes"], "E-network");
     assert!(error.hints_at("--offline"), "{error:?}");
-    assert_eq!(scene.proxy.asked().len(), 4, "three retries");
+    assert_eq!(scene.proxy.requests().len(), 4, "three retries");
 }
 
 /// A change of a registry's responses, and the error that it must cause.
@@ -210,7 +216,7 @@ struct Tampering {
     case: &'static str,
     /// The end of the path of the changed responses.
     suffix: &'static str,
-    change: fn(&mut Passing),
+    change: fn(&mut ProxiedResponse),
     code: &'static str,
     /// Data that the error must contain.
     data: String,
@@ -236,10 +242,10 @@ fn tamperings() -> Vec<Tampering> {
         download("other bytes", package, |response| response.body[60] ^= 1),
         download("more bytes", package, |response| response.body.push(b' ')),
         download("another hash in the header", &"0".repeat(64), |response| {
-            response.set("x-ctxpkg-sha256", &"0".repeat(64));
+            response.set_header("x-ctxpkg-sha256", &"0".repeat(64));
         }),
         download("yanked only in the header", package, |response| {
-            response.set("x-ctxpkg-yanked", "true");
+            response.set_header("x-ctxpkg-yanked", "true");
         }),
         index("another hash", "E-digest-mismatch", &"0".repeat(64), |response| {
             edit(response, |index| index["versions"][0]["sha256"] = json!("0".repeat(64)));
@@ -284,7 +290,7 @@ fn pk_25_tampered_registry_responses_are_refused() {
         let error = refused(&scene.world, &["install", "acme/notes"], code);
         assert!(mentions(&error, &data), "{case}: `{data}` is not in {error:?}");
     }
-    scene.proxy.change(|_, _| {});
+    scene.proxy.change_responses(|_, _| {});
     pkg(&scene.world, &["install", "acme/notes"]).ok();
 }
 
@@ -294,10 +300,10 @@ fn pk_25_downloaded_package_with_another_name_is_refused() {
     let other = TestPackage::new("@evil/notes", "1.0.0").to_json();
     let hash = Digest::of(other.as_bytes()).hex();
     let bytes = other.len();
-    scene.proxy.change(move |request, response| {
+    scene.proxy.change_responses(move |request, response| {
         if request.contains("/download") {
             response.body = other.clone().into_bytes();
-            response.set("x-ctxpkg-sha256", &hash);
+            response.set_header("x-ctxpkg-sha256", &hash);
         } else {
             edit(response, |index| {
                 index["versions"][0]["sha256"] = json!(hash);
@@ -317,7 +323,7 @@ fn pk_25_index_without_a_known_version_is_refused() {
     ]);
     let world = &scene.world;
     pkg(world, &["install", "acme/notes@^1"]).ok();
-    let without = |response: &mut Passing| {
+    let without = |response: &mut ProxiedResponse| {
         edit(response, |index| {
             index["versions"].as_array_mut().unwrap().remove(0);
             index["latest"] = json!("1.0.0");
@@ -332,7 +338,7 @@ fn pk_25_index_without_a_known_version_is_refused() {
     });
     let error = refused(world, &["install", "acme/notes@^1"], "E-invalid-index");
     assert_mentions(&error, "@acme/notes 1.0.0");
-    scene.proxy.change(|_, response| response.status = 404);
+    scene.proxy.change_responses(|_, response| response.status = 404);
     refused(world, &["install", "acme/notes@^1"], "E-invalid-index");
     // The user confirms that the registry was reset.
     scene.tamper("index.json", without);
@@ -406,7 +412,7 @@ fn se_07_token_is_sent_only_to_its_registry() {
     let (first, second) = (Scene::with(&[TestPackage::new("@acme/notes", "1.0.0")]), Scene::new());
     second.publish(&TestPackage::new("@acme/more", "1.0.0"));
     let Scene { mut world, registry, proxy, token } = first;
-    let hide = registry.ask("PUT /api/v1/packages/acme/notes/private", Some(&token), b"");
+    let hide = registry.request("PUT /api/v1/packages/acme/notes/private", Some(&token), b"");
     assert_eq!(hide.status, 204, "{hide:?}");
     let address = format!("http://{}", proxy.address);
     write(
@@ -420,13 +426,13 @@ fn se_07_token_is_sent_only_to_its_registry() {
     world.set_env("SP_REGISTRY_TOKEN", "");
     pkg(&world, &["install", "acme/notes", "acme/more"]).ok();
     let requests_with_token =
-        |proxy: &Proxy| proxy.asked().iter().filter(|head| head.contains(&token)).count();
+        |proxy: &Proxy| proxy.requests().iter().filter(|head| head.contains(&token)).count();
     assert!(requests_with_token(&proxy) > 0);
     assert_eq!(requests_with_token(&second.proxy), 0);
     // A token in the environment is used only with `--registry`.
     world.set_env("SP_REGISTRY_TOKEN", "ctxp_0000");
     pkg(&world, &["install", "acme/more"]).ok();
-    assert!(!second.proxy.asked().iter().any(|head| head.contains("ctxp_0000")));
+    assert!(!second.proxy.requests().iter().any(|head| head.contains("ctxp_0000")));
 }
 
 #[test]
@@ -443,7 +449,7 @@ fn se_07_loopback_requests_do_not_use_a_proxy() {
         &["install", "acme/notes", "--registry", &format!("http://{}", registry.address)],
     )
     .ok();
-    assert!(web_proxy.asked().is_empty(), "{run}: {:?}", web_proxy.asked());
+    assert!(web_proxy.requests().is_empty(), "{run}: {:?}", web_proxy.requests());
 }
 
 #[test]
@@ -497,16 +503,17 @@ fn pk_25_interrupted_download_is_resumed() {
     let scene = Scene::with(&[large]);
     let world = &scene.world;
     let ranges = |scene: &Scene| -> Vec<String> {
-        let requests = scene.proxy.asked();
+        let requests = scene.proxy.requests();
         let range = |head: &String| {
             head.lines().find_map(|line| line.strip_prefix("range: ").map(str::to_owned))
         };
         requests.iter().filter(|head| head.contains("/download")).filter_map(range).collect()
     };
     // Within one run, as long as there is progress.
-    scene.proxy.change(|request, response| {
+    scene.proxy.change_responses(|request, response| {
         if request.contains("/download") {
-            response.cut = Some(if response.status == 206 { response.body.len() } else { 150_000 });
+            response.close_after =
+                Some(if response.status == 206 { response.body.len() } else { 150_000 });
         }
     });
     pkg(world, &["install", "acme/large"]).ok();
@@ -519,13 +526,13 @@ fn pk_25_interrupted_download_is_resumed() {
     // In the next run.
     std::fs::remove_dir_all(world.path("project/.ctxpkg")).unwrap();
     scene.clear_home();
-    scene.proxy.change(|request, response| {
+    scene.proxy.change_responses(|request, response| {
         if request.contains("/download") {
-            response.cut = Some(if response.status == 206 { 0 } else { 100_000 });
+            response.close_after = Some(if response.status == 206 { 0 } else { 100_000 });
         }
     });
     assert_eq!(pkg_error(world, &["install"]).code, "E-network");
-    scene.proxy.change(|_, _| {});
+    scene.proxy.change_responses(|_, _| {});
     pkg(world, &["install"]).ok();
     assert_eq!(ranges(&scene).last().unwrap(), "bytes=100000-");
     // A corrupt partial download is discarded.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value;
-use sp_testkit::{Repo, World};
+use sp_testkit::{GitRepository, World};
 
 use crate::{TestPackage, assert_mentions, pkg, pkg_json, project, refused, write};
 
@@ -115,7 +115,7 @@ fn se_03_paths_that_leave_the_project_are_not_followed() {
 #[test]
 fn pk_21_nodes_without_hashes_are_compared_by_date() {
     let world = project();
-    let repo = Repo::new(world.path("project"));
+    let repo = GitRepository::new(world.path("project"));
     repo.write("src/a.rs", "fn a() {}\n").commit("a");
     let node = |id: &str, date: &str| {
         format!(

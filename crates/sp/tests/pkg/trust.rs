@@ -89,7 +89,7 @@ fn pk_13_private_keys_are_readable_by_the_owner_only_and_not_printed() {
         }
     }
     for (path, entry) in world.files("home/.skillpack") {
-        let Entry::File(text, _) = entry else { continue };
+        let FileEntry::File(text, _) = entry else { continue };
         assert!(path.starts_with("keys/") || !text.contains("PRIVATE"), "{path}");
     }
     key_fails(&world, &["export", "--private", "copy.pem"], "E-already-exists");

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::json;
-use sp_testkit::{HttpAnswer, Registry, World, eventually};
+use sp_testkit::{HttpResponse, Registry, World, eventually};
 use sp_tree::Digest;
 
 use super::{Database, create_token, get, latest, package, put, running, running_on, start};
@@ -36,7 +36,7 @@ fn pk_25_published_package_is_indexed_and_downloads_unchanged() {
     assert_eq!(versions["versions"][0]["artifact_sha256"], json!(hash));
     let download = get(&registry, None, "packages/acme/notes/1.0.0/download");
     assert_eq!((download.status, download.body), (200, bytes));
-    let head = HttpAnswer {
+    let head = HttpResponse {
         body: Vec::new(),
         ..get(&registry, None, "packages/acme/notes/1.0.0/download")
     };
@@ -68,7 +68,7 @@ fn pk_25_index_supports_compression_and_etags() {
     let me = create_token(&registry, &admin, "me", "publish");
     put(&registry, &me, "acme/notes/1.0.0", &package("@acme/notes", "1.0.0", "It is so."));
     assert_eq!(get_index(&[("if-none-match", &tag)]).json()["packages"][0]["name"], "notes");
-    registry.ask("PUT /api/v1/packages/acme/notes/private", Some(&me), b"");
+    registry.request("PUT /api/v1/packages/acme/notes/private", Some(&me), b"");
     assert_eq!(get_index(&[]).json()["packages"], json!([]));
     let index = get(&registry, Some(&me), "index.json").json();
     assert_eq!(index["packages"][0]["name"], "notes", "members see private packages");
@@ -97,7 +97,7 @@ fn se_03_no_path_leaves_the_registry() {
         "/packages/%5c..%5c..%5csecret.txt/x".into(),
     ] {
         for token in [None, Some(admin.as_str())] {
-            let answer = registry.ask(&format!("GET {path}"), token, b"");
+            let answer = registry.request(&format!("GET {path}"), token, b"");
             assert!((400..500).contains(&answer.status), "{path}: {answer:?}");
             let text = String::from_utf8_lossy(&answer.body).into_owned();
             assert!(!text.contains("a secret") && !text.contains("root:"), "{path}: {text}");
@@ -151,7 +151,7 @@ fn pk_25_tokens_authorize_and_are_stored_as_hashes() {
     let reader = create_token(&registry, &admin, "reader", "read");
     assert!(reader.starts_with("ctxr_"), "{reader}");
     for token in [None, Some(reader.as_str()), Some("ctxp_00"), Some("something")] {
-        let answer = registry.ask("PUT /api/v1/packages/acme/notes/1.0.0", token, &bytes);
+        let answer = registry.request("PUT /api/v1/packages/acme/notes/1.0.0", token, &bytes);
         assert_eq!(
             (answer.status, answer.header("www-authenticate")),
             (401, Some("bearer")),
@@ -165,14 +165,20 @@ fn pk_25_tokens_authorize_and_are_stored_as_hashes() {
     assert_eq!(put(&registry, &me, "acme/notes/1.0.0", &bytes).status, 201);
     let next = package("@acme/notes", "1.1.0", "More.");
     assert_eq!(put(&registry, &you, "acme/notes/1.1.0", &next).status, 403);
-    assert_eq!(registry.ask("PUT /api/v1/namespaces/acme/members/you", Some(&me), b"").status, 204);
+    assert_eq!(
+        registry.request("PUT /api/v1/namespaces/acme/members/you", Some(&me), b"").status,
+        204
+    );
     assert_eq!(put(&registry, &you, "acme/notes/1.1.0", &next).status, 201);
-    assert_eq!(registry.ask("GET /api/v1/tokens", Some(&me), b"").status, 401);
-    let listed = registry.ask("GET /api/v1/tokens", Some(&admin), b"");
+    assert_eq!(registry.request("GET /api/v1/tokens", Some(&me), b"").status, 401);
+    let listed = registry.request("GET /api/v1/tokens", Some(&admin), b"");
     let id =
         listed.json().as_array().unwrap().iter().find(|item| item["user"] == "you").unwrap()["id"]
             .clone();
-    assert_eq!(registry.ask(&format!("DELETE /api/v1/tokens/{id}"), Some(&admin), b"").status, 204);
+    assert_eq!(
+        registry.request(&format!("DELETE /api/v1/tokens/{id}"), Some(&admin), b"").status,
+        204
+    );
     let third = package("@acme/notes", "1.2.0", "Even more.");
     assert_eq!(put(&registry, &you, "acme/notes/1.2.0", &third).status, 401);
     // Only the hashes of tokens are stored.
@@ -183,7 +189,7 @@ fn pk_25_tokens_authorize_and_are_stored_as_hashes() {
         let is_stored = stored.windows(secret.len()).any(|bytes| bytes == secret.as_bytes());
         assert!(!text.contains(secret) && !is_stored);
     }
-    let audit = registry.ask("GET /api/v1/audit", Some(&admin), b"").json();
+    let audit = registry.request("GET /api/v1/audit", Some(&admin), b"").json();
     let actions: Vec<&str> =
         audit.as_array().unwrap().iter().map(|item| item["action"].as_str().unwrap()).collect();
     assert_eq!(actions, ["revoke", "publish", "add-member", "publish", "mint", "mint", "mint"]);
@@ -198,25 +204,25 @@ fn pk_25_yanked_version_is_downloadable_and_not_latest() {
         assert_eq!(put(&registry, &me, &format!("acme/notes/{version}"), &bytes).status, 201);
     }
     assert_eq!(latest(&registry), "1.1.0");
-    assert_eq!(registry.ask("DELETE /api/v1/packages/acme/notes/1.1.0", None, b"").status, 401);
+    assert_eq!(registry.request("DELETE /api/v1/packages/acme/notes/1.1.0", None, b"").status, 401);
     assert_eq!(
-        registry.ask("DELETE /api/v1/packages/acme/notes/1.1.0", Some(&me), b"").status,
+        registry.request("DELETE /api/v1/packages/acme/notes/1.1.0", Some(&me), b"").status,
         204
     );
     assert_eq!(latest(&registry), "1.0.0");
     let download = get(&registry, None, "packages/acme/notes/1.1.0/download");
     assert_eq!((download.status, download.header("x-ctxpkg-yanked")), (200, Some("true")));
     assert_eq!(
-        registry.ask("POST /api/v1/packages/acme/notes/1.1.0/unyank", Some(&me), b"").status,
+        registry.request("POST /api/v1/packages/acme/notes/1.1.0/unyank", Some(&me), b"").status,
         204
     );
     assert_eq!(latest(&registry), "1.1.0");
     assert_eq!(
-        registry.ask("DELETE /api/v1/packages/acme/notes/9.9.9", Some(&me), b"").status,
+        registry.request("DELETE /api/v1/packages/acme/notes/9.9.9", Some(&me), b"").status,
         404
     );
     // A yanked version cannot be published again.
-    registry.ask("DELETE /api/v1/packages/acme/notes/1.0.0", Some(&me), b"");
+    registry.request("DELETE /api/v1/packages/acme/notes/1.0.0", Some(&me), b"");
     let other = package("@acme/notes", "1.0.0", "Something else.");
     assert_eq!(put(&registry, &me, "acme/notes/1.0.0", &other).status, 409);
 }
@@ -230,16 +236,19 @@ fn pk_25_private_package_is_not_found_for_non_members() {
     );
     put(&registry, &me, "acme/notes/1.0.0", &package("@acme/notes", "1.0.0", "Ours."));
     assert_eq!(
-        registry.ask("PUT /api/v1/packages/acme/notes/private", Some(&you), b"").status,
+        registry.request("PUT /api/v1/packages/acme/notes/private", Some(&you), b"").status,
         401
     );
-    assert_eq!(registry.ask("PUT /api/v1/packages/acme/notes/private", Some(&me), b"").status, 204);
+    assert_eq!(
+        registry.request("PUT /api/v1/packages/acme/notes/private", Some(&me), b"").status,
+        204
+    );
     for path in ["index.json", "1.0.0", "1.0.0/download"] {
         for token in [None, Some(you.as_str())] {
             let private = get(&registry, token, &format!("packages/acme/notes/{path}"));
             let missing = get(&registry, token, &format!("packages/acme/nothing/{path}"));
             assert_eq!((private.status, &private.body), (404, &missing.body), "{path}");
-            let header_count = |answer: &HttpAnswer| {
+            let header_count = |answer: &HttpResponse| {
                 answer.head.lines().filter(|line| !line.starts_with("date")).count()
             };
             assert_eq!(header_count(&private), header_count(&missing));
@@ -251,7 +260,10 @@ fn pk_25_private_package_is_not_found_for_non_members() {
         );
     }
     assert_eq!(get(&registry, None, "index.json").json()["packages"], json!([]));
-    assert_eq!(registry.ask("PUT /api/v1/namespaces/acme/members/you", Some(&me), b"").status, 204);
+    assert_eq!(
+        registry.request("PUT /api/v1/namespaces/acme/members/you", Some(&me), b"").status,
+        204
+    );
     assert_eq!(get(&registry, Some(&you), "packages/acme/notes/index.json").status, 200);
 }
 
@@ -301,7 +313,7 @@ fn pk_25_one_of_many_concurrent_first_publishers_owns_the_namespace() {
         statuses.iter().all(|status| [201, 403].contains(status)) && owners.len() == 1,
         "{statuses:?}"
     );
-    let members = registry.ask("GET /api/v1/namespaces/acme/members", Some(&admin), b"").json();
+    let members = registry.request("GET /api/v1/namespaces/acme/members", Some(&admin), b"").json();
     assert_eq!(members, json!(owners));
 }
 
@@ -325,18 +337,18 @@ fn pk_25_refused_requests_change_nothing() {
     assert_eq!(put(&registry, &me, "acme/mine/1.0.0", &mine).status, 403);
     for token in [&me, &you] {
         assert_eq!(
-            registry.ask("DELETE /api/v1/packages/acme/notes/1.0.0", Some(token), b"").status,
+            registry.request("DELETE /api/v1/packages/acme/notes/1.0.0", Some(token), b"").status,
             403
         );
     }
     assert_eq!(
-        registry.ask("DELETE /api/v1/namespaces/acme/members/admin", Some(&admin), b"").status,
+        registry.request("DELETE /api/v1/namespaces/acme/members/admin", Some(&admin), b"").status,
         404
     );
     for path in ["packages/acme/notes/%00", "packages/acme/notes/%00/download"] {
         assert_eq!(get(&registry, None, path).status, 404, "{path}");
     }
-    assert_eq!(registry.ask("GET /api/v1/namespaces/%00/members", Some(&me), b"").status, 404);
+    assert_eq!(registry.request("GET /api/v1/namespaces/%00/members", Some(&me), b"").status, 404);
 }
 
 /// Kills the registry 25 times during four concurrent publishes, at pseudo-random times.
@@ -362,7 +374,7 @@ fn se_01_killed_registry_has_each_version_completely_or_not_at_all() {
                 let bytes = bytes(version);
                 scope.spawn(move || {
                     std::thread::sleep(Duration::from_micros(delay));
-                    registry.try_ask(
+                    registry.try_request(
                         &format!("PUT /api/v1/packages/acme/notes/{version}"),
                         Some(me),
                         &bytes,
@@ -424,7 +436,7 @@ fn pk_22_search_finds_packages_despite_typos() {
     for path in ["search", &format!("search?q={}", "x".repeat(300))] {
         assert_eq!(get(&registry, None, path).status, 400, "{path}");
     }
-    registry.ask("PUT /api/v1/packages/acme/kubernetes/private", Some(&me), b"");
+    registry.request("PUT /api/v1/packages/acme/kubernetes/private", Some(&me), b"");
     assert_eq!(names("kubernetes", None), Vec::<String>::new());
     assert_eq!(names("kubernetes", Some(&me)), ["kubernetes"]);
     let search = |world: &World, query: &str| {
@@ -466,7 +478,7 @@ fn pk_25_invalid_names_and_numbers_do_not_break_the_registry() {
         ("GET /api/v1/packages/acme/notes/%2e%2e/download", 404),
         ("GET /nothing", 404),
     ] {
-        let answer = registry.ask(request, Some(&admin), b"");
+        let answer = registry.request(request, Some(&admin), b"");
         assert_eq!(answer.status, status, "{request}: {answer:?}");
     }
     // Revoking a token that does not exist is not logged.

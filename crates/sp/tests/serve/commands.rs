@@ -18,8 +18,8 @@ fn startup_errors_are_reported_before_listening() {
     let unusable = world.sp_error(&["serve", "--data", &file, "--listen", "127.0.0.1:0"]);
     assert_eq!(unusable.exit_code, 5);
     assert!(unusable.hints_at("--data"), "{unusable:?}");
-    assert_eq!(registry.ask("GET /healthz", None, b"").status, 200);
-    assert_eq!(registry.ask("GET /readyz", None, b"").status, 200);
+    assert_eq!(registry.request("GET /healthz", None, b"").status, 200);
+    assert_eq!(registry.request("GET /readyz", None, b"").status, 200);
 }
 
 #[test]

@@ -52,19 +52,22 @@ fn assert_restorable(world: &World, backup: &str, me: &str) {
     world.sp(&["serve", "restore", backup, "--data", &data]).ok();
     let restored = start(&other_world);
     assert_eq!(restored.admin, None);
-    let index = restored.ask("GET /api/v1/packages/acme/notes/index.json", None, b"").json();
+    let index = restored.request("GET /api/v1/packages/acme/notes/index.json", None, b"").json();
     let count = index["versions"].as_array().unwrap().len();
     assert!(count >= 5, "{index}");
     for number in 0..count {
         let (version, bytes) = version(number);
-        let download =
-            restored.ask(&format!("GET /api/v1/packages/acme/notes/{version}/download"), None, b"");
+        let download = restored.request(
+            &format!("GET /api/v1/packages/acme/notes/{version}/download"),
+            None,
+            b"",
+        );
         assert_eq!((download.status, download.body), (200, bytes));
     }
     // Tokens and search work, and versions that are not in the backup can be published again.
     let (version, bytes) = version(count);
     assert_eq!(put(&restored, me, &format!("acme/notes/{version}"), &bytes).status, 201);
-    let search = restored.ask("GET /api/v1/search?q=notes", None, b"").json();
+    let search = restored.request("GET /api/v1/search?q=notes", None, b"").json();
     assert_eq!(search["packages"][0]["latest"], version.as_str());
 }
 
@@ -150,20 +153,23 @@ fn se_01_full_disk_is_reported_and_the_registry_keeps_working() {
         } else {
             "POST /api/v1/packages/acme/notes/1.0.0/unyank"
         };
-        registry.ask(request, Some(&me), b"").status
+        registry.request(request, Some(&me), b"").status
     };
     let refused = (0..2_000).map(yank_or_unyank).find(|status| *status != 204);
     assert_eq!(refused, Some(507));
     for path in ["/readyz", "/api/v1/index.json", "/api/v1/packages/acme/notes/index.json"] {
-        assert_eq!(registry.ask(&format!("GET {path}"), None, b"").status, 200, "{path}");
+        assert_eq!(registry.request(&format!("GET {path}"), None, b"").status, 200, "{path}");
     }
     std::fs::remove_file(&filler).unwrap();
     drop(file);
     assert_eq!(publish(1).status, 201);
     for number in 0..2 {
         let (version, bytes) = version(number);
-        let download =
-            registry.ask(&format!("GET /api/v1/packages/acme/notes/{version}/download"), None, b"");
+        let download = registry.request(
+            &format!("GET /api/v1/packages/acme/notes/{version}/download"),
+            None,
+            b"",
+        );
         assert_eq!((download.status, download.body), (200, bytes));
     }
 }
@@ -180,11 +186,14 @@ fn se_01_second_registry_does_not_touch_the_directory_of_the_first() {
     assert_eq!(in_use.exit_code, 5);
     assert!(in_use.message.contains("/registry`") && in_use.hints_at("--data"), "{in_use:?}");
     assert!(world.path("registry/incoming/partial").is_file());
-    let answer = registry.ask("PUT /api/v1/packages/acme/notes/1.0.0", Some(&admin), &bytes);
+    let answer = registry.request("PUT /api/v1/packages/acme/notes/1.0.0", Some(&admin), &bytes);
     assert_eq!(answer.status, 201, "{answer:?}");
     // A killed registry releases the directory.
     registry.kill();
     let next = start(&world);
     assert!(!world.path("registry/incoming/partial").exists());
-    assert_eq!(next.ask("GET /api/v1/packages/acme/notes/1.0.0/download", None, b"").body, bytes);
+    assert_eq!(
+        next.request("GET /api/v1/packages/acme/notes/1.0.0/download", None, b"").body,
+        bytes
+    );
 }

@@ -14,7 +14,7 @@ fn start_with_log(world: &World, flags: &[&str]) -> (Registry, std::path::PathBu
     let log = world.path("log");
     let mut command = serve_command(world, flags);
     command.stderr(std::fs::File::create(&log).unwrap());
-    (Registry::start_telling(command), log)
+    (Registry::start_with_stderr(command), log)
 }
 
 /// Waits until a log has at least this many lines, and returns them.
@@ -44,8 +44,8 @@ fn se_07_log_has_every_request_and_no_secret() {
             let answer = registry.send("GET /healthz", &[("x-request-id", &invalid_id)], b"");
             assert_eq!(answer.header("x-request-id").unwrap().len(), 16);
         }
-        registry.ask("GET /s/5ec2e7/notes/pack.json?sig=5ec2e7", None, b"");
-        registry.ask(&format!("GET /api/v1/{me}"), None, b"");
+        registry.request("GET /s/5ec2e7/notes/pack.json?sig=5ec2e7", None, b"");
+        registry.request(&format!("GET /api/v1/{me}"), None, b"");
         let lines = wait_for_lines(&log, 9);
         let text = lines.join("\n");
         for secret in [&me, &admin, "5ec2e7", "Tenants"] {
@@ -81,12 +81,12 @@ fn metrics_have_routes_instead_of_paths() {
     let bytes = package("@acme/notes", "1.0.0", "Tenants never share rows.");
     put(&registry, &me, "acme/notes/1.0.0", &bytes);
     put(&registry, &me, "acme/notes/1.0.0", &bytes);
-    registry.ask("GET /api/v1/packages/acme/notes/1.0.0/download", None, b"");
+    registry.request("GET /api/v1/packages/acme/notes/1.0.0/download", None, b"");
     for number in 0..20 {
-        registry.ask(&format!("GET /nothing/{number}"), None, b"");
-        registry.ask(&format!("STRANGE{number} /healthz"), None, b"");
+        registry.request(&format!("GET /nothing/{number}"), None, b"");
+        registry.request(&format!("STRANGE{number} /healthz"), None, b"");
     }
-    let answer = registry.ask("GET /metrics", None, b"");
+    let answer = registry.request("GET /metrics", None, b"");
     assert!(answer.header("content-type").unwrap().starts_with("application/openmetrics-text"));
     let text = String::from_utf8(answer.body).unwrap();
     let route = "route=\"/api/v1/packages/{ns}/{name}/{version}\",method=\"PUT\"";
@@ -179,5 +179,5 @@ fn slow_clients_are_disconnected() {
             .map_or(431, |answer| answer.status),
         431
     );
-    assert_eq!(registry.ask("GET /healthz", None, b"").status, 200);
+    assert_eq!(registry.request("GET /healthz", None, b"").status, 200);
 }

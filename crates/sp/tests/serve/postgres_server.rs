@@ -15,7 +15,7 @@ fn se_01_registry_reconnects_to_a_restarted_database() {
         // The restart closes several connections.
         std::thread::scope(|scope| {
             for _ in 0..8 {
-                scope.spawn(|| assert_eq!(registry.ask("GET /readyz", None, b"").status, 200));
+                scope.spawn(|| assert_eq!(registry.request("GET /readyz", None, b"").status, 200));
             }
         });
         server.restart();
@@ -24,9 +24,9 @@ fn se_01_registry_reconnects_to_a_restarted_database() {
         assert_eq!(put(&registry, &me, &format!("acme/notes/{version}"), &bytes).status, 201);
     }
     drop(server);
-    let answer = registry.ask("GET /api/v1/index.json", None, b"");
+    let answer = registry.request("GET /api/v1/index.json", None, b"");
     assert_eq!((answer.status, answer.json()["code"].as_str()), (503, Some("busy")), "{answer:?}");
-    assert_eq!(registry.ask("GET /healthz", None, b"").status, 200);
+    assert_eq!(registry.request("GET /healthz", None, b"").status, 200);
 }
 
 #[test]
@@ -67,7 +67,7 @@ fn se_07_untrusted_database_certificate_is_refused() {
     std::fs::write(&trusted, server.certificate()).unwrap();
     world.set_env("SSL_CERT_FILE", &trusted.to_string_lossy());
     let registry = start(&world);
-    assert_eq!(registry.ask("GET /readyz", None, b"").status, 200);
+    assert_eq!(registry.request("GET /readyz", None, b"").status, 200);
     let encrypted = "SELECT bool_and(ssl) FROM pg_stat_ssl JOIN pg_stat_activity USING (pid)
                      WHERE application_name = 'sp' AND datname = current_database()";
     assert_eq!(database.query(encrypted), "t");

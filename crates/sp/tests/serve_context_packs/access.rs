@@ -2,7 +2,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use sp_testkit::{HttpAnswer, eventually};
+use sp_testkit::{HttpResponse, eventually};
 
 use super::fixtures::{GOLDEN_ID, golden_files, zip_context_pack};
 use super::uploads::{OTHER_ID, minimal_zip, push, push_golden, signed_urls, text};
@@ -57,7 +57,7 @@ fn cp_16_invalid_signatures_all_get_the_same_response() {
     ] {
         let answer = get(&registry, &path);
         assert_eq!((answer.status, &answer.body), (403, &forbidden.body), "{path}");
-        let header_names = |answer: &HttpAnswer| -> Vec<String> {
+        let header_names = |answer: &HttpResponse| -> Vec<String> {
             answer
                 .head
                 .lines()
@@ -70,7 +70,7 @@ fn cp_16_invalid_signatures_all_get_the_same_response() {
     assert_eq!(get(&registry, &format!("/packs/{GOLDEN_ID}/pack.json?{query}")).status, 200);
     for method in ["PUT", "POST", "DELETE", "PATCH"] {
         assert_eq!(
-            registry.ask(&format!("{method} {folder}pack.json"), Some(&me), b"").status,
+            registry.request(&format!("{method} {folder}pack.json"), Some(&me), b"").status,
             405,
             "{method}"
         );
@@ -82,7 +82,7 @@ fn cp_16_urls_expire_after_at_most_a_week() {
     let (_world, registry, _, me) = running(module_path!());
     push_golden(&registry, &me);
     let request_urls = |body: &str| {
-        registry.ask(
+        registry.request(
             &format!("POST /api/v1/context-packs/{GOLDEN_ID}/url"),
             Some(&me),
             body.as_bytes(),
@@ -124,7 +124,7 @@ fn cp_16_urls_are_revoked_by_pack_by_key_and_with_the_pack() {
     assert_eq!(push(&registry, &me, OTHER_ID, &minimal_zip(OTHER_ID, "Other")).status, 201);
     let other = format!("{}pack.json", text(&signed_urls(&registry, &me, OTHER_ID), "folder"));
     let post = |path: &str, token: &str| {
-        registry.ask(&format!("POST /api/v1/{path}"), Some(token), b"").status
+        registry.request(&format!("POST /api/v1/{path}"), Some(token), b"").status
     };
     let status = |path: &str| get(&registry, path).status;
     let new_url =
@@ -144,7 +144,7 @@ fn cp_16_urls_are_revoked_by_pack_by_key_and_with_the_pack() {
     assert_ne!(kid(&other), kid(&rotated));
     assert_eq!((status(&other), status(&rotated)), (200, 200));
     let revoke = |kid: &str, token: &str| {
-        registry.ask(&format!("DELETE /api/v1/url-keys/{kid}"), Some(token), b"")
+        registry.request(&format!("DELETE /api/v1/url-keys/{kid}"), Some(token), b"")
     };
     assert_eq!(revoke(&kid(&other), &me).status, 401);
     assert_eq!(revoke(&kid(&other), &admin).status, 204);
@@ -153,7 +153,7 @@ fn cp_16_urls_are_revoked_by_pack_by_key_and_with_the_pack() {
     assert_eq!(revoke(&kid(&third), &admin).status, 204);
     let fourth = new_url();
     assert_eq!((status(&third), status(&fourth)), (403, 200));
-    let keys = registry.ask("GET /api/v1/url-keys", Some(&admin), b"");
+    let keys = registry.request("GET /api/v1/url-keys", Some(&admin), b"");
     assert!(
         keys.json().as_array().unwrap().len() >= 4 && !keys.head.contains("secret"),
         "{keys:?}"
@@ -167,7 +167,9 @@ fn cp_16_urls_are_revoked_by_pack_by_key_and_with_the_pack() {
         (403, 403, 200, 200)
     );
     let remove = |token: &str| {
-        registry.ask(&format!("DELETE /api/v1/context-packs/{GOLDEN_ID}"), Some(token), b"").status
+        registry
+            .request(&format!("DELETE /api/v1/context-packs/{GOLDEN_ID}"), Some(token), b"")
+            .status
     };
     assert_eq!(remove(&create_token(&registry, &admin, "you")), 404);
     assert_eq!(remove(&me), 204);
@@ -192,7 +194,7 @@ fn cp_16_context_pack_belongs_to_its_owner() {
     let you = create_token(&registry, &admin, "you");
     push_golden(&registry, &me);
     let owners = |token: &str| {
-        let answer = registry.ask("GET /api/v1/context-packs", Some(token), b"").json();
+        let answer = registry.request("GET /api/v1/context-packs", Some(token), b"").json();
         answer["packs"]
             .as_array()
             .unwrap()
@@ -213,24 +215,27 @@ fn cp_16_context_pack_belongs_to_its_owner() {
     assert_eq!(push(&registry, &you, GOLDEN_ID, &zip_context_pack(&golden_files())).status, 409);
     assert_eq!(push(&registry, &admin, GOLDEN_ID, &zip_context_pack(&golden_files())).status, 200);
     let missing =
-        registry.ask(&format!("POST /api/v1/context-packs/{OTHER_ID}/url"), Some(&you), b"");
+        registry.request(&format!("POST /api/v1/context-packs/{OTHER_ID}/url"), Some(&you), b"");
     for (method, path) in [("POST", "/url"), ("POST", "/revoke"), ("DELETE", "")] {
-        let answer = registry.ask(
+        let answer = registry.request(
             &format!("{method} /api/v1/context-packs/{GOLDEN_ID}{path}"),
             Some(&you),
             b"",
         );
         assert_eq!((answer.status, &answer.body), (404, &missing.body), "{path}");
-        let answer =
-            registry.ask(&format!("{method} /api/v1/context-packs/{GOLDEN_ID}{path}"), None, b"");
+        let answer = registry.request(
+            &format!("{method} /api/v1/context-packs/{GOLDEN_ID}{path}"),
+            None,
+            b"",
+        );
         assert_eq!(answer.status, 401, "{path}");
     }
-    assert_eq!(registry.ask("GET /api/v1/context-packs", None, b"").status, 401);
+    assert_eq!(registry.request("GET /api/v1/context-packs", None, b"").status, 401);
     assert_eq!(
-        registry.ask(&format!("PUT /api/v1/context-packs/{GOLDEN_ID}"), None, b"").status,
+        registry.request(&format!("PUT /api/v1/context-packs/{GOLDEN_ID}"), None, b"").status,
         401
     );
-    let audit = registry.ask("GET /api/v1/audit", Some(&admin), b"").json();
+    let audit = registry.request("GET /api/v1/audit", Some(&admin), b"").json();
     let actions: Vec<&str> =
         audit.as_array().unwrap().iter().map(|item| text(item, "action")).collect();
     assert_eq!(actions, ["url", "push-pack", "mint", "mint"]);

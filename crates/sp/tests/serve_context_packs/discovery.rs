@@ -27,7 +27,7 @@ pub(super) fn publish(
 ) -> Vec<u8> {
     let bytes = package(&format!("@{name}"), version, files);
     let answer =
-        registry.ask(&format!("PUT /api/v1/packages/{name}/{version}"), Some(token), &bytes);
+        registry.request(&format!("PUT /api/v1/packages/{name}/{version}"), Some(token), &bytes);
     assert_eq!(answer.status, 201, "{answer:?}");
     bytes
 }
@@ -125,7 +125,7 @@ fn mc_09_index_has_the_skills_of_all_public_packages() {
     assert_eq!(get_with(&registry, &url, &[("if-none-match", &tag)]).status, 304);
     let part = get_with(&registry, &url, &[("range", "bytes=4-9")]);
     assert_eq!((part.status, &part.body[..]), (206, &complete.body[4..10]));
-    assert_eq!(registry.ask(&format!("HEAD {url}"), None, b"").status, 200);
+    assert_eq!(registry.request(&format!("HEAD {url}"), None, b"").status, 200);
 }
 
 #[test]
@@ -160,7 +160,7 @@ fn mc_09_private_yanked_and_old_skills_are_not_listed() {
         );
     }
     let request = |request: &str| {
-        assert_eq!(registry.ask(request, Some(&me), b"").status, 204, "{request}");
+        assert_eq!(registry.request(request, Some(&me), b"").status, 204, "{request}");
     };
     assert_eq!(names(&index(&registry)), ["new", "secret"]);
     request("PUT /api/v1/packages/acme/b/private");
@@ -170,7 +170,7 @@ fn mc_09_private_yanked_and_old_skills_are_not_listed() {
         format!("{CURRENT}/secret.zip"),
         format!("{OLDER}/secret/SKILL.md"),
     ] {
-        let answer = registry.ask(&format!("GET {path}"), Some(&me), b"");
+        let answer = registry.request(&format!("GET {path}"), Some(&me), b"");
         assert_eq!(answer.status, 404, "{path}");
     }
     request("DELETE /api/v1/packages/acme/a/1.1.0");

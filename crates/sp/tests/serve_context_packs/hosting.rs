@@ -159,7 +159,7 @@ fn cp_16_invalid_context_packs_are_refused() {
         assert_eq!(push(&registry, &me, id, &good).status, 400, "{id}");
     }
     assert_eq!(
-        registry.ask("GET /api/v1/context-packs", Some(&me), b"").json()["packs"],
+        registry.request("GET /api/v1/context-packs", Some(&me), b"").json()["packs"],
         json!([])
     );
     assert_eq!(push(&registry, &me, GOLDEN_ID, &good).status, 201);
@@ -193,7 +193,7 @@ fn cp_16_range_head_and_conditional_requests_are_supported() {
     let date = restore_date_case(&date);
     let length = bytes.len();
     assert_eq!(complete.header("accept-ranges"), Some("bytes"));
-    let head = registry.ask(&format!("HEAD {path}"), None, b"");
+    let head = registry.request(&format!("HEAD {path}"), None, b"");
     assert_eq!((head.status, head.body.len()), (200, 0));
     for name in [
         "etag",
@@ -269,7 +269,7 @@ fn pk_25_interrupted_download_can_be_resumed() {
         &[("review/SKILL.md", &skill_text("review"))],
     );
     let path = "/api/v1/packages/acme/tools/1.0.0/download";
-    let head = registry.ask(&format!("HEAD {path}"), None, b"");
+    let head = registry.request(&format!("HEAD {path}"), None, b"");
     assert_eq!((head.status, head.header("accept-ranges")), (200, Some("bytes")));
     let first = get_with(&registry, path, &[("range", "bytes=0-99")]);
     assert_eq!(first.status, 206);

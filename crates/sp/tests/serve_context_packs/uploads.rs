@@ -1,7 +1,7 @@
 //! Context packs to upload, and the requests to upload and share them.
 
 use serde_json::{Value, json};
-use sp_testkit::{HttpAnswer, Registry};
+use sp_testkit::{HttpResponse, Registry};
 
 use super::fixtures::{GOLDEN_ID, golden_files, zip_context_pack};
 
@@ -16,13 +16,14 @@ pub(super) fn minimal_zip(id: &str, name: &str) -> Vec<u8> {
     zip_context_pack(&[("pack.json".into(), manifest.to_string().into_bytes())])
 }
 
-pub(super) fn push(registry: &Registry, token: &str, id: &str, bytes: &[u8]) -> HttpAnswer {
-    registry.ask(&format!("PUT /api/v1/context-packs/{id}"), Some(token), bytes)
+pub(super) fn push(registry: &Registry, token: &str, id: &str, bytes: &[u8]) -> HttpResponse {
+    registry.request(&format!("PUT /api/v1/context-packs/{id}"), Some(token), bytes)
 }
 
 /// Returns the signed URLs of a context pack.
 pub(super) fn signed_urls(registry: &Registry, token: &str, id: &str) -> Value {
-    let answer = registry.ask(&format!("POST /api/v1/context-packs/{id}/url"), Some(token), b"");
+    let answer =
+        registry.request(&format!("POST /api/v1/context-packs/{id}/url"), Some(token), b"");
     assert_eq!(answer.status, 200, "{answer:?}");
     answer.json()
 }

@@ -1,7 +1,7 @@
 //! HTTP: authorization, invalid requests, protocol revisions and concurrent clients.
 
 use serde_json::json;
-use sp_testkit::{Mcp, messages};
+use sp_testkit::{McpClient, response_messages};
 use sp_tree::Digest;
 
 use super::{RegistryFixture, skill_text, skill_uris};
@@ -19,7 +19,7 @@ fn mc_05_requests_without_a_valid_token_are_unauthorized() {
         [None, Some("ctxr_0000"), Some(""), Some(revoked.as_str()), Some(&me[..me.len() - 1])];
     let answers: Vec<_> = invalid
         .map(|token| {
-            let client = Mcp::at(&fixture.registry.address, token);
+            let client = McpClient::new(&fixture.registry.address, token);
             let answer = client.send("skills/list", json!({}));
             assert_eq!(answer.header("www-authenticate"), Some("bearer"), "{token:?}");
             assert_eq!(client.post(&[], b"no JSON").body, answer.body);
@@ -68,7 +68,7 @@ fn mc_05_invalid_requests_get_protocol_errors() {
     );
     assert_eq!(client.post(&[], &vec![b' '; 5 * 1024 * 1024]).status, 413);
     for method in ["GET", "DELETE", "PUT", "PATCH"] {
-        let answer = client.ask(&format!("{method} /mcp"), &[], b"");
+        let answer = client.request(&format!("{method} /mcp"), &[], b"");
         assert_eq!(
             (answer.status, answer.header("allow")),
             (405, Some("post")),
@@ -94,7 +94,7 @@ fn mc_01_all_revisions_are_supported_without_a_session() {
     for revision in ["2025-06-18", "2025-11-25"] {
         let answer = client.initialize(revision);
         assert_eq!((answer.status, answer.header("mcp-session-id")), (200, None), "{answer:?}");
-        let result = &messages(&answer)[0]["result"];
+        let result = &response_messages(&answer)[0]["result"];
         assert_eq!(result["protocolVersion"], revision);
         assert!(
             result["capabilities"]["extensions"].get("io.modelcontextprotocol/skills").is_some(),
@@ -103,7 +103,7 @@ fn mc_01_all_revisions_are_supported_without_a_session() {
         assert!(!result["instructions"].as_str().unwrap().is_empty(), "{result}");
         let answer = client.legacy(revision, "skills/list", json!({}));
         assert_eq!(
-            messages(&answer)[0]["result"]["skills"].as_array().unwrap().len(),
+            response_messages(&answer)[0]["result"]["skills"].as_array().unwrap().len(),
             1,
             "{answer:?}"
         );
@@ -119,7 +119,7 @@ fn mc_05_requests_are_counted_in_the_metrics() {
     let fixture = RegistryFixture::new("sqlite");
     let client = fixture.reader("me");
     client.result("tools/list", json!({}));
-    let metrics = fixture.registry.ask("GET /metrics", None, b"").text();
+    let metrics = fixture.registry.request("GET /metrics", None, b"").text();
     assert!(
         metrics
             .lines()
@@ -145,8 +145,8 @@ fn mc_02_damaged_package_does_not_hide_other_packages() {
     assert_eq!(skill_uris(&client), ["skill://registry/acme/plan/plan/SKILL.md"]);
     assert_eq!(client.call("search", json!({"query": "plan"}))["results"][0]["title"], "plan");
     // The cause is logged and not sent to clients.
-    let answer =
-        client.answer("skills/get", json!({"uri": "skill://registry/acme/broken/review/SKILL.md"}));
+    let answer = client
+        .response("skills/get", json!({"uri": "skill://registry/acme/broken/review/SKILL.md"}));
     assert_eq!(answer["error"]["code"], -32603, "{answer}");
     assert!(!answer.to_string().contains("objects"), "{answer}");
 }

@@ -1,16 +1,16 @@
 //! Skills, packages and context packs as resources, visible to the users who may read them.
 
 use serde_json::{Value, json};
-use sp_testkit::{Mcp, bytes_of};
+use sp_testkit::{McpClient, resource_bytes};
 use sp_tree::Digest;
 
 use super::fixtures::{GOLDEN_ID, golden_files, zip_context_pack};
 use super::{RegistryFixture, list_all, skill_text, skill_uris, texts, tool_error};
 
 /// Reads the bytes of a resource.
-fn read(mcp: &Mcp, uri: &str) -> Vec<u8> {
+fn read(mcp: &McpClient, uri: &str) -> Vec<u8> {
     let result = mcp.result("resources/read", json!({"uri": uri}));
-    bytes_of(&result["contents"][0])
+    resource_bytes(&result["contents"][0])
 }
 
 #[test]
@@ -63,7 +63,7 @@ fn mc_02_entries_match_the_files() {
         "skill://registry/acme/tools/README.md",
     ] {
         assert!(
-            client.answer("resources/read", json!({"uri": uri})).get("error").is_some(),
+            client.response("resources/read", json!({"uri": uri})).get("error").is_some(),
             "{uri}"
         );
     }
@@ -102,9 +102,9 @@ fn mc_02_private_package_is_visible_to_members_only() {
         -32602
     );
     let missing = stranger
-        .answer("resources/read", json!({"uri": "skill://registry/acme/never/never/SKILL.md"}));
+        .response("resources/read", json!({"uri": "skill://registry/acme/never/never/SKILL.md"}));
     for uri in [secret, package] {
-        let answer = stranger.answer("resources/read", json!({"uri": uri}));
+        let answer = stranger.response("resources/read", json!({"uri": uri}));
         assert_eq!(answer["error"]["code"], missing["error"]["code"], "{uri}");
         assert_eq!(tool_error(&stranger, "fetch", json!({"id": uri})), "E-file-not-found", "{uri}");
     }
@@ -180,7 +180,8 @@ fn mc_02_yanked_version_is_not_listed() {
         );
     }
     let client = fixture.reader("somebody");
-    let listed = |client: &Mcp| texts(&list_all(client, "resources/list", "resources"), "uri");
+    let listed =
+        |client: &McpClient| texts(&list_all(client, "resources/list", "resources"), "uri");
     assert_eq!(
         listed(&client),
         ["skill://registry/acme/tools/new/SKILL.md", "ctxpkg://acme/tools/2.0.0"]
@@ -231,10 +232,10 @@ fn mc_04_context_packs_are_visible_to_their_owner_only() {
     assert!(found.to_string().contains(GOLDEN_ID), "{found}");
     let stranger = fixture.reader("stranger");
     let uri = format!("context-pack://{GOLDEN_ID}/pack.json");
-    assert!(stranger.answer("resources/read", json!({"uri": uri})).get("error").is_some());
+    assert!(stranger.response("resources/read", json!({"uri": uri})).get("error").is_some());
     assert_eq!(stranger.error("prompts/get", json!({"name": "prompt-two"})), -32602);
     assert_eq!(list_all(&stranger, "resources/list", "resources"), [Value::Null; 0]);
     assert_eq!(list_all(&stranger, "prompts/list", "prompts"), [Value::Null; 0]);
     fixture.request(&me, &format!("DELETE /api/v1/context-packs/{GOLDEN_ID}"), b"");
-    assert!(owner.answer("resources/read", json!({"uri": uri})).get("error").is_some());
+    assert!(owner.response("resources/read", json!({"uri": uri})).get("error").is_some());
 }

@@ -19,7 +19,7 @@ pub(crate) fn start(world: &World) -> Registry {
 /// Creates a token with the scope `read` or `publish`.
 pub(crate) fn create_token(registry: &Registry, admin: &str, user: &str, scope: &str) -> String {
     let body = json!({"user": user, "scope": scope}).to_string();
-    let answer = registry.ask("POST /api/v1/tokens", Some(admin), body.as_bytes());
+    let answer = registry.request("POST /api/v1/tokens", Some(admin), body.as_bytes());
     assert_eq!(answer.status, 201, "{answer:?}");
     answer.json()["token"].as_str().unwrap().to_owned()
 }

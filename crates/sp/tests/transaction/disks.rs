@@ -165,8 +165,8 @@ fn se_01_sink_on_another_file_system_keeps_edits() {
     assert!(run.stdout.contains("`team__a`"), "{run}");
     assert!(run.stdout.contains("~/.skillpack/trash/"), "{run}");
     let trash = trash(&world);
-    assert!(trash.values().any(|entry| *entry == Entry::File("edited by hand".into(), false)));
-    assert!(trash.values().any(|entry| *entry == Entry::Link("nowhere".into())));
+    assert!(trash.values().any(|entry| *entry == FileEntry::File("edited by hand".into(), false)));
+    assert!(trash.values().any(|entry| *entry == FileEntry::Link("nowhere".into())));
     let names: Vec<String> = files(&sink).into_keys().collect();
     let is_leftover = |name: &String| name.contains("mine") || name.starts_with('.');
     assert!(!names.iter().any(is_leftover), "{names:?}");

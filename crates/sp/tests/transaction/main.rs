@@ -15,7 +15,7 @@ mod state;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use sp_testkit::{Entry, Files, Run, World, files, world};
+use sp_testkit::{FileEntry, FileMap, Run, World, files, world};
 
 const CHANGED_SKILL: &str = "---\nname: b\ndescription: Does b otherwise.\n---\n";
 
@@ -29,7 +29,7 @@ struct Scenario {
     old: InstalledState,
     new: InstalledState,
     /// The files that the command moves to the trash because they were edited.
-    trash: Files,
+    trash: FileMap,
     /// The number of mutating calls.
     calls: u64,
 }
@@ -37,7 +37,7 @@ struct Scenario {
 /// The files in the sink, and the records in the state file.
 #[derive(Debug, Clone, PartialEq)]
 struct InstalledState {
-    sink: Files,
+    sink: FileMap,
     records: Vec<serde_json::Value>,
 }
 
@@ -77,7 +77,7 @@ impl Scenario {
             args,
             before,
             trace,
-            trash: Files::new(),
+            trash: FileMap::new(),
             calls: 0,
         };
         scenario.run(&[("SP_FAULT_TRACE", &scenario.trace.display().to_string())]).ok();
@@ -167,7 +167,7 @@ fn temporary_files(world: &World) -> Vec<String> {
 }
 
 /// Returns the files in the trash, without the directories of the runs.
-fn trash(world: &World) -> Files {
+fn trash(world: &World) -> FileMap {
     let without_run = |path: String| path.split_once('/').map(|(_, path)| path.to_owned());
     world
         .files("home/.skillpack/trash")
@@ -177,7 +177,9 @@ fn trash(world: &World) -> Files {
 }
 
 fn has_file_with(root: &Path, text: &str) -> bool {
-    files(root).values().any(|entry| matches!(entry, Entry::File(content, _) if content == text))
+    files(root)
+        .values()
+        .any(|entry| matches!(entry, FileEntry::File(content, _) if content == text))
 }
 
 /// Runs a shell script in the repository, with mounts that only it can see.

@@ -20,7 +20,7 @@ fn world_with_context_pack() -> World {
 fn se_01_context_install_interrupted_at_every_call_is_all_or_nothing() {
     FaultScenario::new(world_with_context_pack(), "work", CONTEXT_INSTALL, &["installed"])
         .sweep()
-        .strike_everywhere();
+        .inject_everywhere();
 }
 
 #[test]
@@ -29,7 +29,7 @@ fn se_01_first_context_install_interrupted_at_every_call_is_all_or_nothing() {
     for file in ["AGENTS.md", "CLAUDE.md"] {
         std::fs::remove_file(world.path("work/repo").join(file)).unwrap();
     }
-    FaultScenario::new(world, "work", CONTEXT_INSTALL, &["installed"]).sweep().strike_everywhere();
+    FaultScenario::new(world, "work", CONTEXT_INSTALL, &["installed"]).sweep().inject_everywhere();
 }
 
 #[test]
@@ -38,7 +38,7 @@ fn se_01_context_uninstall_interrupted_at_every_call_is_all_or_nothing() {
     world.sp_in("work", CONTEXT_INSTALL).ok();
     FaultScenario::new(world, "work", CONTEXT_UNINSTALL, &["installed"])
         .sweep()
-        .strike_everywhere();
+        .inject_everywhere();
 }
 
 /// Settings of agents: one file that exists, one link into a directory of dotfiles, and no others.
@@ -65,7 +65,7 @@ fn mcp_args(verb: &'static str) -> Vec<&'static str> {
 fn se_01_mcp_install_interrupted_at_every_call_is_all_or_nothing() {
     FaultScenario::new(world_with_settings(), "home", &mcp_args("install"), &["installed"])
         .sweep()
-        .strike_everywhere();
+        .inject_everywhere();
 }
 
 #[test]
@@ -74,7 +74,7 @@ fn se_01_mcp_uninstall_interrupted_at_every_call_is_all_or_nothing() {
     world.sp(&mcp_args("install")).ok();
     FaultScenario::new(world, "home", &mcp_args("uninstall"), &["installed"])
         .sweep()
-        .strike_everywhere();
+        .inject_everywhere();
 }
 
 /// A world with a key that is trusted because it signed a package.
@@ -100,7 +100,7 @@ fn key_scenario(world: World, args: &[&str]) -> FaultScenario {
                 "statement.json" if text().contains("by_new") => "a statement",
                 _ => continue,
             };
-            *entry = Entry::File(role.into(), false);
+            *entry = FileEntry::File(role.into(), false);
         }
     });
     scenario
@@ -108,24 +108,24 @@ fn key_scenario(world: World, args: &[&str]) -> FaultScenario {
 
 #[test]
 fn se_01_key_rotate_interrupted_at_every_call_is_all_or_nothing() {
-    key_scenario(world_with_key(), &["key", "rotate"]).sweep().strike_everywhere();
+    key_scenario(world_with_key(), &["key", "rotate"]).sweep().inject_everywhere();
 }
 
 #[test]
 fn se_01_key_rotate_with_statement_interrupted_is_all_or_nothing() {
     key_scenario(world_with_key(), &["key", "rotate", "--statement", "statement.json"])
         .sweep()
-        .strike_everywhere();
+        .inject_everywhere();
 }
 
 #[test]
 fn se_01_key_new_interrupted_at_every_call_is_all_or_nothing() {
-    key_scenario(world_with_key(), &["key", "new", "other"]).sweep().strike_everywhere();
+    key_scenario(world_with_key(), &["key", "new", "other"]).sweep().inject_everywhere();
 }
 
 #[test]
 fn se_01_key_export_interrupted_at_every_call_leaves_no_private_key_behind() {
     key_scenario(world_with_key(), &["key", "export", "--private", "copy.pem"])
         .sweep()
-        .strike_everywhere();
+        .inject_everywhere();
 }

@@ -11,7 +11,7 @@ mod permissions;
 
 use std::os::unix::fs::{PermissionsExt, symlink};
 
-use sp_testkit::{Entry, World, world};
+use sp_testkit::{FileEntry, World, world};
 
 const CONTEXT_INSTALL: &[&str] =
     &["context", "--root", "repo", "install", "shop", "--agent", "cursor", "--agent", "claude"];

@@ -41,7 +41,7 @@ fn cp_14_uninstall_keeps_empty_files_and_removes_created_ones() {
     world.sp_in("work", CONTEXT_UNINSTALL).ok();
     assert_eq!(
         world.files("work/repo"),
-        [("AGENTS.md".into(), Entry::File(String::new(), false))].into()
+        [("AGENTS.md".into(), FileEntry::File(String::new(), false))].into()
     );
     assert_eq!(mode(&world, "work/repo/AGENTS.md"), 0o640);
 }

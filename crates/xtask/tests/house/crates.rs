@@ -91,7 +91,7 @@ const DEPENDENCIES: &[(&str, &[&str], InTests)] = &[
     ("tiktoken-rs", &["sp-analyze"], OnlyShipping),
     (
         "serde",
-        &["sp-tree", "sp-formats", "sp-analyze", "sp-engine", "sp-serve", "sp"],
+        &["sp-tree", "sp-formats", "sp-analyze", "sp-engine", "sp-serve", "sp", "sp-testkit"],
         OnlyShipping,
     ),
     (

@@ -1,6 +1,6 @@
 //! Bytes that do not compress.
 
-pub fn noise(length: usize) -> Vec<u8> {
+pub fn random_bytes(length: usize) -> Vec<u8> {
     let mut seed = 0x9e37_79b9_7f4a_7c15_u64;
     let mut next = || {
         seed ^= seed << 13;
