@@ -165,41 +165,48 @@ fn assign_folders(
     report: &mut Report,
 ) -> Vec<SelectedSkill> {
     let mut selected: Vec<SelectedSkill> = Vec::new();
-    let mut taken: HashMap<String, usize> = HashMap::new();
+    let mut by_folder: HashMap<String, usize> = HashMap::new();
     for &(source, id) in picked {
         let folder = match pack.naming.folder_name(id) {
             Ok(folder) => folder,
             Err(error) => {
+                let message = format!("`{id}` cannot be installed: {error}");
                 report
-                    .error(
-                        &SP_13,
-                        pack.name_span.clone(),
-                        format!("`{id}` cannot be installed: {error}"),
-                    )
+                    .error(&SP_13, pack.name_span.clone(), message)
                     .help("change `install.prefix`, `install.sep` or the skill's folder");
                 continue;
             }
         };
         let folded = fold_name(folder.as_str());
-        if let Some(&other) = taken.get(&folded) {
-            let first = &selected[other];
-            let message = format!(
-                "{} and {} would both be installed as `{folder}`",
-                describe_skill(pack, first.source, &first.id),
-                describe_skill(pack, source, id)
-            );
-            let help = if pack.naming.flatten {
-                "exclude one of the two, or set `install.flatten: false`"
-            } else {
-                "exclude one of the two, or rename it"
-            };
-            report.error(&SP_19, pack.name_span.clone(), message).help(help);
+        let skill = SelectedSkill { source, id: id.into(), folder };
+        if let Some(&other) = by_folder.get(&folded) {
+            report_shared_folder(pack, &selected[other], &skill, report);
             continue;
         }
-        taken.insert(folded, selected.len());
-        selected.push(SelectedSkill { source, id: id.into(), folder });
+        by_folder.insert(folded, selected.len());
+        selected.push(skill);
     }
     selected
+}
+
+fn report_shared_folder(
+    pack: &Pack,
+    first: &SelectedSkill,
+    second: &SelectedSkill,
+    report: &mut Report,
+) {
+    let message = format!(
+        "{} and {} would both be installed as `{}`",
+        describe_skill(pack, first.source, &first.id),
+        describe_skill(pack, second.source, &second.id),
+        second.folder
+    );
+    let help = if pack.naming.flatten {
+        "exclude one of the two, or set `install.flatten: false`"
+    } else {
+        "exclude one of the two, or rename it"
+    };
+    report.error(&SP_19, pack.name_span.clone(), message).help(help);
 }
 
 fn describe_skill(pack: &Pack, source: SkillSource, id: &str) -> String {

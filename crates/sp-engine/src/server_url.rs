@@ -38,16 +38,12 @@ pub(crate) fn normalize_server_url(target: &str) -> Result<String> {
         None => (None, target),
     };
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
-    let host = authority.rsplit('@').next().unwrap_or_default();
-    let host = match host.strip_prefix('[') {
-        Some(inner) => inner.split(']').next().unwrap_or_default(),
-        None => host.split(':').next().unwrap_or_default(),
-    };
+    let host = host_of(authority);
     if host.is_empty() {
         return Err(invalid("it has no host"));
     }
     // Callers append a path.
-    if rest[authority.rfind('@').map_or(0, |at| at + 1)..].contains(['?', '#']) {
+    if rest[authority.rfind('@').map_or(0, |index| index + 1)..].contains(['?', '#']) {
         return Err(invalid("it has a query or a fragment"));
     }
     let is_local = is_loopback(host);
@@ -59,4 +55,13 @@ pub(crate) fn normalize_server_url(target: &str) -> Result<String> {
         Some(_) => return Err(invalid("only https is spoken, and http on this machine")),
     };
     Ok(format!("{scheme}://{}", rest.trim_end_matches('/')))
+}
+
+/// Returns the host of an authority, without user, port and brackets.
+fn host_of(authority: &str) -> &str {
+    let host = authority.rsplit('@').next().unwrap_or_default();
+    match host.strip_prefix('[') {
+        Some(inner) => inner.split(']').next().unwrap_or_default(),
+        None => host.split(':').next().unwrap_or_default(),
+    }
 }

@@ -83,14 +83,14 @@ impl FileDrafts {
         &mut self,
         session: &Session<'_>,
         files: &[FileFindings],
-        fixed: &mut FixedProblems,
+        fixed: &mut BTreeSet<FixedProblem>,
     ) -> Result<bool> {
         // Two paths may lead to one file, which is fixed once.
-        let mut done = BTreeSet::new();
+        let mut fixed_paths = BTreeSet::new();
         for file in files {
             let fixable = || file.findings.iter().filter(|placed| !placed.finding.fix.is_empty());
             let path = real_path(&file.path);
-            if fixable().next().is_none() || !done.insert(path.clone()) {
+            if fixable().next().is_none() || !fixed_paths.insert(path.clone()) {
                 continue;
             }
             let draft = match self.drafts.entry(path) {
@@ -104,16 +104,23 @@ impl FileDrafts {
                 &draft.after,
                 fixable().flat_map(|placed| placed.finding.fix.clone()).collect(),
             );
-            fixed.extend(fixable().map(|placed| {
-                (file.path.clone(), placed.finding.check.id, placed.finding.message.clone())
+            fixed.extend(fixable().map(|placed| FixedProblem {
+                path: file.path.clone(),
+                rule: placed.finding.check.id,
+                message: placed.finding.message.clone(),
             }));
         }
-        Ok(!done.is_empty())
+        Ok(!fixed_paths.is_empty())
     }
 }
 
-/// Fixed problems: file, rule ID and message.
-type FixedProblems = BTreeSet<(PathBuf, &'static str, String)>;
+/// A problem that was fixed.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct FixedProblem {
+    path: PathBuf,
+    rule: &'static str,
+    message: String,
+}
 
 /// Resolves the links of a path, so that a file has one draft.
 fn real_path(path: &Path) -> PathBuf {
@@ -126,7 +133,7 @@ pub fn fix(context: &Context<'_>, request: &CheckRequest, mode: ApplyMode) -> Re
     let tokens = TokenCounter::open(context);
     let mut drafts = FileDrafts::default();
     let mut results = check_with(&session, request, &tokens, &drafts)?;
-    let mut fixed = FixedProblems::new();
+    let mut fixed = BTreeSet::new();
     for _ in 0..MAX_ROUNDS {
         if !drafts.apply_fixes(&session, &results.files, &mut fixed)? {
             break;
@@ -136,32 +143,30 @@ pub fn fix(context: &Context<'_>, request: &CheckRequest, mode: ApplyMode) -> Re
     tokens.store();
     drafts.drafts.retain(|_, draft| draft.before != draft.after);
     if let Some(home) = LockedHome::open_unless_dry_run(context, &session.limits, mode)? {
-        let plans = drafts
-            .drafts
-            .iter()
-            .map(|(path, draft)| draft_file_plan(path, draft))
-            .collect::<Result<_>>()?;
+        let drafts = drafts.drafts.iter();
+        let plans = drafts.map(|(path, draft)| draft_file_plan(path, draft));
         ChangeExecutor { session: &session, home: Some(&home), options: mode.into() }
-            .execute_files(plans)?;
-    }
-    let mut files = Vec::new();
-    for (path, draft) in drafts.drafts {
-        let file = context.display_relative_path(&path);
-        if mode == ApplyMode::Apply {
-            context.emit(Event::Rewritten {
-                file: &file,
-                before: &draft.before,
-                after: &draft.after,
-            });
-        }
-        files.push(FixedFile { file, path, before: draft.before, after: draft.after });
+            .execute_files(plans.collect::<Result<_>>()?)?;
     }
     Ok(FixResults {
-        files,
+        files: fixed_files(context, drafts, mode),
         problems: fixed.len(),
         applied: mode == ApplyMode::Apply,
         remaining: results,
     })
+}
+
+/// Returns the fixed files. If they were written, each is reported as an event.
+fn fixed_files(context: &Context<'_>, drafts: FileDrafts, mode: ApplyMode) -> Vec<FixedFile> {
+    let mut files = Vec::new();
+    for (path, FileDraft { before, after, .. }) in drafts.drafts {
+        let file = context.display_relative_path(&path);
+        if mode == ApplyMode::Apply {
+            context.emit(Event::Rewritten { file: &file, before: &before, after: &after });
+        }
+        files.push(FixedFile { file, path, before, after });
+    }
+    files
 }
 
 /// Reads the file that a draft starts from.

@@ -94,17 +94,16 @@ impl ExistingContextPack {
             (Err(_), Overwrite::Allow) => Ok(Self {
                 files: pack_files(&read_entries(session, &ContextPackLocation::Local(out.into()))?),
             }),
-            (Err(error), Overwrite::Refuse) => {
-                let message = format!(
-                    "`{}` was edited since it was made",
-                    context.display_relative_path(out)
-                );
-                Err(Error::new(ErrorCode::EditedOutput, message).because(error).hint(
-                    "nothing was changed: `--force` replaces it, and `--out` names another folder",
-                ))
-            }
+            (Err(error), Overwrite::Refuse) => Err(edited_output_error(context, out, error)),
         }
     }
+}
+
+fn edited_output_error(context: &Context<'_>, out: &Path, error: Error) -> Error {
+    let message = format!("`{}` was edited since it was made", context.display_relative_path(out));
+    Error::new(ErrorCode::EditedOutput, message)
+        .because(error)
+        .hint("nothing was changed: `--force` replaces it, and `--out` names another folder")
 }
 
 /// Returns the files of a directory that belong to a pack by their names.

@@ -34,14 +34,7 @@ impl ContextPackWalk<'_> {
         self.budget.check_depth(depth)?;
         for entry in dir.entries()? {
             let Some(name) = entry.name().to_str() else {
-                let shown = format!("{prefix}{}", entry.name().to_string_lossy());
-                let message = format!(
-                    "`{}` in `{}` has a name that is not UTF-8",
-                    printable(&shown),
-                    self.budget.name
-                );
-                return Err(Error::new(ErrorCode::NotUtf8, message)
-                    .hint("rename it: the names of a pack are UTF-8"));
+                return Err(self.not_utf8_error(prefix, &entry));
             };
             let path = format!("{prefix}{name}");
             // A pack may be in a repository, or contain one; `.git` is not part of it.
@@ -49,18 +42,11 @@ impl ContextPackWalk<'_> {
                 continue;
             }
             if let Err(why @ PathError::GitDir(_)) = Name::new(name) {
-                let message =
-                    format!("`{}` in `{}` cannot be used", printable(&path), self.budget.name);
-                return Err(Error::new(ErrorCode::UnsafePath, message)
-                    .because(why)
-                    .hint("remove it, or rename it"));
+                return Err(self.unsafe_name_error(&path, why));
             }
             if entry.kind == EntryKind::Dir {
-                self.read_dir(
-                    &dir.open_dir(&entry, Follow::Never)?,
-                    &format!("{path}/"),
-                    depth + 1,
-                )?;
+                let folder = dir.open_dir(&entry, Follow::Never)?;
+                self.read_dir(&folder, &format!("{path}/"), depth + 1)?;
                 continue;
             }
             self.budget.take_file(depth)?;
@@ -71,6 +57,21 @@ impl ContextPackWalk<'_> {
             self.entries.insert(path, content);
         }
         Ok(())
+    }
+
+    fn not_utf8_error(&self, prefix: &str, entry: &DirEntry) -> Error {
+        let path = format!("{prefix}{}", entry.name().to_string_lossy());
+        let message = format!(
+            "`{}` in `{}` has a name that is not UTF-8",
+            printable(&path),
+            self.budget.name
+        );
+        Error::new(ErrorCode::NotUtf8, message).hint("rename it: the names of a pack are UTF-8")
+    }
+
+    fn unsafe_name_error(&self, path: &str, why: PathError) -> Error {
+        let message = format!("`{}` in `{}` cannot be used", printable(path), self.budget.name);
+        Error::new(ErrorCode::UnsafePath, message).because(why).hint("remove it, or rename it")
     }
 
     fn read_file(&mut self, dir: &Dir, entry: &DirEntry, path: &str) -> Result<Vec<u8>> {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use jiff::civil::Date;
-use sp_analyze::knowledge::SkippedInput;
+use sp_analyze::knowledge::{KnowledgeDocument, SkippedInput};
 use sp_formats::output::{
     KbAddReport, KbDocument, KbFileState, KbKindCount, KbList, KbRemoveReport, KbSkippedItem,
     KbStats, KnowledgeBaseItem,
@@ -12,7 +12,7 @@ use sp_formats::output::{
 use sp_tree::{Digest, Dir};
 
 use super::files::scan_files as list_files;
-use super::index::KnowledgeIndex;
+use super::index::{KindCounts, KnowledgeIndex, KnowledgeIndexStats};
 use super::refresh::refresh;
 use super::{no_knowledge_base, resolve_folder};
 use crate::context::Context;
@@ -51,29 +51,35 @@ pub fn list(context: &Context<'_>, dir: Option<&Path>) -> Result<KbList> {
     };
     let mut view = KbList { bases: Vec::new(), documents: None };
     for (_, store) in &stores {
-        let size = store.stats()?;
-        let documents = size.documents;
-        view.bases.push(KnowledgeBaseItem {
-            dir: size.folder,
-            files: size.files,
-            documents,
-            indexed_at: size.indexed_at,
-        });
+        view.bases.push(base_item(store.stats()?));
         if dir.is_some() {
-            view.documents.get_or_insert_default().extend(store.documents()?.into_iter().map(
-                |(document, file)| KbDocument {
-                    title: document.title,
-                    url: document.url,
-                    kind: document.kind,
-                    published_at: document.published_at,
-                    captured_at: document.captured_at,
-                    tags: document.tags,
-                    file,
-                },
-            ));
+            let documents = store.documents()?.into_iter();
+            let items = documents.map(|(document, file)| document_item(document, file));
+            view.documents.get_or_insert_default().extend(items);
         }
     }
     Ok(view)
+}
+
+fn base_item(stats: KnowledgeIndexStats) -> KnowledgeBaseItem {
+    KnowledgeBaseItem {
+        dir: stats.folder,
+        files: stats.files,
+        documents: stats.documents,
+        indexed_at: stats.indexed_at,
+    }
+}
+
+fn document_item(document: KnowledgeDocument, file: String) -> KbDocument {
+    KbDocument {
+        title: document.title,
+        url: document.url,
+        kind: document.kind,
+        published_at: document.published_at,
+        captured_at: document.captured_at,
+        tags: document.tags,
+        file,
+    }
 }
 
 /// Counts documents by kind, and files that changed since they were indexed.
@@ -85,28 +91,11 @@ pub fn stats(context: &Context<'_>, dir: Option<&Path>) -> Result<KbStats> {
         stats.files += size.files;
         stats.documents += size.documents;
         stats.skipped += store.skipped()?.len();
-        count_stale(&session, (folder, store), &mut stats)?;
-        for (kind, documents, oldest, newest) in store.kind_counts()? {
-            let earlier = |known: &mut String, found: &str| {
-                if known.is_empty() || found < known.as_str() {
-                    *known = found.to_owned();
-                }
-            };
-            earlier(&mut stats.oldest, &oldest);
-            if newest > stats.newest {
-                stats.newest = newest;
-            }
-            match stats.kinds.iter_mut().find(|known| known.kind == kind) {
-                Some(known) => known.documents += documents,
-                None => stats.kinds.push(KbKindCount { kind, documents }),
-            }
+        count_stale(&session, folder, store, &mut stats)?;
+        for counts in store.kind_counts()? {
+            add_kind(&mut stats, counts);
         }
-        stats.bases.push(KnowledgeBaseItem {
-            dir: size.folder,
-            files: size.files,
-            documents: size.documents,
-            indexed_at: size.indexed_at,
-        });
+        stats.bases.push(base_item(size));
     }
     let newest = day_number(&stats.newest);
     for (_, store) in &open_indexes(&session, dir)? {
@@ -120,10 +109,26 @@ pub fn stats(context: &Context<'_>, dir: Option<&Path>) -> Result<KbStats> {
     Ok(stats)
 }
 
+/// Adds the documents of one kind, and widens the range of times.
+fn add_kind(stats: &mut KbStats, counts: KindCounts) {
+    let KindCounts { kind, documents, oldest, newest } = counts;
+    if stats.oldest.is_empty() || oldest < stats.oldest {
+        stats.oldest = oldest;
+    }
+    if newest > stats.newest {
+        stats.newest = newest;
+    }
+    match stats.kinds.iter_mut().find(|known| known.kind == kind) {
+        Some(known) => known.documents += documents,
+        None => stats.kinds.push(KbKindCount { kind, documents }),
+    }
+}
+
 /// Counts files that changed since they were indexed.
 fn count_stale(
     session: &Session<'_>,
-    (folder, store): (&Path, &KnowledgeIndex),
+    folder: &Path,
+    store: &KnowledgeIndex,
     stats: &mut KbStats,
 ) -> Result<()> {
     let known = store.files()?;

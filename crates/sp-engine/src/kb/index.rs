@@ -65,6 +65,16 @@ pub(crate) struct DocumentRow {
     pub words: Vec<u8>,
 }
 
+/// The documents of one kind.
+pub(super) struct KindCounts {
+    pub kind: String,
+    /// The number of documents.
+    pub documents: usize,
+    /// The times of the oldest and the newest document.
+    pub oldest: String,
+    pub newest: String,
+}
+
 /// The directory and the size of an index.
 pub(super) struct KnowledgeIndexStats {
     pub folder: PathBuf,
@@ -291,11 +301,16 @@ impl KnowledgeIndex {
         rows.into_iter().map(read).collect()
     }
 
-    /// Returns the number of documents of each kind, and the times of its oldest and newest
-    /// document.
-    pub(super) fn kind_counts(&self) -> Result<Vec<(String, usize, String, String)>> {
+    pub(super) fn kind_counts(&self) -> Result<Vec<KindCounts>> {
         let question = "SELECT kind, COUNT(*), MIN(captured), MAX(captured) FROM documents GROUP BY kind ORDER BY kind";
-        self.query(question, |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))
+        self.query(question, |row| {
+            Ok(KindCounts {
+                kind: row.get(0)?,
+                documents: row.get(1)?,
+                oldest: row.get(2)?,
+                newest: row.get(3)?,
+            })
+        })
     }
 
     pub(super) fn stats(&self) -> Result<KnowledgeIndexStats> {

@@ -82,6 +82,26 @@ pub struct LibrarySkill {
     pub text: String,
 }
 
+/// Returns the repository whose skills are served, if there is one.
+fn served_repository(context: &Context<'_>, filter: &LibraryFilter) -> Option<SkillRepository> {
+    if !filter.includes("repo") {
+        return None;
+    }
+    let repository = SkillRepository::find(context, filter.root.as_deref()).ok()?;
+    repository.skills_dir().is_dir().then_some(repository)
+}
+
+/// Returns whether an installed pack is served from its package or its repository.
+fn is_served_already(
+    install: &InstallRecord,
+    filter: &LibraryFilter,
+    repository: Option<&SkillRepository>,
+) -> bool {
+    let is_package = filter.includes("package") && install.pack_file.starts_with("ctxpkg:");
+    let file = Path::new(&install.pack_file);
+    is_package || repository.is_some_and(|repository| is_below(file, &repository.root))
+}
+
 impl SkillLibrary {
     /// Finds the skills.
     pub fn open(
@@ -91,12 +111,7 @@ impl SkillLibrary {
     ) -> Result<Self> {
         let session = Session::begin(context)?;
         let (mut groups, mut shadowed) = (Vec::new(), Vec::new());
-        let mut repository = None;
-        if filter.includes("repo") {
-            repository = SkillRepository::find(context, filter.root.as_deref())
-                .ok()
-                .filter(|it| it.skills_dir().is_dir());
-        }
+        let repository = served_repository(context, filter);
         if let Some(repository) = &repository {
             let found = repository.skills(&session, None)?;
             shadowed = found.shadowed;
@@ -109,15 +124,8 @@ impl SkillLibrary {
             groups.extend(workspace_group(context, filter.root.as_deref())?);
         }
         if filter.includes("sink") {
-            let served_already = |install: &InstallRecord| {
-                let package =
-                    filter.includes("package") && install.pack_file.starts_with("ctxpkg:");
-                let file = Path::new(&install.pack_file);
-                package
-                    || repository
-                        .as_ref()
-                        .is_some_and(|repository| is_below(file, &repository.root))
-            };
+            let served_already =
+                |install: &InstallRecord| is_served_already(install, filter, repository.as_ref());
             groups.extend(sink_groups(&session, &served_already)?);
         }
         if filter.includes("package") {

@@ -117,7 +117,7 @@ pub fn uninstall_mcp(context: &Context<'_>, target: &McpConfigTarget) -> Result<
 fn change_servers(
     context: &Context<'_>,
     target: &McpConfigTarget,
-    wish: &McpEntryChange<'_>,
+    change: &McpEntryChange<'_>,
 ) -> Result<McpChangeReport> {
     let session = Session::begin(context)?;
     validate_name(&target.name)?;
@@ -128,7 +128,7 @@ fn change_servers(
             agents.push(agent);
         }
     }
-    let request = McpConfigRequest { session: &session, agents: &agents, target, change: wish };
+    let request = McpConfigRequest { session: &session, agents: &agents, target, change };
     let (mut planned, _) = request.plan_all()?;
     if planned.iter().any(|planned| planned.new_text.is_some())
         && let Some(home) = LockedHome::open_unless_dry_run(context, &session.limits, target.mode)?
@@ -138,7 +138,7 @@ fn change_servers(
     let changes = agents
         .iter()
         .zip(&planned)
-        .map(|(agent, planned)| agent_change(agent, target, wish, planned));
+        .map(|(agent, planned)| agent_change(agent, target, change, planned));
     Ok(McpChangeReport {
         applied: target.mode == ApplyMode::Apply,
         server: target.name.clone(),
@@ -196,7 +196,7 @@ fn plan_agent(
     session: &Session<'_>,
     agent: &McpAgent,
     target: &McpConfigTarget,
-    wish: &McpEntryChange<'_>,
+    change: &McpEntryChange<'_>,
     drafts: &SettingsDrafts,
 ) -> Result<PlannedSettings> {
     let context = session.context;
@@ -204,13 +204,13 @@ fn plan_agent(
     let entry = SettingsKey { table: agent.table, key: &target.name };
     let failed = |error| settings_error(context, &file, error);
     let old = agent.format.get_entry(file.text(), entry, &session.limits).map_err(failed)?;
-    let (action, after) = match (wish, &old) {
+    let (action, new_text) = match (change, &old) {
         (McpEntryChange::Remove, None) => (McpServerAction::Keep, None),
         (McpEntryChange::Remove, Some(old)) => {
             refuse_foreign(context, &file, &target.name, old)?;
-            let after =
+            let new_text =
                 agent.format.without_entry(file.text(), entry, &session.limits).map_err(failed)?;
-            (McpServerAction::Remove, after)
+            (McpServerAction::Remove, new_text)
         }
         (McpEntryChange::Set(server, replace), old) => {
             let new = agent.entry(server)?;
@@ -220,40 +220,29 @@ fn plan_agent(
                 Some(_) if *replace == ReplacePolicy::Allow => McpServerAction::Replace,
                 Some(old) => return Err(name_conflict_error(context, &file, &target.name, old)),
             };
-            let after = || {
+            let new_text = || {
                 agent.format.with_entry(file.text(), entry, &new, &session.limits).map_err(failed)
             };
-            (action, if action == McpServerAction::Keep { None } else { Some(after()?) })
+            (action, if action == McpServerAction::Keep { None } else { Some(new_text()?) })
         }
     };
-    if after.is_some() {
+    if new_text.is_some() {
         file.refuse_read_only(context)?;
     }
-    Ok(PlannedSettings { file, action, new_text: after })
+    Ok(PlannedSettings { file, action, new_text })
 }
 
 fn agent_change(
     agent: &McpAgent,
     target: &McpConfigTarget,
-    wish: &McpEntryChange<'_>,
+    change: &McpEntryChange<'_>,
     planned: &PlannedSettings,
 ) -> Result<McpAgentChange> {
-    let entry = match wish {
+    let entry = match change {
         McpEntryChange::Remove => None,
-        McpEntryChange::Set(server, _) => {
-            let entry = SettingsKey { table: agent.table, key: &target.name };
-            let text = agent.format.with_entry(
-                "",
-                entry,
-                &agent.entry(server)?,
-                &sp_tree::Limits::default(),
-            );
-            Some(text.map_err(|e| {
-                Error::new(ErrorCode::Internal, "the entry cannot be written").because(e)
-            })?)
-        }
+        McpEntryChange::Set(server, _) => Some(entry_text(agent, target, server)?),
     };
-    let next = (planned.action != McpServerAction::Keep).then(|| match wish {
+    let next = (planned.action != McpServerAction::Keep).then(|| match change {
         McpEntryChange::Set(..) => agent.next_step.to_owned(),
         McpEntryChange::Remove => format!("start {} anew if it is running", agent.name),
     });
@@ -267,6 +256,20 @@ fn agent_change(
         entry,
         next,
     })
+}
+
+/// Returns a settings file that has only the entry of a server.
+fn entry_text(
+    agent: &McpAgent,
+    target: &McpConfigTarget,
+    server: &McpServerEntry<'_>,
+) -> Result<String> {
+    let key = SettingsKey { table: agent.table, key: &target.name };
+    let limits = sp_tree::Limits::default();
+    agent
+        .format
+        .with_entry("", key, &agent.entry(server)?, &limits)
+        .map_err(|e| Error::new(ErrorCode::Internal, "the entry cannot be written").because(e))
 }
 
 /// Returns the settings file of an agent.

@@ -1,7 +1,8 @@
 //! `sp pkg remove`: removes packages from the store.
 
 use sp_formats::output::PackageRemoveReport;
-use sp_formats::package::store::StoredPackage;
+use sp_formats::package::store::{PackageStoreIndex, StoredPackage};
+use sp_formats::package::{PackageName, VersionRange};
 
 use super::items::package_item;
 use super::package_spec::PackageSpec;
@@ -30,23 +31,32 @@ pub fn remove(
             )
             .hint("name the package: `sp pkg list` shows them"));
         };
-        let is_selected = |stored: &StoredPackage| {
-            stored.name == name
-                && range.as_ref().is_none_or(|range| {
-                    range.matches(&stored.version) || range.is_exactly(&stored.version)
-                })
-        };
-        let selected: Vec<StoredPackage> =
-            store.index.packages.iter().filter(|stored| is_selected(stored)).cloned().collect();
-        if selected.is_empty() {
-            // Fails if no version matches, with a suggestion.
-            find_best_stored(&store.index, &name, range.as_ref())?;
-        }
-        store.index.packages.retain(|stored| !is_selected(stored));
+        let selected = take_packages(&mut store.index, &name, range.as_ref())?;
         removed.extend(selected.iter().map(package_item));
     }
     if mode == ApplyMode::Apply {
         store.save(&home)?;
     }
     Ok(PackageRemoveReport { removed })
+}
+
+/// Takes the versions in a range out of the index; without a range, every version.
+fn take_packages(
+    index: &mut PackageStoreIndex,
+    name: &PackageName,
+    range: Option<&VersionRange>,
+) -> Result<Vec<StoredPackage>> {
+    let is_selected = |stored: &StoredPackage| {
+        let version = &stored.version;
+        stored.name == *name
+            && range.is_none_or(|range| range.matches(version) || range.is_exactly(version))
+    };
+    let selected: Vec<StoredPackage> =
+        index.packages.iter().filter(|stored| is_selected(stored)).cloned().collect();
+    if selected.is_empty() {
+        // Fails if no version matches, with a suggestion.
+        find_best_stored(index, name, range)?;
+    }
+    index.packages.retain(|stored| !is_selected(stored));
+    Ok(selected)
 }

@@ -79,18 +79,19 @@ impl StaleChecker<'_> {
             }
         }
         result.unknown -= result.fresh + result.stale.len();
-        if result.fresh == 0
-            && !result.stale.is_empty()
-            && result.stale.iter().all(|node| node.state == StaleState::Gone)
-        {
-            let shown = self.session.context.display_path(self.dir);
-            return Err(Error::new(
-                ErrorCode::FileNotFound,
-                format!("none of the files is in `{shown}`"),
-            )
-            .hint("name the folder that the package was made from with `--dir <folder>`"));
-        }
+        self.refuse_other_folder(&result)?;
         Ok(result)
+    }
+
+    /// Fails if no file exists: the package was made from another folder.
+    fn refuse_other_folder(&self, result: &StaleReport) -> Result<()> {
+        let is_gone = |node: &StaleNode| node.state == StaleState::Gone;
+        if result.fresh > 0 || result.stale.is_empty() || !result.stale.iter().all(is_gone) {
+            return Ok(());
+        }
+        let dir = self.session.context.display_path(self.dir);
+        Err(Error::new(ErrorCode::FileNotFound, format!("none of the files is in `{dir}`"))
+            .hint("name the folder that the package was made from with `--dir <folder>`"))
     }
 
     fn check_file(

@@ -8,7 +8,7 @@
 //! holds the pins and saves them.
 
 use sp_formats::package::store::{KeyPin, TrustStore};
-use sp_formats::package::{Package, SignatureCoverage, Signer};
+use sp_formats::package::{Package, PackageName, SignatureCoverage, Signer};
 
 use crate::context::{Context, Event};
 use crate::error::{Error, ErrorCode, Result};
@@ -108,24 +108,38 @@ pub(super) fn check_signer(
             ),
         };
     };
-    match pin {
-        None => Ok(SignerStatus::FirstUse),
-        Some(pin) if pin.key == signer.key && pin.whole && signer.coverage == SignatureCoverage::Content => {
-            check_downgrade(overrides, format!("the manifest of `{name}` is not signed, and that of those before it was"))
-        }
-        Some(pin) if pin.key == signer.key => Ok(SignerStatus::Pinned),
-        Some(pin) if overrides.new_key == NewKeyPolicy::Accept => Ok(SignerStatus::Overridden(format!(
+    let Some(pin) = pin else { return Ok(SignerStatus::FirstUse) };
+    if pin.key == signer.key {
+        return if pin.whole && signer.coverage == SignatureCoverage::Content {
+            check_downgrade(
+                overrides,
+                format!("the manifest of `{name}` is not signed, and that of those before it was"),
+            )
+        } else {
+            Ok(SignerStatus::Pinned)
+        };
+    }
+    match overrides.new_key {
+        NewKeyPolicy::Accept => Ok(SignerStatus::Overridden(format!(
             "`{namespace}` had the key {}, and has {} from now on",
             pin.key.short_hex(),
             signer.key.short_hex()
         ))),
-        Some(pin) => Err(Error::new(ErrorCode::KeyChanged, format!("`{name}` is signed by another key than before"))
-            .because(format!(
-                "`{namespace}` has the key {} ({} since {}), and this one is signed by {}",
-                pin.key, pin.because, pin.since, signer.key
-            ))
-            .hint("ask whoever made it whether they have a new key; then `--accept-new-key`, or `sp key trust`")),
+        NewKeyPolicy::Refuse => Err(key_changed_error(name, pin, &signer)),
     }
+}
+
+fn key_changed_error(name: &PackageName, pin: &KeyPin, signer: &Signer) -> Error {
+    Error::new(ErrorCode::KeyChanged, format!("`{name}` is signed by another key than before"))
+        .because(format!(
+            "`{}` has the key {} ({} since {}), and this one is signed by {}",
+            name.namespace(),
+            pin.key,
+            pin.because,
+            pin.since,
+            signer.key
+        ))
+        .hint("ask whoever made it whether they have a new key; then `--accept-new-key`, or `sp key trust`")
 }
 
 fn check_downgrade(overrides: TrustOverrides, message: String) -> Result<SignerStatus> {
@@ -147,31 +161,34 @@ pub(super) fn record_signer(
 ) -> Option<Event<'static>> {
     let namespace = package.manifest.name.namespace();
     if let Some(signer) = package.signer {
-        let pin = trust.pins.get(namespace);
-        let is_new_key = pin.is_some_and(|pin| pin.key != signer.key);
-        // An override for one package never weakens the pin of a key.
-        if is_new_key
-            || pin.is_none_or(|pin| !pin.whole && signer.coverage == SignatureCoverage::Whole)
-        {
-            let because = if is_new_key {
-                "you said so"
-            } else {
-                pin.map_or("first use", |pin| &pin.because)
-            };
-            let pin = new_pin(context, &signer, because);
-            trust.pins.insert(namespace.into(), pin);
-        }
+        update_pin(context, trust, namespace, &signer);
     }
     match (status, package.signer) {
         (SignerStatus::FirstUse, Some(signer)) => Some(Event::Hint(format!(
             "this is the first package of `{namespace}`: it is signed by {}, and from now on only that key counts",
             signer.key
         ))),
-        (SignerStatus::Overridden(what), _) => {
-            Some(Event::Warning(format!("taken because you said so: {what}")))
+        (SignerStatus::Overridden(why), _) => {
+            Some(Event::Warning(format!("taken because you said so: {why}")))
         }
         _ => None,
     }
+}
+
+/// Pins a signer, if its key is new or it now signs the whole package.
+fn update_pin(context: &Context<'_>, trust: &mut TrustStore, namespace: &str, signer: &Signer) {
+    let pin = trust.pins.get(namespace);
+    let is_new_key = pin.is_some_and(|pin| pin.key != signer.key);
+    // An override for one package never weakens the pin of a key.
+    let is_stronger =
+        pin.is_none_or(|pin| !pin.whole && signer.coverage == SignatureCoverage::Whole);
+    if !is_new_key && !is_stronger {
+        return;
+    }
+    let because =
+        if is_new_key { "you said so" } else { pin.map_or("first use", |pin| &pin.because) };
+    let pin = new_pin(context, signer, because);
+    trust.pins.insert(namespace.into(), pin);
 }
 
 pub(super) fn new_pin(context: &Context<'_>, signer: &Signer, because: &str) -> KeyPin {

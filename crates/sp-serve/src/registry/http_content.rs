@@ -91,10 +91,7 @@ impl HttpContent {
     }
 
     /// Builds the response. Bytes are read only if they are needed.
-    pub(crate) async fn respond(
-        self,
-        (method, headers): (&Method, &HeaderMap),
-    ) -> ApiResult<Response> {
+    pub(crate) async fn respond(self, method: &Method, headers: &HeaderMap) -> ApiResult<Response> {
         let part = self.evaluate(method, headers);
         let mut response = match &part {
             ConditionalOutcome::NotModified => StatusCode::NOT_MODIFIED.into_response(),
@@ -111,20 +108,25 @@ impl HttpContent {
             ConditionalOutcome::Full => Body::from(self.read_bytes().await?).into_response(),
             ConditionalOutcome::Range(range) => self.partial_response(range).await?,
         };
-        let head = response.headers_mut();
-        head.insert(header::ACCEPT_RANGES, HeaderValue::from_static("bytes"));
+        let headers = response.headers_mut();
+        headers.insert(header::ACCEPT_RANGES, HeaderValue::from_static("bytes"));
         if part != ConditionalOutcome::NotModified {
-            head.insert(header::CONTENT_TYPE, HeaderValue::from_static(self.content_type));
+            headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(self.content_type));
         }
+        self.add_validators(headers);
+        Ok(response)
+    }
+
+    /// Adds the headers that later conditional requests refer to.
+    fn add_validators(&self, headers: &mut HeaderMap) {
         let date = self
             .last_modified_at()
-            .and_then(|at| DateTimePrinter::new().timestamp_to_rfc9110_string(&at).ok());
+            .and_then(|time| DateTimePrinter::new().timestamp_to_rfc9110_string(&time).ok());
         for (name, value) in [(header::ETAG, Some(self.etag())), (header::LAST_MODIFIED, date)] {
             if let Some(value) = value.and_then(|value| HeaderValue::from_str(&value).ok()) {
-                head.insert(name, value);
+                headers.insert(name, value);
             }
         }
-        Ok(response)
     }
 
     async fn partial_response(&self, range: &Range<u64>) -> ApiResult<Response> {

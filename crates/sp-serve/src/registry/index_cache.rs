@@ -70,7 +70,7 @@ impl RegistryIndexCache {
             last_modified: None,
             bytes: HttpContentBytes::InMemory(encoded.bytes.clone()),
         };
-        let response = content.respond((method, headers)).await?;
+        let response = content.respond(method, headers).await?;
         let cache_headers =
             [(header::VARY, "accept-encoding, authorization"), (header::CACHE_CONTROL, "no-cache")];
         Ok(if use_gzip {

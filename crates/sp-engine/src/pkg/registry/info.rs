@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 use sp_formats::output::RegistryPackageInfo;
-use sp_formats::package::{PackageVersion, VersionRange};
+use sp_formats::package::{PackageName, PackageVersion, VersionRange};
 use sp_formats::registry::{PackageIndex, PackageVersionItem, TrustReport};
 
 use super::package_path::{index_path, package_path, registry_name};
@@ -30,21 +30,14 @@ pub fn info(
     let address = client.address().to_owned();
     let (name, range) = parse_versioned_name(package)?;
     let registry_name = registry_name(&name)?;
-    let response = client
-        .execute_optional(&RegistryRequest::get(&index_path(&registry_name)))?
-        .ok_or_else(|| {
-            Error::new(ErrorCode::PackageNotFound, format!("`{address}` has no `{name}`"))
-                .hint(format!("`sp search {}` looks for packages like it", registry_name.name()))
-        })?;
-    let index: PackageIndex = response.json()?;
-    let version = select_version(&index, range.as_ref()).ok_or_else(|| {
-        let versions: Vec<&str> = index.versions.iter().map(|item| item.version.as_str()).collect();
-        Error::new(
-            ErrorCode::VersionNotFound,
-            format!("`{address}` has no such version of `{name}`"),
-        )
-        .hint(format!("it has {}", versions.join(", ")))
+    let response = client.execute_optional(&RegistryRequest::get(&index_path(&registry_name)))?;
+    let response = response.ok_or_else(|| {
+        Error::new(ErrorCode::PackageNotFound, format!("`{address}` has no `{name}`"))
+            .hint(format!("`sp search {}` looks for packages like it", registry_name.name()))
     })?;
+    let index: PackageIndex = response.json()?;
+    let version = select_version(&index, range.as_ref())
+        .ok_or_else(|| no_version_error(&address, &name, &index))?;
     let path = format!("{}/{version}", package_path(&registry_name));
     let details: RegistryVersionDetails = client.execute(&RegistryRequest::get(&path))?.json()?;
     let text = |key: &str| details.manifest[key].as_str().map(str::to_owned);
@@ -60,6 +53,12 @@ pub fn info(
         steps: details.report.steps,
         findings: details.report.findings,
     })
+}
+
+fn no_version_error(address: &str, name: &PackageName, index: &PackageIndex) -> Error {
+    let versions: Vec<&str> = index.versions.iter().map(|item| item.version.as_str()).collect();
+    Error::new(ErrorCode::VersionNotFound, format!("`{address}` has no such version of `{name}`"))
+        .hint(format!("it has {}", versions.join(", ")))
 }
 
 /// Selects the newest version in a range, or the latest one. A yanked version must be named

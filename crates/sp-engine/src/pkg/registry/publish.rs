@@ -45,12 +45,7 @@ pub fn publish(context: &Context<'_>, request: &PublishRequest) -> Result<Regist
         Err(error) => return Err(error),
     };
     if report.as_ref().is_some_and(|report| report.sha256 != hash) {
-        return Err(Error::new(
-            ErrorCode::DigestMismatch,
-            format!("`{address}` says that it took other bytes"),
-        )
-        .because(format!("they are {hash} here"))
-        .hint("do not trust this registry"));
+        return Err(other_bytes_error(&address, &hash));
     }
     Ok(RegistryPublishReport {
         registry: address,
@@ -61,6 +56,12 @@ pub fn publish(context: &Context<'_>, request: &PublishRequest) -> Result<Regist
         signer: package.signer.map(|signer| signer.key.to_string()),
         warnings: report.map_or(0, |report| report.findings.len()),
     })
+}
+
+fn other_bytes_error(address: &str, hash: &str) -> Error {
+    Error::new(ErrorCode::DigestMismatch, format!("`{address}` says that it took other bytes"))
+        .because(format!("they are {hash} here"))
+        .hint("do not trust this registry")
 }
 
 /// Returns whether the registry has this version with this hash.

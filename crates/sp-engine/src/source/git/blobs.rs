@@ -255,22 +255,7 @@ pub(crate) fn read_blobs(
         git.local_command(&["cat-file", "--batch", "--buffer"]),
         blobs,
         |number, reader| {
-            let mut line = String::new();
-            reader.read_line(&mut line)?;
-            let size = line
-                .trim()
-                .rsplit_once(" blob ")
-                .or_else(|| line.trim().split_once(" blob "))
-                .and_then(|(_, size)| size.parse::<u64>().ok());
-            let size = size.ok_or_else(|| {
-                std::io::Error::other(format!("the object {} is not here", blobs[number]))
-            })?;
-            buffer.clear();
-            reader.take(size + 1).read_to_end(&mut buffer)?;
-            if buffer.len() as u64 != size + 1 {
-                return Err(std::io::ErrorKind::UnexpectedEof.into());
-            }
-            buffer.pop();
+            read_blob(reader, &blobs[number], &mut buffer)?;
             each(number, &buffer).map_err(|error| {
                 failed = Some(error);
                 std::io::Error::other("stopped")
@@ -281,6 +266,34 @@ pub(crate) fn read_blobs(
         Some(error) => Err(error),
         None => read,
     }
+}
+
+/// Reads the next blob of a `git cat-file --batch` into `buffer`.
+fn read_blob(reader: &mut impl BufRead, id: &str, buffer: &mut Vec<u8>) -> std::io::Result<()> {
+    let mut line = String::new();
+    reader.read_line(&mut line)?;
+    let size = line
+        .trim()
+        .rsplit_once(" blob ")
+        .or_else(|| line.trim().split_once(" blob "))
+        .and_then(|(_, size)| size.parse::<u64>().ok());
+    let size = size.ok_or_else(|| std::io::Error::other(format!("the object {id} is not here")))?;
+    buffer.clear();
+    reader.take(size + 1).read_to_end(buffer)?;
+    if buffer.len() as u64 != size + 1 {
+        return Err(std::io::ErrorKind::UnexpectedEof.into());
+    }
+    buffer.pop();
+    Ok(())
+}
+
+fn join_lines(ids: &[Box<str>]) -> Vec<u8> {
+    let mut text = Vec::with_capacity(ids.len() * 41);
+    for id in ids {
+        text.extend(id.as_bytes());
+        text.push(b'\n');
+    }
+    text
 }
 
 /// Requests objects from a `git cat-file --batch`, and calls `each` with the index of each object
@@ -298,12 +311,7 @@ fn query_batch(
     let result = std::thread::scope(|scope| {
         scope.spawn(move || {
             // An error is ignored: if git exits early, reading its output fails.
-            let mut text = Vec::with_capacity(blobs.len() * 41);
-            for blob in blobs {
-                text.extend(blob.as_bytes());
-                text.push(b'\n');
-            }
-            let _ = stdin.write_all(&text);
+            let _ = stdin.write_all(&join_lines(blobs));
         });
         let result = (0..blobs.len()).try_for_each(|number| each(number, &mut reader));
         if result.is_err() {

@@ -39,7 +39,12 @@ pub(super) struct GitFetch<'a> {
 
 impl GitFetch<'_> {
     /// Runs `command` with `input` on its standard input, and returns its standard output.
-    pub(super) fn run(&self, command: GitCommand, input: Vec<u8>, what: &str) -> Result<Vec<u8>> {
+    pub(super) fn run(
+        &self,
+        command: GitCommand,
+        input: Vec<u8>,
+        message: &str,
+    ) -> Result<Vec<u8>> {
         let mut child = command.spawn(Stdio::piped(), Stdio::piped(), Stdio::piped())?;
         let before = pack_sizes(self.dir);
         let pipes = GitPipes::attach(&mut child, input);
@@ -51,28 +56,32 @@ impl GitFetch<'_> {
         let status = child.wait();
         self.context.check_cancelled()?;
         // A short fetch may end between two polls.
-        let max_bytes = self.limits.git_pack_bytes;
-        if end == FetchEnd::TooLarge || self.added_bytes(&before) > max_bytes {
+        if end == FetchEnd::TooLarge || self.added_bytes(&before) > self.limits.git_pack_bytes {
             self.remove_new_packs(&before)?;
-            return Err(Error::new(
-                ErrorCode::LimitExceeded,
-                format!("`{}` sends more than {max_bytes} bytes", self.repo),
-            )
-            .hint("select fewer skills, or raise it with `--limit git-pack-bytes=<bytes>`"));
+            return Err(self.too_large_error());
         }
         if let FetchEnd::TimedOut(limit) = end {
-            return Err(self.timeout_error(limit, what));
+            return Err(self.timeout_error(limit, message));
         }
         match status {
             Ok(status) if status.success() => Ok(pipes.stdout.recv().unwrap_or_default()),
             Ok(_) if is_out_of_memory(&messages) => Err(self.out_of_memory_error()),
             Ok(_) if messages.contains(&*self.dir.to_string_lossy()) => {
-                Err(git_error(what, &messages)
+                Err(git_error(message, &messages)
                     .hint("the cache may be damaged: remove it with `sp clean --cache`"))
             }
-            Ok(_) => Err(git_error(what, &messages)),
+            Ok(_) => Err(git_error(message, &messages)),
             Err(e) => Err(spawn_error(e)),
         }
+    }
+
+    fn too_large_error(&self) -> Error {
+        let max_bytes = self.limits.git_pack_bytes;
+        Error::new(
+            ErrorCode::LimitExceeded,
+            format!("`{}` sends more than {max_bytes} bytes", self.repo),
+        )
+        .hint("select fewer skills, or raise it with `--limit git-pack-bytes=<bytes>`")
     }
 
     fn out_of_memory_error(&self) -> Error {
@@ -87,7 +96,7 @@ impl GitFetch<'_> {
         .hint("raise it with `--limit git-memory-bytes=<bytes>` if you trust the server")
     }
 
-    fn timeout_error(&self, limit: FetchTimeLimit, what: &str) -> Error {
+    fn timeout_error(&self, limit: FetchTimeLimit, message: &str) -> Error {
         let (reason, name) = match limit {
             FetchTimeLimit::Stall => (
                 format!("the server sent nothing for {} s", self.limits.stall_seconds),
@@ -98,7 +107,7 @@ impl GitFetch<'_> {
                 "download-seconds",
             ),
         };
-        Error::new(ErrorCode::Stalled, what)
+        Error::new(ErrorCode::Stalled, message)
             .because(reason)
             .hint(format!("run it again, or raise `--limit {name}=<seconds>`"))
     }

@@ -89,41 +89,51 @@ fn search<B: McpBackend>(
     SearchInput { query }: SearchInput,
     call: &ToolCall,
 ) -> Result<SearchOutput> {
-    let mut items: Vec<(SearchHit, Arc<str>)> = Vec::new();
+    let items = searchable_items(backend)?;
+    if call.is_cancelled() {
+        return Err(Error::new(ErrorCode::Cancelled, "the search was given up"));
+    }
+    let documents = items.iter().map(|item| SearchDocument {
+        title: &item.hit.title,
+        about: &item.hit.about,
+        text: &item.text,
+    });
+    let ranked = search_documents(&query, &documents.collect::<Vec<_>>(), MAX_RESULTS)?;
+    let mut hits: Vec<Option<SearchHit>> = items.into_iter().map(|item| Some(item.hit)).collect();
+    Ok(SearchOutput {
+        results: ranked.into_iter().filter_map(|index| hits[index].take()).collect(),
+    })
+}
+
+/// A possible hit, and the text that is searched.
+struct SearchableItem {
+    hit: SearchHit,
+    text: Arc<str>,
+}
+
+/// Returns the skills, the files of context packs, and the packages.
+fn searchable_items<B: McpBackend>(backend: &B) -> Result<Vec<SearchableItem>> {
+    let mut items = Vec::new();
     for skill in backend.skill_summaries()? {
         let uri = skill_uri(&skill.path, SKILL_FILE);
-        items.push((SearchHit::new(uri, skill.name, skill.description), skill.text));
+        let hit = SearchHit::new(uri, skill.name, skill.description);
+        items.push(SearchableItem { hit, text: skill.text });
     }
     for pack in backend.context_packs()? {
         for (file, bytes) in &pack.files {
             let title = format!("{}: {file}", pack.name);
-            let item =
-                SearchHit::new(context_pack_uri(&pack.id, file), title, pack.description.clone());
-            items.push((item, String::from_utf8_lossy(bytes).into()));
+            let uri = context_pack_uri(&pack.id, file);
+            let hit = SearchHit::new(uri, title, pack.description.clone());
+            items.push(SearchableItem { hit, text: String::from_utf8_lossy(bytes).into() });
         }
     }
     for package in backend.packages()? {
         let title = format!("{} {}", package.name, package.version);
-        let item = SearchHit::new(
-            package_uri(&package.name, &package.version),
-            title,
-            package.description,
-        );
-        items.push((item, "".into()));
+        let uri = package_uri(&package.name, &package.version);
+        let hit = SearchHit::new(uri, title, package.description);
+        items.push(SearchableItem { hit, text: "".into() });
     }
-    if call.is_cancelled() {
-        return Err(Error::new(ErrorCode::Cancelled, "the search was given up"));
-    }
-    let documents = items.iter().map(|(item, text)| SearchDocument {
-        title: &item.title,
-        about: &item.about,
-        text,
-    });
-    let ranked = search_documents(&query, &documents.collect::<Vec<_>>(), MAX_RESULTS)?;
-    let mut items: Vec<Option<SearchHit>> = items.into_iter().map(|(item, _)| Some(item)).collect();
-    Ok(SearchOutput {
-        results: ranked.into_iter().filter_map(|index| items[index].take()).collect(),
-    })
+    Ok(items)
 }
 
 #[derive(Deserialize, JsonSchema)]

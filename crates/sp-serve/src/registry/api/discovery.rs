@@ -22,13 +22,20 @@ enum DiscoveryFormat {
     Legacy,
 }
 
+/// A file below the well-known path.
+struct DiscoveryFile {
+    format: DiscoveryFormat,
+    path: String,
+}
+
 pub(super) async fn serve(
     Shared(state): Shared<AppState>,
     Path(file): Path<String>,
     method: Method,
     headers: HeaderMap,
 ) -> ApiResult<Response> {
-    serve_file(&state, (DiscoveryFormat::Current, file), (&method, &headers)).await
+    let requested = DiscoveryFile { format: DiscoveryFormat::Current, path: file };
+    serve_file(&state, requested, &method, &headers).await
 }
 
 pub(super) async fn serve_legacy(
@@ -37,13 +44,15 @@ pub(super) async fn serve_legacy(
     method: Method,
     headers: HeaderMap,
 ) -> ApiResult<Response> {
-    serve_file(&state, (DiscoveryFormat::Legacy, file), (&method, &headers)).await
+    let requested = DiscoveryFile { format: DiscoveryFormat::Legacy, path: file };
+    serve_file(&state, requested, &method, &headers).await
 }
 
 async fn serve_file(
     state: &AppState,
-    requested: (DiscoveryFormat, String),
-    request: (&Method, &HeaderMap),
+    requested: DiscoveryFile,
+    method: &Method,
+    headers: &HeaderMap,
 ) -> ApiResult<Response> {
     let packages = state
         .metadata
@@ -63,7 +72,7 @@ async fn serve_file(
         last_modified: None,
         bytes: HttpContentBytes::InMemory(bytes),
     };
-    let mut response = served.respond(request).await?;
+    let mut response = served.respond(method, headers).await?;
     response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
     Ok(response)
 }
@@ -72,17 +81,17 @@ async fn serve_file(
 fn find_file(
     skills: &PublishedSkills,
     indexes: &DiscoveryIndexes,
-    (format, requested): (DiscoveryFormat, String),
+    DiscoveryFile { format, path }: DiscoveryFile,
 ) -> Option<(&'static str, Bytes)> {
-    match (requested.split_once('/'), format) {
-        (None, DiscoveryFormat::Current) if requested == "index.json" => {
+    match (path.split_once('/'), format) {
+        (None, DiscoveryFormat::Current) if path == "index.json" => {
             Some(("application/json", indexes.index.clone()))
         }
-        (None, DiscoveryFormat::Legacy) if requested == "index.json" => {
+        (None, DiscoveryFormat::Legacy) if path == "index.json" => {
             Some(("application/json", indexes.legacy.clone()))
         }
         (None, _) => {
-            let zip = indexes.archive(skills, requested.strip_suffix(".zip")?)?;
+            let zip = indexes.archive(skills, path.strip_suffix(".zip")?)?;
             Some(("application/zip", zip.into()))
         }
         (Some((name, file)), _) => {

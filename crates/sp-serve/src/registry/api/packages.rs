@@ -132,17 +132,21 @@ pub(super) async fn download(
         last_modified: None,
         bytes: HttpContentBytes::Stored(state.objects.clone()),
     };
-    // Count a resumed download once.
-    let begins = match served.evaluate(&method, &headers) {
-        ConditionalOutcome::Full => method == Method::GET,
-        ConditionalOutcome::Range(range) => range.start == 0,
-        _ => false,
-    };
-    let response = served.respond((&method, &headers)).await?;
-    if begins {
+    let starts_download = starts_download(&served, &method, &headers);
+    let response = served.respond(&method, &headers).await?;
+    if starts_download {
         state.download_counts.add(package, 1);
     }
     Ok((extra_headers, response).into_response())
+}
+
+/// Returns whether a request gets the first byte, so that a resumed download is counted once.
+fn starts_download(content: &HttpContent, method: &Method, headers: &HeaderMap) -> bool {
+    match content.evaluate(method, headers) {
+        ConditionalOutcome::Full => *method == Method::GET,
+        ConditionalOutcome::Range(range) => range.start == 0,
+        _ => false,
+    }
 }
 
 /// Returns the README of a version, or the body of its only skill.

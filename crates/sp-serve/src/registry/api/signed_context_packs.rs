@@ -30,7 +30,7 @@ pub(super) async fn serve(
     method: Method,
     headers: HeaderMap,
 ) -> Response {
-    let answer = open_pack(&state, &address, (&method, &headers)).await;
+    let answer = open_pack(&state, &address, &method, &headers).await;
     let mut response = answer.unwrap_or_else(IntoResponse::into_response);
     for (name, value) in RESPONSE_HEADERS {
         response.headers_mut().insert(name, value);
@@ -41,7 +41,8 @@ pub(super) async fn serve(
 async fn open_pack(
     state: &AppState,
     address: &Uri,
-    request: (&Method, &HeaderMap),
+    method: &Method,
+    headers: &HeaderMap,
 ) -> ApiResult<Response> {
     let parsed = SignedContextPackRequest::parse(address.path(), address.query());
     let SignedContextPackRequest { id, file, signature: opening } =
@@ -53,10 +54,10 @@ async fn open_pack(
     let opens = opening.is_valid_for(key, &id, state.environment.unix_seconds());
     let (_, pack) = found.filter(|_| opens).ok_or_else(ResponseError::invalid_signed_url)?;
     if file == SignedContextPackFile::Named(String::new()) {
-        return folder_page(state, (&id, &pack), address, request.1).await;
+        return folder_page(state, (&id, &pack), address, headers).await;
     }
     let served = file_content(&state.objects, &pack, &file).ok_or_else(ResponseError::not_found)?;
-    served.respond(request).await
+    served.respond(method, headers).await
 }
 
 /// Renders the page of a pack.

@@ -101,7 +101,23 @@ fn generate_pack(
         let message = format!("{} tokens are more than {MAX_BUDGET}", input.budget);
         return Err(Error::new(ErrorCode::ArgumentTooLarge, message).hint("ask for fewer"));
     }
-    let request = ContextPackBuildRequest {
+    let request = build_request(local, input)?;
+    let pack = local.with_context(Some(call), |context| generate(context, &request))?;
+    Ok(GeneratePackOutput {
+        pack_id: pack.pack_id,
+        generated_at: pack.generated_at,
+        files: pack.files.into_iter().map(generated_file).collect(),
+        sources: pack.sources,
+        documents: pack.documents.total,
+        relevant: pack.documents.relevant,
+    })
+}
+
+fn build_request(
+    local: &LocalBackend,
+    input: GeneratePackInput,
+) -> Result<ContextPackBuildRequest> {
+    Ok(ContextPackBuildRequest {
         kb: local.knowledge_bases(&input.kb)?,
         brief: Brief {
             name: input.name,
@@ -119,15 +135,6 @@ fn generate_pack(
         overwrite: Overwrite::Refuse,
         // A client must not choose which model receives the user's documents.
         model: None,
-    };
-    let pack = local.with_context(Some(call), |context| generate(context, &request))?;
-    Ok(GeneratePackOutput {
-        pack_id: pack.pack_id,
-        generated_at: pack.generated_at,
-        files: pack.files.into_iter().map(generated_file).collect(),
-        sources: pack.sources,
-        documents: pack.documents.total,
-        relevant: pack.documents.relevant,
     })
 }
 

@@ -27,9 +27,6 @@ impl Database {
         const ADD: &str =
             "INSERT INTO context_packs (id, name, owner, digest, bytes, files, pushed_at)
              VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING";
-        const FIND: &str = "SELECT owner, digest, removed FROM context_packs WHERE id = $1";
-        const RESTORE: &str =
-            "UPDATE context_packs SET removed = FALSE, pushed_at = $2 WHERE id = $1";
         let bytes = i64::try_from(new.bytes).unwrap_or(i64::MAX);
         self.write(|sql| {
             let (id, owner) = (SqlParam::from(&new.id), SqlParam::from(&who.user));
@@ -42,22 +39,16 @@ impl Database {
                 (&new.files).into(),
                 at.into(),
             ];
-            if sql.execute(ADD, &values)? == 0 {
-                let Some(mut row) = sql.first(FIND, &[id])? else {
-                    return Ok(ContextPackPushOutcome::IdTaken);
-                };
-                let (owner, digest, removed): (String, Digest, bool) =
-                    (row.take()?, row.take()?, row.take()?);
-                if digest != new.digest || !is_owner(&owner, who) {
-                    return Ok(ContextPackPushOutcome::IdTaken);
-                }
-                if !removed {
-                    return Ok(ContextPackPushOutcome::Unchanged);
-                }
-                sql.execute(RESTORE, &[id, at.into()])?;
+            let is_new = sql.execute(ADD, &values)? > 0;
+            let outcome = if is_new {
+                ContextPackPushOutcome::Stored
+            } else {
+                restore_pack(sql, new, AuditActor { who, at })?
+            };
+            if outcome == ContextPackPushOutcome::Stored {
+                record_audit(sql, AuditActor { who, at }, "push-pack", &new.id)?;
             }
-            record_audit(sql, AuditActor { who, at }, "push-pack", &new.id)?;
-            Ok(ContextPackPushOutcome::Stored)
+            Ok(outcome)
         })
     }
 
@@ -289,4 +280,27 @@ fn pack_item(mut row: SqlRow) -> Result<HostedContextPack> {
         bytes: row.take()?,
         pushed_at: row.take()?,
     })
+}
+
+/// Restores a pack with a known ID, if it was removed and is the same pack of the same owner.
+fn restore_pack(
+    sql: &mut dyn SqlConnection,
+    new: &NewContextPack,
+    actor: AuditActor<'_>,
+) -> Result<ContextPackPushOutcome> {
+    const FIND: &str = "SELECT owner, digest, removed FROM context_packs WHERE id = $1";
+    const RESTORE: &str = "UPDATE context_packs SET removed = FALSE, pushed_at = $2 WHERE id = $1";
+    let id = SqlParam::from(&new.id);
+    let Some(mut row) = sql.first(FIND, &[id])? else {
+        return Ok(ContextPackPushOutcome::IdTaken);
+    };
+    let (owner, digest, removed): (String, Digest, bool) = (row.take()?, row.take()?, row.take()?);
+    if digest != new.digest || !is_owner(&owner, actor.who) {
+        return Ok(ContextPackPushOutcome::IdTaken);
+    }
+    if !removed {
+        return Ok(ContextPackPushOutcome::Unchanged);
+    }
+    sql.execute(RESTORE, &[id, actor.at.into()])?;
+    Ok(ContextPackPushOutcome::Stored)
 }
