@@ -54,7 +54,8 @@ impl BlobStore {
         if Digest::of(&bytes) == *digest {
             return Ok(Some(bytes));
         }
-        let why = std::io::Error::other("its bytes are not those that were stored");
+        let why =
+            std::io::Error::new(ErrorKind::InvalidData, "its bytes are not those that were stored");
         Err(FileError::new("trust", path, why))
     }
 }

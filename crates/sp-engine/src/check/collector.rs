@@ -10,9 +10,9 @@ use sp_formats::report::{LocatedFinding, Report, Severity};
 
 use sp_tree::Digest;
 
-use super::{AuditFacts, CheckResults, CheckStrictness};
+use super::{AuditFacts, CheckResults, CheckStrictness, UnreadableTarget};
 use crate::context::{Context, Event};
-use crate::error::{Error, ErrorCode, FailureKind};
+use crate::error::{Error, FailureKind};
 
 /// Collects the results of a check.
 pub(super) struct FindingCollector<'a> {
@@ -29,7 +29,7 @@ struct CollectedFindings {
     context_packs: BTreeSet<PathBuf>,
     audited_skills: BTreeMap<PathBuf, AuditedSkill>,
     audited_packages: BTreeMap<PathBuf, AuditedPackage>,
-    unreadable: Vec<Error>,
+    unreadable: Vec<UnreadableTarget>,
 }
 
 impl<'a> FindingCollector<'a> {
@@ -103,17 +103,15 @@ impl<'a> FindingCollector<'a> {
         self.lock().audited_packages.insert(package.path.clone(), package);
     }
 
-    /// Adds a target that could not be read. For a check, that is always invalid data.
+    /// Adds a local target that could not be read. For a check, that is always invalid data.
     pub(super) fn add_unreadable(&self, error: Error) {
-        let is_data = error.kind() == FailureKind::Data;
-        let error = if is_data { error } else { error.with_code(ErrorCode::UnreadableFile) };
-        self.lock().unreadable.push(error);
+        self.lock().unreadable.push(UnreadableTarget { error, kind: FailureKind::Data });
     }
 
-    /// Adds a remote target that could not be read. The error keeps its kind: the network may have
-    /// failed.
+    /// Adds a remote target that could not be read: the network may have failed.
     pub(super) fn add_unreachable(&self, error: Error) {
-        self.lock().unreadable.push(error);
+        let kind = error.kind();
+        self.lock().unreadable.push(UnreadableTarget { error, kind });
     }
 
     pub(super) fn finish(self, strictness: CheckStrictness) -> CheckResults {
@@ -132,7 +130,7 @@ impl<'a> FindingCollector<'a> {
             file.findings.dedup();
         }
         let mut unreadable = collected.unreadable;
-        unreadable.sort_by(|a, b| a.message.cmp(&b.message));
+        unreadable.sort_by(|a, b| a.error.message.cmp(&b.error.message));
         CheckResults {
             files,
             skills: collected.costs.len(),

@@ -36,7 +36,7 @@ pub use fix::{FixResults, FixedFile, fix};
 pub use watch::{CheckWatcher, watch};
 
 use crate::context::{Context, Event};
-use crate::error::{Error, ErrorCode, Result};
+use crate::error::{Error, ErrorCode, FailureKind, Result};
 use crate::session::Session;
 use crate::token_counter::TokenCounter;
 use collector::FindingCollector;
@@ -91,7 +91,15 @@ pub struct CheckResults {
     /// The facts for an audit. Empty for a check.
     pub facts: AuditFacts,
     /// Why files or targets could not be read.
-    pub unreadable: Vec<Error>,
+    pub unreadable: Vec<UnreadableTarget>,
+}
+
+/// A file or target that could not be read.
+#[derive(Debug)]
+pub struct UnreadableTarget {
+    pub error: Error,
+    /// The kind of failure that it is for the check.
+    pub kind: FailureKind,
 }
 
 /// Facts about skills and packages that an audit reports.
@@ -202,11 +210,14 @@ pub(crate) fn skill_costs(
         let checked = check_with(session, &request, tokens, &FileDrafts::default())?;
         let mut unreadable = checked.unreadable.into_iter();
         if checked.costs.is_empty()
-            && let Some(error) = unreadable.next()
+            && let Some(target) = unreadable.next()
         {
-            return Err(error);
+            let is_same_kind = target.error.kind() == target.kind;
+            let unreadable = |error: Error| error.with_code(ErrorCode::UnreadableFile);
+            return Err(if is_same_kind { target.error } else { unreadable(target.error) });
         }
-        unreadable.for_each(|error| session.context.emit(Event::Warning(error.to_string())));
+        unreadable
+            .for_each(|target| session.context.emit(Event::Warning(target.error.to_string())));
         Ok((target.path, checked.costs))
     };
     target::resolve_targets(session.context, request)?.into_iter().map(cost_of).collect()

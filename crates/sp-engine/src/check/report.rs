@@ -8,8 +8,7 @@ use sp_formats::output::{
 };
 use sp_formats::report::Severity;
 
-use super::CheckResults;
-use crate::error::Error;
+use super::{CheckResults, UnreadableTarget};
 
 impl CheckResults {
     /// Converts the results of a check, with the files that were fixed.
@@ -61,10 +60,11 @@ impl CheckResults {
     }
 
     fn unreadable_items(&self) -> Vec<UnreadableItem> {
-        let item = |error: &Error| UnreadableItem {
+        let item = |UnreadableTarget { error, .. }: &UnreadableTarget| UnreadableItem {
             code: error.code().into(),
             message: error.to_string(),
             because: error.causes(),
+            hints: error.hints.clone(),
         };
         self.unreadable.iter().map(item).collect()
     }

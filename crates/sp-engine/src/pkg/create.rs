@@ -95,7 +95,7 @@ impl CreateRequest {
     }
 }
 
-/// Builds a package, adds it to the store, and writes the output file if there is one.
+/// Builds a package, writes the output file if there is one, and adds the package to the store.
 pub fn create(context: &Context<'_>, request: &CreateRequest) -> Result<StoredPackageList> {
     let session = Session::begin(context)?;
     let PreparedDraft { mut draft, input_file, has_explicit_time } =
@@ -116,12 +116,13 @@ pub fn create(context: &Context<'_>, request: &CreateRequest) -> Result<StoredPa
     let mut store = PackageStore::open(&session)?;
     let created = [LoadedPackage { package, source: "this machine".into() }];
     let mut added = store.add(&created, TrustOverrides::default()).map_err(hint_signing)?;
-    store.save(&home)?;
+    // If the output file cannot be written, the store stays as it is.
     if let (Some(output), Some(item)) = (&request.output, added.packages.first_mut()) {
         let path = context.absolute(output);
         write_package(context, &path, &text, request.overwrite)?;
         item.file = Some(path);
     }
+    store.save(&home)?;
     Ok(added)
 }
 

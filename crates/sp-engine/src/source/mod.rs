@@ -78,7 +78,7 @@ impl OpenedSource {
     ) -> Result<Self> {
         let git_ref = request.version.map(GitRef::new).transpose().map_err(|e| {
             Error::new(
-                ErrorCode::InvalidGitTree,
+                ErrorCode::InvalidGitRef,
                 format!(
                     "the version `{}` of `{repo}` cannot be used",
                     request.version.unwrap_or_default()

@@ -169,7 +169,13 @@ impl<'a> WebClient<'a> {
             return self.timeout_error(address, *timeout);
         }
         let reason = error.to_string().replace(&address.url, &address.display_url);
-        Error::new(ErrorCode::Network, format!("cannot fetch `{}`", address.display_url))
+        let code = match error {
+            ureq::Error::RequireHttpsOnly(_) | ureq::Error::TooManyRedirects => {
+                ErrorCode::Redirected
+            }
+            _ => ErrorCode::Network,
+        };
+        Error::new(code, format!("cannot fetch `{}`", address.display_url))
             // The reason may contain this URL or the target of a redirect, with secrets.
             .because(redact_secrets(&reason))
             .hint("check the address and your access; a local copy can be named instead")
@@ -201,9 +207,10 @@ impl<'a> WebClient<'a> {
                 Some("download-seconds"),
             ),
         };
+        let is_stalled = matches!(timeout, ureq::Timeout::PerRead | ureq::Timeout::PerWrite);
+        let code = if is_stalled { ErrorCode::Stalled } else { ErrorCode::Network };
         let error =
-            Error::new(ErrorCode::Network, format!("cannot fetch `{}`", address.display_url))
-                .because(reason);
+            Error::new(code, format!("cannot fetch `{}`", address.display_url)).because(reason);
         match limit {
             Some(limit) => {
                 error.hint(format!("run it again, or raise `--limit {limit}=<seconds>`"))

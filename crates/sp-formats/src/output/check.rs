@@ -83,6 +83,8 @@ pub struct UnreadableItem {
     pub message: String,
     /// Why, outermost first.
     pub because: Vec<String>,
+    /// What to do.
+    pub hints: Vec<String>,
 }
 
 /// `sp cost`

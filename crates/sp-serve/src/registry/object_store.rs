@@ -131,7 +131,10 @@ impl ObjectStore {
             return Err(FileError::new(
                 "trust",
                 &folder,
-                std::io::Error::other("its bytes are not those that were stored"),
+                std::io::Error::new(
+                    ErrorKind::InvalidData,
+                    "its bytes are not those that were stored",
+                ),
             ));
         }
         Ok(Some(bytes))

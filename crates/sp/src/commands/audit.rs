@@ -32,7 +32,7 @@ pub(super) fn run(
         }
         OutputFormat::Sarif | OutputFormat::Github => print_findings(context, &audited, terminal)?,
     }
-    audited.unreadable.iter().for_each(|error| terminal.print_error(error));
+    audited.unreadable.iter().for_each(|target| terminal.print_error(&target.error));
     // Security findings are bad data, which exits with 3.
     Ok(exit_code_for(&audited, 3))
 }

@@ -85,7 +85,7 @@ fn fix(
 ///
 /// A file that cannot be read takes precedence over findings.
 pub(super) fn exit_code_for(results: &CheckResults, errors: u8) -> ExitCode {
-    let unreadable = results.unreadable.iter().map(|error| error.kind().exit_code()).max();
+    let unreadable = results.unreadable.iter().map(|target| target.kind.exit_code()).max();
     match unreadable {
         Some(worst) => ExitCode::from(worst),
         None if results.count(Severity::Error) > 0 => ExitCode::from(errors),

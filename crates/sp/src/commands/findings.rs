@@ -56,7 +56,7 @@ pub(super) fn print_outcome(
         }
         _ => print_findings(context, results, terminal)?,
     }
-    results.unreadable.iter().for_each(|error| terminal.print_error(error));
+    results.unreadable.iter().for_each(|target| terminal.print_error(&target.error));
     Ok(())
 }
 

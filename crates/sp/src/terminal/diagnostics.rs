@@ -32,7 +32,7 @@ pub(super) fn error_json(error: &Error) -> String {
             exit_code: error.kind().exit_code(),
             message: error.to_string(),
             because: error.causes(),
-            hints: error.hints.clone(),
+            hints: error.hints.iter().map(|hint| printable_lines(hint)).collect(),
             findings: error.reports.iter().flat_map(finding_items).collect(),
         },
     };

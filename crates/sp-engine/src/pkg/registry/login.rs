@@ -34,7 +34,13 @@ pub enum RegistryHistoryPolicy {
 pub fn login(context: &Context<'_>, request: &LoginRequest) -> Result<RegistryLoginReport> {
     let session = Session::begin(context)?;
     let address = normalize_server_url(&request.registry)?;
-    let secret = read_secret(context, &request.token)?;
+    let secret = read_secret(context, &request.token).map_err(|error| match error.code {
+        ErrorCode::InvalidSecret => Error {
+            hints: vec!["set the environment variable, or name a file with `--token-file`".into()],
+            ..error
+        },
+        _ => error,
+    })?;
     let token = std::str::from_utf8(&secret)
         .ok()
         .map(str::trim)

@@ -116,12 +116,15 @@ impl BlobFetcher<'_> {
     }
 
     fn listing_error(&self, id: &str, why: ListingError) -> Error {
-        let hint = match why.limit_name() {
-            Some(name) => format!("exclude it, or raise `--limit {name}=<number>` if you trust it"),
-            None => "exclude it, or ask its author to mend it".into(),
+        let (code, hint) = match why.limit_name() {
+            Some(name) => (
+                ErrorCode::LimitExceeded,
+                format!("exclude it, or raise `--limit {name}=<number>` if you trust it"),
+            ),
+            None => (ErrorCode::NameCollision, "exclude it, or ask its author to mend it".into()),
         };
         Error::new(
-            ErrorCode::InvalidGitTree,
+            code,
             format!("the skill `{id}` of `{}` cannot be installed", self.checkout.repo),
         )
         .because(why)
@@ -154,7 +157,7 @@ impl BlobFetcher<'_> {
             "a link in the selected skills of `{}` cannot be installed",
             self.checkout.repo
         );
-        Err(Error::new(ErrorCode::InvalidGitTree, message)
+        Err(Error::new(ErrorCode::UnsafeLink, message)
             .because(format!("its target has {size} bytes, more than {MAX_LINK_TARGET_BYTES}"))
             .hint("exclude the skill, or ask its author to mend it"))
     }

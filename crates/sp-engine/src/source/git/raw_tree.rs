@@ -9,6 +9,7 @@ use std::collections::{HashSet, VecDeque};
 use std::io::{self, BufRead, BufReader, Read, Write};
 
 use sp_formats::git_repo::GitRepo;
+use sp_formats::printable::printable;
 use sp_tree::{Limits, escape_non_utf8, to_hex};
 
 use super::command::{GitCommand, spawn_piped};
@@ -214,7 +215,7 @@ fn read_entry(
 /// Formats a path for display. Bytes that are not UTF-8 are escaped.
 pub(super) fn display_path_bytes(path: &[u8]) -> String {
     use std::os::unix::ffi::OsStrExt;
-    escape_non_utf8(std::ffi::OsStr::from_bytes(path))
+    printable(&escape_non_utf8(std::ffi::OsStr::from_bytes(path))).into_owned()
 }
 
 #[cfg(test)]

@@ -232,6 +232,7 @@ enum LinkError {
 
 /// Why a skill cannot be used.
 struct GitSkillError {
+    code: ErrorCode,
     why: String,
     /// The name of the limit that the skill exceeds.
     limit: Option<&'static str>,
@@ -243,27 +244,29 @@ impl GitSkillError {
             Some(name) => format!("exclude it, or raise `--limit {name}=<number>` if you trust it"),
             None => "exclude it, or ask its author to mend it".into(),
         };
-        Error::new(
-            ErrorCode::InvalidGitTree,
-            format!("the skill `{id}` of `{repo}` cannot be installed"),
-        )
-        .because(self.why)
-        .hint(hint)
+        Error::new(self.code, format!("the skill `{id}` of `{repo}` cannot be installed"))
+            .because(self.why)
+            .hint(hint)
     }
-}
 
-impl From<String> for GitSkillError {
-    fn from(why: String) -> Self {
-        Self { why, limit: None }
+    fn unsafe_path(path: &[u8], why: &PathError) -> Self {
+        let why = format!("`{}`: {why}", display_path_bytes(path));
+        Self { code: ErrorCode::UnsafePath, why, limit: None }
+    }
+
+    fn unsafe_link(why: String) -> Self {
+        Self { code: ErrorCode::UnsafeLink, why, limit: None }
+    }
+
+    fn exceeds(limit: &'static str, why: String) -> Self {
+        Self { code: ErrorCode::LimitExceeded, why, limit: Some(limit) }
     }
 }
 
 /// Refuses a skill in a folder that git treats as its own on any platform.
 fn refuse_git_dir(id: &str) -> std::result::Result<(), GitSkillError> {
     match RelPath::new(id) {
-        Err(why @ PathError::GitDir(_)) => {
-            Err(format!("`{}`: {why}", display_path_bytes(id.as_bytes())).into())
-        }
+        Err(why @ PathError::GitDir(_)) => Err(GitSkillError::unsafe_path(id.as_bytes(), &why)),
         _ => Ok(()),
     }
 }
@@ -284,15 +287,14 @@ impl GitSkillWalk<'_> {
     /// Adds the content of the folder `dir`, which has the path `shown` in the skill.
     fn walk_folder(&mut self, dir: &[u8], shown: &str) -> std::result::Result<(), GitSkillError> {
         if self.ancestors.iter().any(|other| other == dir) {
-            return Err(format!(
+            return Err(GitSkillError::unsafe_link(format!(
                 "a link leads back to the folder `{}` that it lies in",
                 display_path_bytes(dir)
-            )
-            .into());
+            )));
         }
         if self.ancestors.len() as u64 > self.limits.depth {
             let why = format!("`{shown}` lies more than {} folders deep", self.limits.depth);
-            return Err(GitSkillError { why, limit: Some("depth") });
+            return Err(GitSkillError::exceeds("depth", why));
         }
         self.ancestors.push(dir.to_vec());
         let tree = self.tree;
@@ -313,14 +315,14 @@ impl GitSkillWalk<'_> {
     ) -> std::result::Result<(), GitSkillError> {
         let path =
             if shown.is_empty() { name.to_vec() } else { [shown.as_bytes(), b"/", name].concat() };
-        let path = RelPath::from_bytes(&path).map_err(|why: PathError| {
-            GitSkillError::from(format!("`{}`: {why}", display_path_bytes(&path)))
-        })?;
+        let path = RelPath::from_bytes(&path)
+            .map_err(|why: PathError| GitSkillError::unsafe_path(&path, &why))?;
         match &object.kind {
             GitEntryKind::Folder => self.add_folder(real, path),
             GitEntryKind::File { executable } => self.add_file(path, &object.id, *executable),
             GitEntryKind::Submodule => {
-                Err(format!("`{path}` is a submodule, and submodules are not followed").into())
+                let why = format!("`{path}` is a submodule, and submodules are not followed");
+                Err(GitSkillError { code: ErrorCode::InvalidGitTree, why, limit: None })
             }
             GitEntryKind::Link => self.follow_link(real, path),
         }
@@ -333,7 +335,7 @@ impl GitSkillWalk<'_> {
     ) -> std::result::Result<(), GitSkillError> {
         let target = match self.tree.resolve_links(real, self.targets) {
             Ok(target) => target,
-            Err(LinkError::Refused(why)) => return Err(why.into()),
+            Err(LinkError::Refused(why)) => return Err(GitSkillError::unsafe_link(why)),
             Err(LinkError::Unread(id)) => {
                 if let Some(unread) = &mut self.unread_links {
                     unread.push(id);
@@ -347,10 +349,10 @@ impl GitSkillWalk<'_> {
             Some((GitEntryKind::Folder, _)) => self.add_folder(&target, path),
             None if target.is_empty() => self.add_folder(&target, path),
             Some((GitEntryKind::Submodule, _)) => {
-                Err(format!("the link `{path}` leads to a submodule").into())
+                Err(GitSkillError::unsafe_link(format!("the link `{path}` leads to a submodule")))
             }
             Some((GitEntryKind::Link, _)) | None => {
-                Err(format!("the link `{path}` points to nothing").into())
+                Err(GitSkillError::unsafe_link(format!("the link `{path}` points to nothing")))
             }
         }
     }
@@ -373,7 +375,7 @@ impl GitSkillWalk<'_> {
     fn push(&mut self, file: GitSkillFile) -> std::result::Result<(), GitSkillError> {
         if self.files.len() as u64 >= self.limits.skill_entries {
             let why = format!("it has more than {} files and folders", self.limits.skill_entries);
-            return Err(GitSkillError { why, limit: Some("skill-entries") });
+            return Err(GitSkillError::exceeds("skill-entries", why));
         }
         self.files.push(file);
         Ok(())
