@@ -217,11 +217,11 @@ impl Context<'_> {
     /// Formats a path for display, with `~` for the user's home directory and control characters
     /// escaped.
     pub fn display_path(&self, path: &Path) -> String {
-        let shown = match path.strip_prefix(&self.user_home) {
+        let text = match path.strip_prefix(&self.user_home) {
             Ok(rest) if rest.as_os_str().is_empty() => "~".into(),
             Ok(rest) => format!("~/{}", rest.display()),
             Err(_) => path.display().to_string(),
         };
-        printable(&shown).into_owned()
+        printable(&text).into_owned()
     }
 }

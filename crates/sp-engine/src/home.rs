@@ -202,9 +202,9 @@ pub(crate) fn read_state(context: &Context<'_>) -> Result<InstallState> {
 }
 
 fn repair_hint(context: &Context<'_>, path: &Path) -> String {
-    let shown = context.display_path(path);
+    let path = context.display_path(path);
     format!(
-        "nothing was changed. Mend the file, or move it away (`mv {shown} {shown}.broken`): `sp` then starts afresh, \
+        "nothing was changed. Mend the file, or move it away (`mv {path} {path}.broken`): `sp` then starts afresh, \
          and folders that it installed before must be removed by hand before they can be installed again"
     )
 }

@@ -67,9 +67,9 @@ impl From<MisplacedSkill> for Error {
 
 impl SkillRepository {
     /// Finds the repository: the given one, or the nearest one upward from the current directory.
-    pub(crate) fn find(context: &Context<'_>, given: Option<&Path>) -> Result<Self> {
-        if let Some(given) = given {
-            let root = context.expand(&given.to_string_lossy());
+    pub(crate) fn find(context: &Context<'_>, root: Option<&Path>) -> Result<Self> {
+        if let Some(root) = root {
+            let root = context.expand(&root.to_string_lossy());
             return if root.is_dir() {
                 Ok(Self { root })
             } else {
@@ -263,8 +263,8 @@ fn ambiguous_pack(
     files: &[ParsedPackFile],
     positions: &[usize],
 ) -> Error {
-    let shown = |&file: &usize| format!("`{}`", context.display_path(&files[file].0));
-    let paths: Vec<String> = positions.iter().map(shown).collect();
+    let display = |&file: &usize| format!("`{}`", context.display_path(&files[file].0));
+    let paths: Vec<String> = positions.iter().map(display).collect();
     Error::new(
         ErrorCode::NameCollision,
         format!("more than one pack is called `{name}`: {}", paths.join(" and ")),
@@ -284,12 +284,12 @@ pub(crate) fn parse_pack_lenient(
     path: PathBuf,
     bytes: std::result::Result<Vec<u8>, FileError>,
 ) -> Result<ParsedPackFile> {
-    let shown = session.context.display_relative_path(&path);
+    let label = session.context.display_relative_path(&path);
     let bytes = match bytes {
         Ok(bytes) => bytes,
         // A file that is too large is a finding, so that the other files are still read.
         Err(error) if error.kind() == std::io::ErrorKind::FileTooLarge => {
-            let mut report = Report::new(shown, "");
+            let mut report = Report::new(label, "");
             let help =
                 "a pack is a short list; raise it with `--limit yaml-bytes=<bytes>` if you mean it";
             report.error(&SP_11, 0..0, error.source.to_string()).help(help);
@@ -302,14 +302,14 @@ pub(crate) fn parse_pack_lenient(
         Err(error) => {
             let valid = error.utf8_error().valid_up_to();
             let text = String::from_utf8_lossy(&error.as_bytes()[..valid]);
-            let mut report = Report::new(shown, text);
+            let mut report = Report::new(label, text);
             report
                 .error(&SP_11, valid..valid, "it is not UTF-8 text from here on")
                 .help("save it as UTF-8");
             return Ok((path, None, report));
         }
     };
-    let (pack, report) = pack::read_partial(&shown, &text, &session.limits);
+    let (pack, report) = pack::read_partial(&label, &text, &session.limits);
     Ok((path, pack, report))
 }
 
@@ -334,19 +334,19 @@ fn local_skills(
     if let Some(misplaced) = find_misplaced(session, skills, found).into_iter().next() {
         return Err(misplaced.into());
     }
-    let shown = |path: &str| context.display_path(&skills.join(path));
+    let display = |path: &str| context.display_path(&skills.join(path));
     let paths: Vec<&str> = found.matches.iter().map(|holder| &*holder.path).collect();
     let (ids, shadowed) = partition_skill_dirs(&paths);
     for shadowed in &shadowed {
         context.emit(Event::Detail(format!(
             "`{}` is no skill: another `{SKILL_FILE}` stands below it",
-            shown(shadowed)
+            display(shadowed)
         )));
     }
     for cycle in &found.cycles {
         context.emit(Event::Detail(format!(
             "the link `{}` leads back to a folder that it lies in; not followed",
-            shown(cycle)
+            display(cycle)
         )));
     }
     Ok(LocalSkills { ids, shadowed, stamp_scope })

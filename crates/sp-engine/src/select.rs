@@ -67,7 +67,7 @@ pub(crate) fn select_skills(
 fn matching_ids<'a>(
     include: &[SpannedPattern],
     ids: &'a [String],
-    what: &str,
+    kind: &str,
     report: &mut Report,
 ) -> Vec<&'a str> {
     let mut is_selected = vec![false; ids.len()];
@@ -80,7 +80,7 @@ fn matching_ids<'a>(
             }
         }
         if !matched {
-            report_unmatched_include(include, ids, what, report);
+            report_unmatched_include(include, ids, kind, report);
         }
     }
     let selected = ids.iter().zip(is_selected).filter(|(_, is_selected)| *is_selected);
@@ -90,7 +90,7 @@ fn matching_ids<'a>(
 fn report_unmatched_include(
     include: &SpannedPattern,
     ids: &[String],
-    what: &str,
+    kind: &str,
     report: &mut Report,
 ) {
     let text = include.pattern.as_str();
@@ -105,10 +105,10 @@ fn report_unmatched_include(
     };
     let written = report.text.get(include.span.clone()).and_then(|written| written.rfind("/**"));
     let finding = report
-        .error(&SP_17, include.span.clone(), format!("`{text}` matches no {what}"))
+        .error(&SP_17, include.span.clone(), format!("`{text}` matches no {kind}"))
         .help(help);
-    if let (Some(_), Some(at)) = (stem, written) {
-        finding.fix(include.span.start + at..include.span.start + at + 3, "");
+    if let (Some(_), Some(offset)) = (stem, written) {
+        finding.fix(include.span.start + offset..include.span.start + offset + 3, "");
     }
 }
 
@@ -122,8 +122,8 @@ fn matching_import_ids<'a>(
     offer: &'a ImportableSkills,
     report: &mut Report,
 ) -> Vec<&'a str> {
-    let what = format!("skill of `{}`", import.repo);
-    let mut ids = matching_ids(&import.include, &offer.ids, &what, report);
+    let kind = format!("skill of `{}`", import.repo);
+    let mut ids = matching_ids(&import.include, &offer.ids, &kind, report);
     for exclude in &import.exclude {
         let before = ids.len();
         ids.retain(|id| !exclude.pattern.matches(id));

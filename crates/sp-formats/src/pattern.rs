@@ -254,12 +254,10 @@ mod tests {
     }
 
     #[test]
-    fn sp_15_hostile_pattern_takes_linear_time() {
+    fn sp_15_hostile_pattern_does_not_backtrack() {
         let pattern = Pattern::new(&format!("{}b", "*a".repeat(2000))).unwrap();
-        let steps = std::time::Instant::now();
+        // Backtracking would not end within the time limit of the test runner.
         assert!(!pattern.matches(&"a".repeat(4000)));
-        // Backtracking would take longer than the age of the universe.
-        assert!(steps.elapsed().as_secs() < 5);
     }
 
     /// The definition of matching, written as directly as possible.

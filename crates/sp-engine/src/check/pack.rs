@@ -42,9 +42,9 @@ impl CheckableFormat for PackFormat {
 
 /// Returns the root of the repository that a pack file belongs to.
 fn repository_root(checker: &Checker<'_>, file: &Path) -> Option<PathBuf> {
-    let given = checker.request.root.as_deref();
-    let given = given.map(|root| checker.session.context.expand(&root.to_string_lossy()));
-    given.or_else(|| file.ancestors().skip(1).find(|dir| is_repository(dir)).map(Into::into))
+    let requested = checker.request.root.as_deref();
+    let requested = requested.map(|root| checker.session.context.expand(&root.to_string_lossy()));
+    requested.or_else(|| file.ancestors().skip(1).find(|dir| is_repository(dir)).map(Into::into))
 }
 
 fn read_pack_file(checker: &Checker<'_>, path: PathBuf) -> Result<ParsedPackFile> {

@@ -50,16 +50,16 @@ impl CheckableFormat for PackageFormat {
 /// Checks the files in a package of skills.
 fn check_documents(checker: &Checker<'_>, file: &Path, package: &Package) {
     for (path, _, bytes) in package.documents.iter().flat_map(LoadedTree::files) {
-        let shown = file.join(path.as_str());
-        hidden::check_file_name(checker, &shown, path.file_name());
-        hidden::check_file_bytes(checker, &shown, bytes);
+        let full_path = file.join(path.as_str());
+        hidden::check_file_name(checker, &full_path, path.file_name());
+        hidden::check_file_bytes(checker, &full_path, bytes);
         if path.file_name() == SKILL_FILE {
             let folder =
                 path.parent().and_then(|parent| parent.rsplit('/').next()).unwrap_or_default();
             let (skill, mut report) = skill::read("", folder, bytes, &checker.session.limits);
             // The content is covered by the hash of the package, so it cannot be fixed here.
             report.findings.iter_mut().for_each(|finding| finding.fix.clear());
-            checker.collector.add_report(&shown, &report);
+            checker.collector.add_report(&full_path, &report);
             if let Some(skill) = skill.filter(|_| checker.mode == CheckMode::WithFacts) {
                 collect_skill_facts(checker, file, package, path, &skill);
             }

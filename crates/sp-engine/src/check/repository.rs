@@ -49,10 +49,10 @@ impl CheckableFormat for SkillFolderFormat {
     fn check(&self, checker: &Checker<'_>, target: &CheckTarget) -> Result<()> {
         let found = find_skill_dirs(checker.session, &target.path)?;
         if found.matches.is_empty() && !has_packages(&target.path) {
-            let shown = checker.session.context.display_relative_path(&target.path);
+            let path = checker.session.context.display_relative_path(&target.path);
             return Err(Error::new(
                 ErrorCode::NothingToCheck,
-                format!("there is nothing to check in `{shown}`"),
+                format!("there is nothing to check in `{path}`"),
             )
             .hint(format!(
                 "it has no `skills/`, no `packs/`, and no `{SKILL_FILE}` anywhere below it"

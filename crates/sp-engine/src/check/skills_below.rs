@@ -68,11 +68,11 @@ fn report_shared_descriptions(checker: &Checker<'_>, descriptions: Vec<SkillDesc
         let mut files: Vec<PathBuf> = group.iter().map(|skill| skill.file.clone()).collect();
         files.sort();
         for skill in group {
-            let shown = |file: &PathBuf| {
+            let display = |file: &PathBuf| {
                 format!("`{}`", checker.session.context.display_relative_path(file))
             };
             let others: Vec<String> =
-                files.iter().filter(|file| **file != skill.file).take(3).map(shown).collect();
+                files.iter().filter(|file| **file != skill.file).take(3).map(display).collect();
             let more = files.len() - 1 - others.len();
             let and = if more > 0 { format!(" and {more} more") } else { String::new() };
             let mut report = Report::new("", "");

@@ -29,8 +29,8 @@ impl CheckTarget {
     }
 
     /// Parses a command-line argument.
-    fn from_argument(context: &Context<'_>, given: &Path) -> Result<Self> {
-        Ok(match ContextPackLocation::new(context, given)? {
+    fn from_argument(context: &Context<'_>, argument: &Path) -> Result<Self> {
+        Ok(match ContextPackLocation::new(context, argument)? {
             ContextPackLocation::Local(path) => Self::new(path),
             ContextPackLocation::Remote(address) => {
                 Self { path: address.to_string().into(), address: Some(address) }

@@ -66,25 +66,25 @@ struct DiffSide<'a> {
 
 impl<'a> DiffSide<'a> {
     fn read(session: &'a Session<'_>, path: &Path) -> Result<Self> {
-        let place = ContextPackLocation::new(session.context, path)?;
-        let shown = place.display_name(session.context);
-        let entries = read_entries(session, &place)?;
+        let location = ContextPackLocation::new(session.context, path)?;
+        let display_name = location.display_name(session.context);
+        let entries = read_entries(session, &location)?;
         let ContextPackReadResult { manifest, reports, .. } = read(&entries, &session.limits);
         let Some(manifest) = manifest else {
             return Err(invalid_pack_error(
                 session,
-                format!("`{shown}` is no context pack"),
+                format!("`{display_name}` is no context pack"),
                 reports,
             ));
         };
         let findings = reports.iter().flat_map(|report| &report.findings);
         if findings.filter(|finding| finding.severity == Severity::Error).count() > 0 {
             let message = format!(
-                "`{shown}` is not valid, and compared as it is; `sp context check` tells why"
+                "`{display_name}` is not valid, and compared as it is; `sp context check` tells why"
             );
             session.context.emit(Event::Warning(message));
         }
-        Ok(Self { display_name: shown, limits: &session.limits, manifest, entries })
+        Ok(Self { display_name, limits: &session.limits, manifest, entries })
     }
 
     fn generation(&self) -> DiffMembers {

@@ -32,8 +32,8 @@ pub(crate) enum ContextPackLocation {
 
 impl ContextPackLocation {
     /// Parses what the user typed: a path or a URL.
-    pub(crate) fn new(context: &Context<'_>, given: &Path) -> Result<Self> {
-        let text = given.to_string_lossy();
+    pub(crate) fn new(context: &Context<'_>, argument: &Path) -> Result<Self> {
+        let text = argument.to_string_lossy();
         if is_url(&text) {
             RemoteContextPack::new(&text).map(Self::Remote)
         } else {

@@ -71,10 +71,10 @@ impl<'a> ContextPackReadBudget<'a> {
         Ok(bytes)
     }
 
-    fn limit_error(&self, what: &str, limit: u64, name: &str) -> Error {
+    fn limit_error(&self, excess: &str, limit: u64, name: &str) -> Error {
         Error::new(
             ErrorCode::LimitExceeded,
-            format!("the context pack `{}` has {what} than {limit}", self.name),
+            format!("the context pack `{}` has {excess} than {limit}", self.name),
         )
         .hint(format!("raise it with `--limit {name}=<number>`, if you trust it"))
     }

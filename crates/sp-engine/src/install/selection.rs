@@ -100,10 +100,10 @@ pub(crate) fn resolve_pack(
 fn unusable_pack(file: ValidPackFile) -> Error {
     let is_error = |severity: Severity| severity == Severity::Error;
     let errors = file.report.findings.iter().filter(|finding| is_error(finding.severity)).count();
-    let what = if errors == 1 { "a problem".into() } else { format!("{errors} problems") };
+    let problems = if errors == 1 { "a problem".into() } else { format!("{errors} problems") };
     Error::in_file(
         ErrorCode::InvalidPack,
-        format!("the pack `{}` has {what}", file.pack.name),
+        format!("the pack `{}` has {problems}", file.pack.name),
         file.report,
     )
 }

@@ -83,7 +83,7 @@ impl SinkPlanner<'_> {
             if let Some(snapshot) = &observed.index_update {
                 plan.index_updates.push((candidate.name.to_string(), snapshot.clone()));
             }
-            plan.folders.extend(self.plan_folder(sink, candidate, &observed)?);
+            plan.folders.extend(self.plan_folder(sink, &candidate, &observed)?);
         }
         Ok(plan)
     }
@@ -265,11 +265,11 @@ impl SinkPlanner<'_> {
     fn plan_folder(
         &self,
         sink: &Sink,
-        candidate: FolderCandidate<'_>,
+        candidate: &FolderCandidate<'_>,
         observed: &ObservedFolder,
     ) -> Result<Option<FolderPlan>> {
         if observed.exists && !candidate.may_replace {
-            return Err(self.not_owned_error(sink, &candidate));
+            return Err(self.not_owned_error(sink, candidate));
         }
         let recorded = candidate.record.map(|record| record.digest);
         let edited = observed.exists && recorded.is_some() && observed.digest != recorded;
@@ -288,7 +288,7 @@ impl SinkPlanner<'_> {
         let Some(index) = candidate.skill else {
             return Ok(observed.exists.then_some(plan));
         };
-        let action = self.skill_action(index, &candidate, observed);
+        let action = self.skill_action(index, candidate, observed);
         let pack = &self.request.packs[index.pack];
         Ok(Some(FolderPlan {
             id: Some(pack.skills[index.skill].id.clone()),

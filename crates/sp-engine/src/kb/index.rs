@@ -379,9 +379,9 @@ impl KnowledgeIndexWriter<'_> {
     }
 
     /// Records when the directory was indexed.
-    pub(super) fn set_indexed_at(&self, at: &str) -> Result<()> {
+    pub(super) fn set_indexed_at(&self, time: &str) -> Result<()> {
         self.execute(|transaction| {
-            transaction.execute("UPDATE base SET indexed_at = ?1", [at]).map(drop)
+            transaction.execute("UPDATE base SET indexed_at = ?1", [time]).map(drop)
         })
     }
 

@@ -316,20 +316,20 @@ fn name_conflict_error(
     name: &str,
     old: &Value,
 ) -> Error {
-    let shown = context.display_path(&file.path);
-    Error::new(ErrorCode::ForeignServer, format!("`{shown}` has another server called `{name}`"))
+    let path = context.display_path(&file.path);
+    Error::new(ErrorCode::ForeignServer, format!("`{path}` has another server called `{name}`"))
         .because(describe_entry(old))
         .hint("nothing was changed: add `--replace` to put this one in its place, or give this one another `--name`")
 }
 
 /// Describes an entry without arguments, variables and headers, which may contain secrets.
 fn describe_entry(entry: &Value) -> String {
-    let said = |key: &str| entry.get(key).and_then(Value::as_str);
+    let text = |key: &str| entry.get(key).and_then(Value::as_str);
     let address = ["url", "serverUrl", "httpUrl"]
         .into_iter()
-        .find_map(said)
+        .find_map(text)
         .and_then(|url| url.parse::<Uri>().ok());
-    match (said("command"), address.as_ref().and_then(Uri::host)) {
+    match (text("command"), address.as_ref().and_then(Uri::host)) {
         (Some(command), _) => {
             format!("it starts `{}`, perhaps with other arguments", printable(command))
         }
@@ -370,10 +370,10 @@ fn refuse_foreign(
 }
 
 fn settings_error(context: &Context<'_>, file: &SettingsFile, error: SettingsError) -> Error {
-    let place = Report::new(context.display_path(&file.path), file.text())
+    let position = Report::new(context.display_path(&file.path), file.text())
         .format_position(error.span.start);
     let hint = format!("nothing was changed: {}", error.help);
-    Error::new(ErrorCode::InvalidSettings, format!("`{place}` cannot be understood"))
+    Error::new(ErrorCode::InvalidSettings, format!("`{position}` cannot be understood"))
         .because(error)
         .hint(hint)
 }
@@ -429,12 +429,12 @@ fn validate_url<'u>(context: &Context<'_>, url: &'u str) -> Result<&'u str> {
 fn command_for(context: &Context<'_>, program: &Path, scope: SinkScope) -> Result<String> {
     let real = |path: &Path| path.canonicalize().ok();
     let path = context.env.get("PATH").map(String::as_str).unwrap_or_default();
-    let places =
+    let candidates =
         path.split(':').map(Path::new).filter(|dir| dir.is_absolute()).map(|dir| dir.join("sp"));
-    let first = places.into_iter().find(|place| {
-        place
+    let first = candidates.into_iter().find(|candidate| {
+        candidate
             .metadata()
-            .is_ok_and(|about| about.is_file() && about.permissions().mode() & 0o111 != 0)
+            .is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
     });
     if first.is_some_and(|first| real(&first).is_some() && real(&first) == real(program)) {
         return Ok("sp".into());

@@ -156,8 +156,8 @@ impl SettingsFile {
         match &self.found {
             // Replacing a file does not need write permission for it, so the mode is checked here.
             Some(found) if found.stamp.mode & 0o222 == 0 => {
-                let shown = context.display_path(&self.path);
-                Err(Error::new(ErrorCode::NotWritable, format!("`{shown}` is read-only")).hint(
+                let path = context.display_path(&self.path);
+                Err(Error::new(ErrorCode::NotWritable, format!("`{path}` is read-only")).hint(
                     format!(
                         "nothing was changed: `chmod u+w {}`, or change it where it is made",
                         context.display_path(&found.real_path)

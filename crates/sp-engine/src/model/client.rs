@@ -147,15 +147,15 @@ impl<'a> ModelClient<'a> {
     }
 
     fn status_error(&self, status: StatusCode, body: &[u8]) -> Error {
-        let said = truncate_printable(
+        let message = truncate_printable(
             &self.redact(&error_message(&String::from_utf8_lossy(body))),
             MAX_MESSAGE_LEN,
         );
         let code = status.as_u16();
-        let why = if said.is_empty() {
+        let why = if message.is_empty() {
             format!("it answered {status}")
         } else {
-            format!("it answered {code}: {said}")
+            format!("it answered {code}: {message}")
         };
         let hint = match code {
             401 | 403 => "check the key, and that it may use this model",
@@ -183,9 +183,9 @@ enum ModelResponse {
 
 /// Returns whether an endpoint rejected the optional parameters, which not every model supports.
 fn rejects_optional_parameters(status: StatusCode, body: &[u8]) -> bool {
-    let said = String::from_utf8_lossy(body);
+    let text = String::from_utf8_lossy(body);
     matches!(status.as_u16(), 400 | 422)
-        && OPTIONAL_PARAMETERS.iter().any(|name| said.contains(name))
+        && OPTIONAL_PARAMETERS.iter().any(|name| text.contains(name))
 }
 
 /// Returns the authorization header, marked as sensitive so that it is not logged.
@@ -204,7 +204,7 @@ fn bearer_header(key: &str) -> Result<HeaderValue> {
 /// Returns the first line of an error message; empty for an HTML page.
 fn error_message(body: &str) -> String {
     let parsed = JsonDocument::parse(body, &Limits::default()).ok();
-    let said = parsed.as_ref().and_then(|json| {
+    let text = parsed.as_ref().and_then(|json| {
         let root = json.root();
         let [error, message, detail] = root.get_many(["error", "message", "detail"]);
         let inner = error.and_then(|error| error.get("message"));
@@ -213,8 +213,8 @@ fn error_message(body: &str) -> String {
             .flatten()
             .find_map(|value| value.text().map(String::from))
     });
-    let text = match said {
-        Some(said) => said,
+    let text = match text {
+        Some(text) => text,
         None if parsed.is_some() || body.trim_start().starts_with('<') => String::new(),
         None => body.to_owned(),
     };
@@ -227,20 +227,20 @@ pub(super) fn shown(url: &str) -> String {
 }
 
 /// Validates the URL of the endpoint, and returns the URL to post to.
-fn completions_url(given: &str) -> Result<String> {
-    let wrong = |why: &str, hint: &str| {
-        Error::new(ErrorCode::InvalidUrl, format!("`{}` is no address of a model", shown(given)))
+fn completions_url(url: &str) -> Result<String> {
+    let invalid = |why: &str, hint: &str| {
+        Error::new(ErrorCode::InvalidUrl, format!("`{}` is no address of a model", shown(url)))
             .because(why.to_owned())
             .hint(hint)
     };
     let example = "name one such as `https://api.example/v1` or `http://localhost:11434/v1`";
     // The same parser as that of the HTTP client, so that both agree on the host.
-    let uri: Uri = given.parse().map_err(|_| wrong("it cannot be read", example))?;
+    let uri: Uri = url.parse().map_err(|_| invalid("it cannot be read", example))?;
     let (Some(scheme), Some(authority)) = (uri.scheme_str(), uri.authority()) else {
-        return Err(wrong("it has no scheme or no host", example));
+        return Err(invalid("it has no scheme or no host", example));
     };
     if authority.as_str().contains('@') {
-        return Err(wrong(
+        return Err(invalid(
             "it has credentials in it",
             "take them out: a key is handed over apart from the address",
         ));
@@ -250,18 +250,17 @@ fn completions_url(given: &str) -> Result<String> {
         "http" if is_loopback(authority.host()) => {}
         "http" => {
             let why = "http would show your sources and the key to everybody on the way";
-            return Err(wrong(why, "use https; http is spoken only to this machine"));
+            return Err(invalid(why, "use https; http is spoken only to this machine"));
         }
-        _ => return Err(wrong("only https is spoken, and http on this machine", example)),
+        _ => return Err(invalid("only https is spoken, and http on this machine", example)),
     }
     let query = uri.query().map(|query| format!("?{query}")).unwrap_or_default();
     Ok(format!("{scheme}://{authority}{}{query}", completions_path(uri.path())))
 }
 
 /// Returns the path to post to. For a host alone, that is the common default.
-fn completions_path(given: &str) -> String {
-    let path = given.trim_end_matches('/');
-    match path {
+fn completions_path(path: &str) -> String {
+    match path.trim_end_matches('/') {
         "" => format!("/v1{COMPLETIONS_PATH}"),
         path if path.ends_with(COMPLETIONS_PATH) => path.to_owned(),
         path => format!("{path}{COMPLETIONS_PATH}"),

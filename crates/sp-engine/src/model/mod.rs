@@ -107,26 +107,26 @@ pub fn select_sentences(
         return Ok(ModelSelection::default());
     }
     let client = ModelClient::new(endpoint)?;
-    let shown = client.display_url();
+    let url = client.display_url();
     if context.network == Network::Offline {
         return Err(Error::new(
             ErrorCode::Offline,
-            format!("`{shown}` cannot be asked with `--offline`"),
+            format!("`{url}` cannot be asked with `--offline`"),
         )
         .hint(WITHOUT_MODEL_HINT));
     }
-    context.emit(Event::Fetching { repo: shown, progress: Some("the model chooses") });
+    context.emit(Event::Fetching { repo: url, progress: Some("the model chooses") });
     let body =
         client.send(context, &ModelRequest { model: &endpoint.name, brief, lists: offers })?;
     let unread = |e: ModelReplyError| {
-        Error::new(ErrorCode::InvalidResponse, format!("what `{shown}` answered cannot be used"))
+        Error::new(ErrorCode::InvalidResponse, format!("what `{url}` answered cannot be used"))
             .because(client.redact(&e.to_string()))
             .hint(e.hint())
             .hint(WITHOUT_MODEL_HINT)
     };
     let written = reply::extract_reply(&body).map_err(unread)?;
     let answer = written.validate(offers, &|text| client.redact(text)).map_err(unread)?;
-    context.emit(Event::Fetched { repo: shown });
+    context.emit(Event::Fetched { repo: url });
     Ok(answer)
 }
 
@@ -134,10 +134,10 @@ pub fn select_sentences(
 const REDACTED: &str = "***";
 
 /// Returns untrusted text for a message: without hidden characters, and truncated.
-fn truncate_printable(text: &str, most: usize) -> String {
-    let shown = printable(text);
-    match shown.char_indices().nth(most) {
-        Some((at, _)) => format!("{}…", &shown[..at]),
-        None => shown.into_owned(),
+fn truncate_printable(text: &str, max_chars: usize) -> String {
+    let text = printable(text);
+    match text.char_indices().nth(max_chars) {
+        Some((offset, _)) => format!("{}…", &text[..offset]),
+        None => text.into_owned(),
     }
 }

@@ -135,7 +135,7 @@ fn with_memory_limit<T>(read: impl FnOnce() -> T) -> T {
 fn read_all(session: &Session<'_>, root: &Dir, files: &[RelPath]) -> Result<Vec<FileExtract>> {
     let done = AtomicUsize::new(0);
     let total = files.len();
-    let one = |path: &RelPath| {
+    let read_file = |path: &RelPath| {
         session.context.check_cancelled()?;
         let found = read_one(root, path);
         let done = done.fetch_add(1, Ordering::Relaxed) + 1;
@@ -144,7 +144,7 @@ fn read_all(session: &Session<'_>, root: &Dir, files: &[RelPath]) -> Result<Vec<
         }
         Ok(found)
     };
-    let found: Result<Vec<Option<FileExtract>>> = files.par_iter().map(one).collect();
+    let found: Result<Vec<Option<FileExtract>>> = files.par_iter().map(read_file).collect();
     Ok(found?.into_iter().flatten().collect())
 }
 

@@ -71,10 +71,10 @@ fn load_graph(
     shape: ContextFormat,
 ) -> PackageLoadReport {
     let LoadedContext { text, tokens, selection } = load_context(graph, query, shape);
-    let nodes = selection.selected.iter().map(|one| LoadedNode {
-        id: graph.nodes[one.node_index].id.clone().into_owned(),
-        kind: graph.nodes[one.node_index].kind.clone().into_owned(),
-        worth: one.score,
+    let nodes = selection.selected.iter().map(|selected| LoadedNode {
+        id: graph.nodes[selected.node_index].id.clone().into_owned(),
+        kind: graph.nodes[selected.node_index].kind.clone().into_owned(),
+        worth: selected.score,
     });
     PackageLoadReport {
         tokens,

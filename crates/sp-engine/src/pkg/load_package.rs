@@ -163,7 +163,7 @@ pub(super) fn unusable_code(result: &PackageReadResult) -> ErrorCode {
 
 fn unusable_error(report: sp_formats::Report, label: &str, code: ErrorCode) -> Error {
     let is_forged = code == ErrorCode::ForgedPackage;
-    let what = if is_forged { "cannot be trusted" } else { "cannot be used" };
-    Error::in_file(code, format!("`{label}` {what}"), report)
+    let verdict = if is_forged { "cannot be trusted" } else { "cannot be used" };
+    Error::in_file(code, format!("`{label}` {verdict}"), report)
         .hint("nothing was changed. `sp pkg verify` shows each step")
 }

@@ -109,13 +109,13 @@ pub(super) fn replace_pins(
 }
 
 fn rotation_statement(context: &Context<'_>, old: &PrivateKey, new: &PrivateKey) -> String {
-    let at = context.timestamp();
-    let message = format!("{ROTATION_STATEMENT}:{}:{}:{at}", old.public(), new.public());
+    let time = context.timestamp();
+    let message = format!("{ROTATION_STATEMENT}:{}:{}:{time}", old.public(), new.public());
     format!(
         "{{\n  \"statement\": \"{ROTATION_STATEMENT}\",\n  \"old\": \"{}\",\n  \"new\": \"{}\",\n  \"at\": {},\n  \"by_old\": \"{}\",\n  \"by_new\": \"{}\"\n}}\n",
         old.public(),
         new.public(),
-        quoted(&at),
+        quoted(&time),
         old.sign(message.as_bytes()).hex(),
         new.sign(message.as_bytes()).hex()
     )

@@ -310,11 +310,11 @@ impl Solver<'_> {
         let mut rules = BTreeMap::new();
         let Some(candidate) = self.candidate(name, pick) else { return Some(rules) };
         for dependency in &candidate.dependencies {
-            add_rule(&mut rules, &dependency.name, self.allowed_by(dependency));
+            add_rule(&mut rules, &dependency.name, &self.allowed_by(dependency));
         }
         // A conflict of a package with itself is ignored.
         for other in candidate.conflicts.iter().filter(|other| *other != name) {
-            add_rule(&mut rules, other, CandidateSet::singleton(ABSENT));
+            add_rule(&mut rules, other, &CandidateSet::singleton(ABSENT));
         }
         // A package may depend on itself if the range matches its own version.
         let includes_itself = rules.remove(name).is_none_or(|own| own.contains(&pick));
@@ -361,9 +361,9 @@ fn push_reasons(
 fn add_rule(
     rules: &mut BTreeMap<PackageName, CandidateSet>,
     name: &PackageName,
-    picks: CandidateSet,
+    picks: &CandidateSet,
 ) {
-    let rule = rules.get(name).map_or_else(|| picks.clone(), |known| known.intersection(&picks));
+    let rule = rules.get(name).map_or_else(|| picks.clone(), |known| known.intersection(picks));
     rules.insert(name.clone(), rule);
 }
 

@@ -14,13 +14,13 @@ pub(crate) const LONG_TTL_MS: u64 = 3_600_000;
 /// Returns the page after a cursor, and the cursor of the next page, if there is one.
 pub(crate) fn paginate<'a, T>(
     items: &'a [T],
-    given: Option<&str>,
+    cursor: Option<&str>,
     name: impl Fn(&T) -> &str,
 ) -> Result<(&'a [T], Option<String>), ErrorData> {
-    let start = match decode_cursor(given)? {
+    let start = match decode_cursor(cursor)? {
         None => 0,
         Some(after) => {
-            items.iter().position(|one| name(one) == after).ok_or_else(unknown_cursor)? + 1
+            items.iter().position(|item| name(item) == after).ok_or_else(unknown_cursor)? + 1
         }
     };
     let end = items.len().min(start + PAGE_SIZE);

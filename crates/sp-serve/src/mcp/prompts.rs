@@ -57,21 +57,21 @@ fn slug(title: &str) -> String {
 
 pub(crate) fn list<B: McpBackend>(
     backend: &B,
-    given: Option<&str>,
+    cursor: Option<&str>,
 ) -> Result<ListPromptsResult, ErrorData> {
     let all = all_prompts(backend)?;
-    let (page, next) = paginate(&all, given, |prompt| &prompt.name)?;
-    let shown = |one: &NamedPrompt| {
-        let about = format!("A prompt of the context pack `{}`", one.pack);
-        Prompt::new(&one.name, Some(about), None).with_title(&one.title)
+    let (page, next) = paginate(&all, cursor, |prompt| &prompt.name)?;
+    let to_prompt = |prompt: &NamedPrompt| {
+        let about = format!("A prompt of the context pack `{}`", prompt.pack);
+        Prompt::new(&prompt.name, Some(about), None).with_title(&prompt.title)
     };
-    let mut result = ListPromptsResult::with_all_items(page.iter().map(shown).collect());
+    let mut result = ListPromptsResult::with_all_items(page.iter().map(to_prompt).collect());
     result.next_cursor = next;
     Ok(result.with_ttl_ms(TTL_MS).with_cache_scope(CacheScope::Private))
 }
 
 pub(crate) fn get<B: McpBackend>(backend: &B, name: &str) -> Result<GetPromptResult, ErrorData> {
-    let found = all_prompts(backend)?.into_iter().find(|one| one.name == name);
+    let found = all_prompts(backend)?.into_iter().find(|prompt| prompt.name == name);
     let found = found.ok_or_else(|| {
         ErrorData::invalid_params(format!("there is no prompt called `{}`", printable(name)), None)
     })?;

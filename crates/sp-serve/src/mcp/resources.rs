@@ -73,9 +73,9 @@ fn package_resource(package: &McpPackageSummary) -> Resource {
 /// Returns a page of resources: first the skills, then the files of context packs, then packages.
 pub(crate) fn list<B: McpBackend>(
     backend: &B,
-    given: Option<&str>,
+    cursor: Option<&str>,
 ) -> Result<ListResourcesResult, ErrorData> {
-    let after = decode_cursor(given)?;
+    let after = decode_cursor(cursor)?;
     let in_rest = after.as_deref().and_then(|key| key.strip_prefix(NON_SKILL_PREFIX));
     let (mut resources, mut next) = (Vec::new(), None);
     if in_rest.is_none() {
@@ -90,12 +90,15 @@ pub(crate) fn list<B: McpBackend>(
         let rest = non_skill_resources(backend)?;
         let start = match in_rest.filter(|uri| !uri.is_empty()) {
             None => 0,
-            Some(uri) => rest.iter().position(|one| one.uri == uri).ok_or_else(unknown_cursor)? + 1,
+            Some(uri) => {
+                rest.iter().position(|resource| resource.uri == uri).ok_or_else(unknown_cursor)? + 1
+            }
         };
-        let room = PAGE_SIZE.saturating_sub(resources.len());
-        resources.extend(rest[start..].iter().take(room).cloned());
-        if rest.len() > start + room {
-            let last = (start + room).checked_sub(1).map_or("", |last| rest[last].uri.as_str());
+        let remaining = PAGE_SIZE.saturating_sub(resources.len());
+        resources.extend(rest[start..].iter().take(remaining).cloned());
+        if rest.len() > start + remaining {
+            let last =
+                (start + remaining).checked_sub(1).map_or("", |last| rest[last].uri.as_str());
             next = Some(format!("{NON_SKILL_PREFIX}{last}"));
         }
     }

@@ -15,7 +15,7 @@ const MAX_HIDDEN_POSITIONS: usize = 20;
 /// Formats an error with its causes, findings and hints.
 pub(crate) fn error_text(error: &Error) -> String {
     let causes = error.causes().into_iter().map(|cause| format!("because: {cause}"));
-    let places = error.reports.iter().flat_map(|report| {
+    let findings = error.reports.iter().flat_map(|report| {
         report
             .findings
             .iter()
@@ -23,7 +23,7 @@ pub(crate) fn error_text(error: &Error) -> String {
     });
     let hints = error.hints.iter().map(|hint| format!("hint: {hint}"));
     let lines: Vec<String> =
-        std::iter::once(error.to_string()).chain(causes).chain(places).chain(hints).collect();
+        std::iter::once(error.to_string()).chain(causes).chain(findings).chain(hints).collect();
     hidden::mark(&lines.join("\n")).into_owned()
 }
 

@@ -52,17 +52,21 @@ fn simplify(schema: &mut Value) {
 /// Replaces `["integer", "null"]`, and `anyOf` an integer and null, by an integer.
 fn remove_null(object: &mut Map<String, Value>) {
     if let Some(Value::Array(types)) = object.get_mut("type") {
-        types.retain(|one| one != "null");
-        if let [one] = types.as_slice() {
-            let one = one.clone();
-            object.insert("type".into(), one);
+        types.retain(|value| value != "null");
+        if let [value] = types.as_slice() {
+            let value = value.clone();
+            object.insert("type".into(), value);
         }
     }
-    let is_null = |one: &Value| one.get("type").is_some_and(|kind| kind == "null");
+    let is_null = |value: &Value| value.get("type").is_some_and(|kind| kind == "null");
     let only = match object.get_mut("anyOf") {
-        Some(Value::Array(some)) => {
-            some.retain(|one| !is_null(one));
-            if let [Value::Object(only)] = some.as_slice() { Some(only.clone()) } else { None }
+        Some(Value::Array(alternatives)) => {
+            alternatives.retain(|value| !is_null(value));
+            if let [Value::Object(only)] = alternatives.as_slice() {
+                Some(only.clone())
+            } else {
+                None
+            }
         }
         _ => None,
     };

@@ -102,8 +102,9 @@ async fn require_token(
     request: Request,
     next: Next,
 ) -> Response {
-    let given = bearer_token(request.headers()).flatten().map(|token| Digest::of(token.as_bytes()));
-    if expected.is_some_and(|expected| given != Some(expected)) {
+    let actual =
+        bearer_token(request.headers()).flatten().map(|token| Digest::of(token.as_bytes()));
+    if expected.is_some_and(|expected| actual != Some(expected)) {
         return unauthorized_response();
     }
     next.run(request).await

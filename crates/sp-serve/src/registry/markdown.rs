@@ -11,11 +11,11 @@ pub(super) const MAX_MARKDOWN_BYTES: usize = 256 * 1024;
 pub(super) fn render(text: &str) -> (String, bool) {
     let truncated = &text[..text.floor_char_boundary(MAX_MARKDOWN_BYTES)];
     // Make invisible characters visible, since they could hide something.
-    let shown = printable_text(truncated);
+    let visible = printable_text(truncated);
     let options =
         Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
-    let events = Parser::new_ext(&shown, options).flat_map(sanitize_event);
-    let mut page = String::with_capacity(shown.len() * 3 / 2);
+    let events = Parser::new_ext(&visible, options).flat_map(sanitize_event);
+    let mut page = String::with_capacity(visible.len() * 3 / 2);
     html::push_html(&mut page, events);
     (page, truncated.len() < text.len())
 }

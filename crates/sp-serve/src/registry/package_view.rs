@@ -177,8 +177,8 @@ fn skills(files: &LoadedTree, limits: &Limits) -> Vec<PackageSkillView> {
 
 /// The nodes with the highest activation, each as one line.
 fn statements(graph: &Graph<'_>) -> Vec<(String, String)> {
-    let activation = |at: usize| {
-        graph.nodes[at]
+    let activation = |index: usize| {
+        graph.nodes[index]
             .value
             .get("activation")
             .and_then(sp_formats::json::JsonValue::as_f64)

@@ -248,8 +248,12 @@ impl CachedRepository<'_> {
     /// gives the reason.
     fn fetch_initial_head(&mut self) -> Result<Option<String>> {
         self.init(&"0".repeat(40))?;
-        let what = format!("cannot reach the repository `{}`", self.repo);
-        match self.run_fetch(&["--depth=1", "--filter=blob:none"], &["+HEAD:refs/sp/head"], &what) {
+        let message = format!("cannot reach the repository `{}`", self.repo);
+        match self.run_fetch(
+            &["--depth=1", "--filter=blob:none"],
+            &["+HEAD:refs/sp/head"],
+            &message,
+        ) {
             Ok(()) => {
                 let head = read_limited(&self.dir.join("refs/sp/head"), 100).unwrap_or_default();
                 Ok(String::from_utf8(head)
@@ -402,11 +406,11 @@ impl CachedRepository<'_> {
 
     /// Fetches a commit from a server that refuses commit IDs: by a ref that points to it, or else
     /// with all refs.
-    fn fetch_by_ref(&mut self, commit: &str, what: &str) -> Result<()> {
+    fn fetch_by_ref(&mut self, commit: &str, message: &str) -> Result<()> {
         self.remote_refs()?;
         match self.ref_of(commit) {
-            Some(name) => self.run_fetch(&["--depth=1", "--filter=blob:none"], &[name], what),
-            None => self.run_fetch(&[FULL_DEPTH_ARG, "--filter=blob:none"], &ALL_REFS, what),
+            Some(name) => self.run_fetch(&["--depth=1", "--filter=blob:none"], &[name], message),
+            None => self.run_fetch(&[FULL_DEPTH_ARG, "--filter=blob:none"], &ALL_REFS, message),
         }
     }
 
@@ -420,7 +424,7 @@ impl CachedRepository<'_> {
         Some(name.trim_end_matches("^{}"))
     }
 
-    fn run_fetch(&self, options: &[&str], refspecs: &[&str], what: &str) -> Result<()> {
+    fn run_fetch(&self, options: &[&str], refspecs: &[&str], message: &str) -> Result<()> {
         let mut args = vec![
             "fetch",
             "--progress",
@@ -434,7 +438,7 @@ impl CachedRepository<'_> {
         self.start_fetch().run(
             self.git.remote_command(self.repo, self.url, &args),
             Vec::new(),
-            what,
+            message,
         )?;
         self.opener.context.emit(Event::Fetched { repo: &self.repo.display_url });
         Ok(())

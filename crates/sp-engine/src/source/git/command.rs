@@ -229,13 +229,13 @@ fn read_user_config(context: &Context<'_>) -> Vec<(String, String)> {
 }
 
 /// Runs a command and returns its standard output.
-pub(super) fn command_output(command: GitCommand, what: &str) -> Result<Vec<u8>> {
+pub(super) fn command_output(command: GitCommand, message: &str) -> Result<Vec<u8>> {
     let child = command.spawn(Stdio::null(), Stdio::piped(), Stdio::piped())?;
     let output = child.wait_with_output().map_err(spawn_error)?;
     if output.status.success() {
         return Ok(output.stdout);
     }
-    Err(git_error(what, &String::from_utf8_lossy(&output.stderr)))
+    Err(git_error(message, &String::from_utf8_lossy(&output.stderr)))
 }
 
 /// Runs a command and returns its standard output, up to a limit. Returns `None` if it fails.
@@ -283,7 +283,7 @@ pub(super) fn spawn_error(error: std::io::Error) -> Error {
 }
 
 /// Returns an error with git's messages as its cause.
-pub(super) fn git_error(what: &str, stderr: &str) -> Error {
+pub(super) fn git_error(message: &str, stderr: &str) -> Error {
     let lines: Vec<&str> = stderr
         .lines()
         .map(|line| line.trim_start_matches("fatal: ").trim_start_matches("error: ").trim())
@@ -293,5 +293,5 @@ pub(super) fn git_error(what: &str, stderr: &str) -> Error {
     let cause =
         if lines.is_empty() { "git ended without a word".to_owned() } else { lines.join("; ") };
     // Git prints the URL it was given, including the query.
-    Error::new(ErrorCode::Git, what).because(redact_secrets(&cause))
+    Error::new(ErrorCode::Git, message).because(redact_secrets(&cause))
 }

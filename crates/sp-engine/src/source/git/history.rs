@@ -90,7 +90,7 @@ impl GitLog<'_> {
             self.run(&[MAX_REVERTS_ARG, "--grep=^Revert \"", "--format=%x01%ct%x00%s%x00%b"])?;
         let commits = output.split(COMMIT_MARKER).skip(1).filter_map(|record| {
             let mut fields = record.split('\0');
-            let at = Timestamp::from_second(fields.next()?.parse().ok()?).ok()?;
+            let time = Timestamp::from_second(fields.next()?.parse().ok()?).ok()?;
             let subject = fields.next()?.trim_start_matches("Revert ").trim_matches('"').to_owned();
             let body = fields
                 .next()?
@@ -99,7 +99,7 @@ impl GitLog<'_> {
                 .collect::<Vec<_>>()
                 .join("\n");
             let files = fields.filter_map(|path| self.strip_folder(path)).map(Into::into).collect();
-            Some(RevertCommit { at, subject, body: body.trim().to_owned(), files })
+            Some(RevertCommit { at: time, subject, body: body.trim().to_owned(), files })
         });
         Some(commits.collect())
     }

@@ -284,8 +284,12 @@ struct GitSkillWalk<'a> {
 }
 
 impl GitSkillWalk<'_> {
-    /// Adds the content of the folder `dir`, which has the path `shown` in the skill.
-    fn walk_folder(&mut self, dir: &[u8], shown: &str) -> std::result::Result<(), GitSkillError> {
+    /// Adds the content of the folder `dir`, which has the path `skill_path` in the skill.
+    fn walk_folder(
+        &mut self,
+        dir: &[u8],
+        skill_path: &str,
+    ) -> std::result::Result<(), GitSkillError> {
         if self.ancestors.iter().any(|other| other == dir) {
             return Err(GitSkillError::unsafe_link(format!(
                 "a link leads back to the folder `{}` that it lies in",
@@ -293,14 +297,14 @@ impl GitSkillWalk<'_> {
             )));
         }
         if self.ancestors.len() as u64 > self.limits.depth {
-            let why = format!("`{shown}` lies more than {} folders deep", self.limits.depth);
+            let why = format!("`{skill_path}` lies more than {} folders deep", self.limits.depth);
             return Err(GitSkillError::exceeds("depth", why));
         }
         self.ancestors.push(dir.to_vec());
         let tree = self.tree;
         for (path, object) in tree.below(dir).filter(|(path, _)| !path.contains(&b'/')) {
             let real = if dir.is_empty() { path.to_vec() } else { [dir, b"/", path].concat() };
-            self.walk_entry(&real, path, object, shown)?;
+            self.walk_entry(&real, path, object, skill_path)?;
         }
         self.ancestors.pop();
         Ok(())
@@ -311,12 +315,23 @@ impl GitSkillWalk<'_> {
         real: &[u8],
         name: &[u8],
         object: &GitObject,
-        shown: &str,
+        skill_path: &str,
     ) -> std::result::Result<(), GitSkillError> {
+<<<<<<< HEAD
         let path =
             if shown.is_empty() { name.to_vec() } else { [shown.as_bytes(), b"/", name].concat() };
         let path = RelPath::from_bytes(&path)
             .map_err(|why: PathError| GitSkillError::unsafe_path(&path, &why))?;
+=======
+        let path = if skill_path.is_empty() {
+            name.to_vec()
+        } else {
+            [skill_path.as_bytes(), b"/", name].concat()
+        };
+        let path = RelPath::from_bytes(&path).map_err(|why: PathError| {
+            GitSkillError::from(format!("`{}`: {why}", display_path_bytes(&path)))
+        })?;
+>>>>>>> shape-b
         match &object.kind {
             GitEntryKind::Folder => self.add_folder(real, path),
             GitEntryKind::File { executable } => self.add_file(path, &object.id, *executable),
@@ -358,9 +373,9 @@ impl GitSkillWalk<'_> {
     }
 
     fn add_folder(&mut self, real: &[u8], path: RelPath) -> std::result::Result<(), GitSkillError> {
-        let shown = path.to_string();
+        let skill_path = path.to_string();
         self.push(GitSkillFile { path, blob: None })?;
-        self.walk_folder(real, &shown)
+        self.walk_folder(real, &skill_path)
     }
 
     fn add_file(

@@ -42,11 +42,11 @@ impl CacheWeight for PackageSkills {
     fn weight(&self) -> u64 {
         let file = |uri: &String| uri.len() + FILE_OVERHEAD_BYTES;
         let skill = |skill: &PublishedSkill| {
-            let files: usize = skill.entry.resources.iter().map(|one| file(&one.uri)).sum();
+            let files: usize = skill.entry.resources.iter().map(|item| file(&item.uri)).sum();
             // The frontmatter is kept twice: parsed and as text.
             files + skill.text.len() * 2 + skill.description.len() + FILE_OVERHEAD_BYTES
         };
-        self.skills.iter().map(|one| skill(one) as u64).sum()
+        self.skills.iter().map(|item| skill(item) as u64).sum()
     }
 }
 
@@ -127,9 +127,10 @@ impl RegistryBackend {
         key: &str,
     ) -> Result<Option<(usize, usize)>> {
         let Some(name) = package_of_path(key) else { return Ok(None) };
-        let is_it =
-            |one: &LatestVersion| one.namespace == name.namespace() && one.name == name.name();
-        let Some(package) = packages.iter().position(is_it) else { return Ok(None) };
+        let is_named = |package: &LatestVersion| {
+            package.namespace == name.namespace() && package.name == name.name()
+        };
+        let Some(package) = packages.iter().position(is_named) else { return Ok(None) };
         let skill = self
             .package_skills(&packages[package])?
             .skills
@@ -148,11 +149,11 @@ impl RegistryBackend {
         };
         let skills = self.package_skills(&package)?;
         // Skills of a package are not nested.
-        let inside = skills.skills.iter().enumerate().find_map(|(at, skill)| {
+        let inside = skills.skills.iter().enumerate().find_map(|(index, skill)| {
             let rest = path.as_str().strip_prefix(&skill.path)?;
-            Some((at, if rest.is_empty() { rest } else { rest.strip_prefix('/')? }.to_owned()))
+            Some((index, if rest.is_empty() { rest } else { rest.strip_prefix('/')? }.to_owned()))
         });
-        Ok(inside.map(|(at, file)| SkillFileMatch { package, skills, skill_index: at, file }))
+        Ok(inside.map(|(skill_index, file)| SkillFileMatch { package, skills, skill_index, file }))
     }
 
     pub(super) fn read_skill_file(&self, found: &SkillFileMatch) -> Result<Option<Vec<u8>>> {
@@ -163,7 +164,7 @@ impl RegistryBackend {
             .get(&found.package.digest)
             .map_err(|error| self.record_failure(&error))?;
         let folder = &found.skills.skills[found.skill_index].folder;
-        let content = unpacked.iter().find(|(one, _)| one == folder).map(|(_, content)| content);
+        let content = unpacked.iter().find(|(name, _)| name == folder).map(|(_, content)| content);
         Ok(content.and_then(|content| content.get(&found.file)).map(<[u8]>::to_vec))
     }
 }

@@ -3,14 +3,14 @@
 /// Adds thousands separators.
 pub(super) fn count(number: u64) -> String {
     let digits = number.to_string();
-    let mut shown = String::with_capacity(digits.len() + digits.len() / 3);
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            shown.push(',');
+    let mut grouped = String::with_capacity(digits.len() + digits.len() / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            grouped.push(',');
         }
-        shown.push(digit);
+        grouped.push(digit);
     }
-    shown
+    grouped
 }
 
 pub(super) fn pluralize(number: u64, one: &str, many: &str) -> String {

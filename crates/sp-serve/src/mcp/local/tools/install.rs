@@ -142,13 +142,13 @@ impl LocalBackend {
 
     fn install(
         &self,
-        what: &PackChangeInput,
+        input: &PackChangeInput,
         plan: Option<PlanId>,
         call: &ToolCall,
     ) -> Result<PackChangeReport> {
         let request = InstallRequest {
-            packs: what.pack_names()?,
-            sinks: what.sink_requests(),
+            packs: input.pack_names()?,
+            sinks: input.sink_requests(),
             root: self.settings.library_filter.root.clone(),
             other_packs: OtherPacks::Keep,
             replace: ReplacePolicy::Refuse,
@@ -160,13 +160,13 @@ impl LocalBackend {
 
     fn uninstall(
         &self,
-        what: &PackChangeInput,
+        input: &PackChangeInput,
         plan: Option<PlanId>,
         call: &ToolCall,
     ) -> Result<PackChangeReport> {
         let request = UninstallRequest {
-            packs: what.pack_names()?,
-            sinks: what.sink_requests(),
+            packs: input.pack_names()?,
+            sinks: input.sink_requests(),
             mode: mode(plan),
             expected_plan: plan,
         };

@@ -15,7 +15,7 @@ impl Database {
     pub(crate) fn change_namespace(
         &self,
         namespace: &str,
-        what: &NamespaceChange,
+        change: &NamespaceChange,
         who: &TokenOwner,
         at: &str,
     ) -> Result<bool> {
@@ -23,11 +23,11 @@ impl Database {
             let members = members_of(sql, namespace)?;
             if members.is_empty()
                 || !can_manage(&members, who)
-                || !apply(sql, namespace, what, &members)?
+                || !apply(sql, namespace, change, &members)?
             {
                 return Ok(false);
             }
-            let (action, subject) = match what {
+            let (action, subject) = match change {
                 NamespaceChange::AddMember(user) => ("add-member", format!("{namespace} {user}")),
                 NamespaceChange::RemoveMember(user) => {
                     ("remove-member", format!("{namespace} {user}"))
@@ -46,12 +46,12 @@ impl Database {
 fn apply(
     sql: &mut dyn SqlConnection,
     namespace: &str,
-    what: &NamespaceChange,
+    change: &NamespaceChange,
     members: &[String],
 ) -> Result<bool> {
     const REMOVE: &str = "DELETE FROM members WHERE namespace = $1 AND username = $2";
     const HIDE: &str = "UPDATE packages SET private = $3 WHERE namespace = $1 AND name = $2";
-    match what {
+    match change {
         NamespaceChange::AddMember(user) => add_member(sql, namespace, user).map(|()| true),
         // A namespace keeps its last member, so that nobody else can take it over.
         NamespaceChange::RemoveMember(_) if members.len() < 2 => Ok(false),
