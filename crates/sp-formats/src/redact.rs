@@ -131,17 +131,32 @@ pub fn redact_secrets(text: &str) -> String {
     redacted
 }
 
-/// Overwrites everything that may be a secret in the URLs of a text. The length does not change, so
-/// spans stay valid.
+/// Overwrites everything that may be a secret in the URLs of a text. Each character is replaced by
+/// one of the same length, so that spans and columns stay valid.
 pub fn mask_secrets(text: &str) -> Cow<'_, str> {
-    let mut bytes = Cow::Borrowed(text.as_bytes());
-    for (span, secret) in find_secrets(text) {
-        let mark = usize::from(secret == UrlSecretKind::Query);
-        bytes.to_mut()[span.start + mark..span.end].fill(b'*');
+    let secrets = find_secrets(text);
+    if secrets.is_empty() {
+        return Cow::Borrowed(text);
     }
-    match bytes {
-        Cow::Borrowed(_) => Cow::Borrowed(text),
-        Cow::Owned(bytes) => String::from_utf8(bytes).map_or(Cow::Borrowed(""), Cow::Owned),
+    let mut masked = String::with_capacity(text.len());
+    let mut done = 0;
+    for (span, secret) in secrets {
+        let start = span.start + usize::from(secret == UrlSecretKind::Query);
+        masked.push_str(&text[done..start]);
+        masked.extend(text[start..span.end].chars().map(mask_char));
+        done = span.end;
+    }
+    masked.push_str(&text[done..]);
+    Cow::Owned(masked)
+}
+
+/// Returns a mark with as many bytes as the character.
+fn mask_char(c: char) -> char {
+    match c.len_utf8() {
+        1 => '*',
+        2 => '·',
+        3 => '•',
+        _ => '🞄',
     }
 }
 
@@ -241,6 +256,14 @@ mod tests {
     use super::*;
 
     #[test]
+    fn se_07_masked_text_keeps_bytes_and_columns() {
+        let text = "see https://me:pä\u{20ac}\u{1f511}s@h/x?k=ü#€ end";
+        let masked = mask_secrets(text);
+        assert_eq!(masked, "see https://****·•🞄*@h/x?**·*• end");
+        assert_eq!((masked.len(), masked.chars().count()), (text.len(), text.chars().count()));
+    }
+
+    #[test]
     fn se_07_url_is_redacted_to_host_and_path() {
         let kept = QueryAllowlist::new(["ref", "v"]);
         for (url, shown, with_kept) in [
@@ -316,7 +339,7 @@ mod tests {
     #[test]
     fn se_07_masking_keeps_the_length() {
         for (text, shown) in [
-            ("  - repo: https://me:s@h/x?sig=s#é", "  - repo: https://****@h/x?********"),
+            ("  - repo: https://me:s@h/x?sig=s#é", "  - repo: https://****@h/x?******·"),
             ("see `http://h/s/k1.17.x/p`", "see `http://h/s/*******/p`"),
             ("[a](b.md#c) and s/1.2.3/x/", "[a](b.md#c) and s/1.2.3/x/"),
         ] {

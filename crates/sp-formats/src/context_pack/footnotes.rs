@@ -148,9 +148,8 @@ mod tests {
 
     #[test]
     fn se_04_unclosed_brackets_are_linear() {
-        let start = std::time::Instant::now();
-        assert_eq!(footnotes(&format!("{}]", "[^src_".repeat(100_000)), 0), []);
-        assert!(start.elapsed() < std::time::Duration::from_secs(5), "{:?}", start.elapsed());
+        // A quadratic scan would not end within the time limit of the test runner.
+        assert_eq!(footnotes(&format!("{}]", "[^src_".repeat(2_000_000)), 0), []);
     }
 
     #[test]

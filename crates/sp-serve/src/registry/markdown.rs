@@ -182,16 +182,15 @@ mod tests {
     }
 
     #[test]
-    fn pathological_input_renders_quickly() {
+    fn pathological_input_does_not_hang() {
         for text in [
             ">".repeat(MAX_MARKDOWN_BYTES),
             "[".repeat(MAX_MARKDOWN_BYTES),
             "*a_ ".repeat(MAX_MARKDOWN_BYTES / 4),
             "<!--".repeat(MAX_MARKDOWN_BYTES / 4),
         ] {
-            let started = std::time::Instant::now();
-            render(&text);
-            assert!(started.elapsed().as_secs() < 20, "{}", &text[..8]);
+            let (html, _) = render(&text);
+            assert!(html.len() < 64 * MAX_MARKDOWN_BYTES, "{}", &text[..8]);
         }
     }
 }

@@ -317,21 +317,13 @@ impl GitSkillWalk<'_> {
         object: &GitObject,
         skill_path: &str,
     ) -> std::result::Result<(), GitSkillError> {
-<<<<<<< HEAD
-        let path =
-            if shown.is_empty() { name.to_vec() } else { [shown.as_bytes(), b"/", name].concat() };
-        let path = RelPath::from_bytes(&path)
-            .map_err(|why: PathError| GitSkillError::unsafe_path(&path, &why))?;
-=======
         let path = if skill_path.is_empty() {
             name.to_vec()
         } else {
             [skill_path.as_bytes(), b"/", name].concat()
         };
-        let path = RelPath::from_bytes(&path).map_err(|why: PathError| {
-            GitSkillError::from(format!("`{}`: {why}", display_path_bytes(&path)))
-        })?;
->>>>>>> shape-b
+        let path = RelPath::from_bytes(&path)
+            .map_err(|why: PathError| GitSkillError::unsafe_path(&path, &why))?;
         match &object.kind {
             GitEntryKind::Folder => self.add_folder(real, path),
             GitEntryKind::File { executable } => self.add_file(path, &object.id, *executable),
