@@ -379,8 +379,8 @@ pub(crate) fn find_misplaced(
     invalid_names.chain(too_deep).chain(misplaced_files).collect()
 }
 
-/// Returns the `SKILL.md` files directly in `skills/`, then those that are links in folders that are
-/// not.
+/// Returns the `SKILL.md` files directly in `skills/`, then those that are links in folders that
+/// are not.
 fn misplaced_skill_files(
     context: &Context<'_>,
     skills: &Path,
