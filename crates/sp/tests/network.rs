@@ -102,7 +102,7 @@ fn se_12_silent_server_times_out_and_the_limit_is_named() {
     let (world, server) = (world!(), WebServer::start());
     let url = server.respond("/x.zip", WebResponse::Stall(b"PK".to_vec()));
     let error = world.sp_error(&["context", "show", &url, "--limit", "stall-seconds=1"]);
-    assert_eq!(error.code, "E-network");
+    assert_eq!(error.code, "E-stalled");
     assert!(error.hints_at("`--limit stall-seconds=<seconds>`"), "{error:#?}");
 }
 
@@ -230,7 +230,7 @@ fn se_04_large_git_blob_is_rejected_before_it_uses_memory() {
     let world = world!();
     let (_repo, server) = serve_files(&world, &[("zeros", &vec![0; 480 * MIB])]);
     let error = git_limit_error(&world, &server.url("shared"));
-    assert_eq!(error.code, "E-invalid-git-tree");
+    assert_eq!(error.code, "E-limit-exceeded");
     assert!(error.hints_at("--limit file-bytes="), "{error:#?}");
     assert!(error.because[0].contains("`zeros`"), "{error:#?}");
     assert!(error.because[0].contains("503316480"), "{error:#?}");

@@ -80,7 +80,7 @@ fn sb_22_https_source_is_not_redirected_to_http() {
     let (plain, server) = redirecting_servers();
     let world = trusting_workspace(&server);
     let error = world.sp_error(&["bag", "get", "a", "--source", &server.url("/a.zip")]);
-    assert_eq!(error.code, "E-network", "{error:?}");
+    assert_eq!(error.code, "E-redirected", "{error:?}");
     assert_eq!(plain.requested_paths(), [""; 0]);
 }
 
@@ -93,7 +93,7 @@ fn cp_11_https_context_pack_is_not_redirected_to_http() {
         let url = server.url(&format!("{path}?sig={SIGNATURE}"));
         let run = world.sp(&["context", "check", &url, "--format", "json"]).fails(5);
         let report: Value = serde_json::from_str(&run.stdout).unwrap();
-        assert_eq!(report["unreadable"][0]["code"], "E-network", "{path}: {run}");
+        assert_eq!(report["unreadable"][0]["code"], "E-redirected", "{path}: {run}");
         assert!(!run.to_string().contains(SIGNATURE), "{run}");
     }
     assert_eq!(plain.requested_paths(), [""; 0]);

@@ -68,7 +68,7 @@ fn sp_17_patterns_of_imports_are_checked() {
 fn sp_35_offline_uses_only_fetched_repositories() {
     let world = importing("[tools/revew]", "[]");
     let report = report(&world, &["--imports", "--offline"]);
-    assert_eq!(report["unreadable"][0]["code"], "E-unreadable-file", "not fetched yet: {report}");
+    assert_eq!(report["unreadable"][0]["code"], "E-offline", "not fetched yet: {report}");
     let expected = ["packs/team.yaml:6:15: error[SP-17]"];
     assert_eq!(findings(&world, &["--imports"]), expected);
     std::fs::remove_dir_all(world.path("git/shared")).unwrap();

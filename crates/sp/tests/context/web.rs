@@ -148,21 +148,22 @@ fn cp_11_missing_and_changed_files_at_a_url_are_reported() {
 #[test]
 fn cp_11_failed_downloads_are_environment_errors() {
     let loop_url = request_path("skills.md");
-    for (path, answer, detail) in [
-        ("pack.json", WebResponse::Status(404), "404"),
-        ("pack.json", WebResponse::Status(403), "403"),
-        ("skills.md", WebResponse::Status(403), "403"),
-        ("skills.md", WebResponse::Status(500), "500"),
-        ("skills.md", WebResponse::Redirect(loop_url), ""),
-        ("pack.json", WebResponse::Redirect(format!("file:///etc/passwd{}", query())), ""),
-        ("skills.md", WebResponse::Stall(b"x".to_vec()), ""),
+    let file_url = format!("file:///etc/passwd{}", query());
+    for (path, answer, code, detail) in [
+        ("pack.json", WebResponse::Status(404), "E-network", "404"),
+        ("pack.json", WebResponse::Status(403), "E-network", "403"),
+        ("skills.md", WebResponse::Status(403), "E-network", "403"),
+        ("skills.md", WebResponse::Status(500), "E-network", "500"),
+        ("skills.md", WebResponse::Redirect(loop_url), "E-redirected", ""),
+        ("pack.json", WebResponse::Redirect(file_url), "E-network", ""),
+        ("skills.md", WebResponse::Stall(b"x".to_vec()), "E-network", ""),
     ] {
         let case = format!("{path}: {answer:?}");
         let (world, server) = (world!(), WebServer::start());
         let dir = serve(&server, &valid_pack());
         server.respond(&request_path(path), answer);
         let error = check_error(&world, &[&dir, "--limit", "download-seconds=2"]);
-        assert_eq!((error.code.as_str(), error.exit_code), ("E-network", 5), "{case}");
+        assert_eq!((error.code.as_str(), error.exit_code), (code, 5), "{case}");
         assert!(error.message.contains(detail), "{case}: {}", error.message);
         let url = display_url(&format!("{DIR}{path}"));
         assert!(error.message.contains(&url), "{case}: {}", error.message);

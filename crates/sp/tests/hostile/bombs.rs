@@ -77,7 +77,7 @@ fn se_04_a_remote_file_over_the_limit_is_refused() {
     let repo = remote(&world);
     repo.write("tools/x/big", vec![b'x'; 1000]);
     repo.commit("one");
-    let error = limit_exceeded(&world, "file-bytes", 999, "E-invalid-git-tree");
+    let error = limit_exceeded(&world, "file-bytes", 999, "E-limit-exceeded");
     assert!(["`big`", "1000"].iter().all(|data| text_of(&error).contains(data)), "{error:?}");
     install_with(&world, "bad", &["--limit", "file-bytes=1000"]).ok();
 }
@@ -88,7 +88,7 @@ fn se_04_a_compressed_remote_file_is_refused_by_its_uncompressed_size() {
     let repo = remote(&world);
     let zeros = repo.blob(&vec![0; 150 * 1024 * 1024]);
     commit_skill(&repo, &[("100644 blob", &zeros, b"bomb")]);
-    let error = refused_cheaply(&world, "E-invalid-git-tree");
+    let error = refused_cheaply(&world, "E-limit-exceeded");
     assert!(["`bomb`", "157286400"].iter().all(|data| text_of(&error).contains(data)), "{error:?}");
 }
 
@@ -98,7 +98,7 @@ fn se_04_a_remote_skill_over_the_limit_of_bytes_is_refused() {
     let repo = remote(&world);
     repo.write("tools/x/a", [b'a'; 600]).write("tools/x/b", [b'b'; 600]);
     repo.commit("one");
-    limit_exceeded(&world, "skill-bytes", 1200, "E-invalid-git-tree");
+    limit_exceeded(&world, "skill-bytes", 1200, "E-limit-exceeded");
     install_with(&world, "bad", &["--limit", "skill-bytes=1300"]).ok();
 }
 
@@ -110,7 +110,7 @@ fn se_04_a_remote_skill_with_too_many_entries_is_refused() {
         repo.write(&format!("tools/x/{number}"), "x");
     }
     repo.commit("one");
-    limit_exceeded(&world, "skill-entries", 20, "E-invalid-git-tree");
+    limit_exceeded(&world, "skill-entries", 20, "E-limit-exceeded");
     install_with(&world, "bad", &["--limit", "skill-entries=21"]).ok();
 }
 
@@ -120,9 +120,9 @@ fn se_04_a_remote_skill_over_the_limit_of_depth_is_refused() {
     let repo = remote(&world);
     repo.write(&format!("tools/x/{}end", "d/".repeat(70)), "x");
     repo.commit("one");
-    let error = refused(&world, "E-invalid-git-tree");
+    let error = refused(&world, "E-limit-exceeded");
     assert!(text_of(&error).contains("64") && error.hints_at("--limit depth="), "{error:?}");
-    limit_exceeded(&world, "depth", 10, "E-invalid-git-tree");
+    limit_exceeded(&world, "depth", 10, "E-limit-exceeded");
     install_with(&world, "bad", &["--limit", "depth=80"]).ok();
 }
 

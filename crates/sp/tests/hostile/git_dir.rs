@@ -84,7 +84,7 @@ fn se_03_git_directories_in_commits_are_refused_at_any_depth() {
             });
             // Git itself may refuse to send the plain ones.
             if error.exit_code != 5 {
-                assert_eq!(error.code, "E-invalid-git-tree", "{error:?}");
+                assert_eq!(error.code, "E-unsafe-path", "{error:?}");
                 assert!(text_of(&error).contains(spelling.escaped), "{error:?}");
             }
         }
@@ -98,7 +98,7 @@ fn se_03_a_remote_skill_below_a_git_directory_is_refused() {
     let skill = raw_tree(&repo, &[("100644", &repo.blob(SKILL), b"SKILL.md")]);
     let hidden = raw_tree(&repo, &[("40000", &skill, b"x")]);
     commit_raw_tools(&repo, &[("40000", &hidden, ".g\u{200d}it".as_bytes())]);
-    let error = refused(&world, "E-invalid-git-tree");
+    let error = refused(&world, "E-unsafe-path");
     assert!(text_of(&error).contains(".g\\u{200d}it"), "{error:?}");
 }
 

@@ -9,7 +9,7 @@ fn sp_09_link_to_an_absolute_path_is_refused() {
         let repo = remote(&world);
         repo.link("tools/x/secret", target);
         repo.commit("one");
-        let text = text_of(&refused(&world, "E-invalid-git-tree"));
+        let text = text_of(&refused(&world, "E-unsafe-link"));
         assert!(text.contains("secret") && text.contains(target), "{text}");
         assert!(!text.contains("root:"), "{text}");
     }
@@ -28,7 +28,7 @@ fn sp_09_link_out_of_the_repo_is_refused() {
         let repo = remote(&world);
         repo.link("tools/x/out", target);
         repo.commit("one");
-        let error = refused(&world, "E-invalid-git-tree");
+        let error = refused(&world, "E-unsafe-link");
         assert!(text_of(&error).contains("`tools/x/out`"), "{error:?}");
     }
 }
@@ -41,7 +41,7 @@ fn sp_09_link_out_through_another_link_is_refused() {
         .link("lib/step", "up")
         .link("lib/up", "../..");
     repo.commit("one");
-    let error = refused(&world, "E-invalid-git-tree");
+    let error = refused(&world, "E-unsafe-link");
     assert!(text_of(&error).contains("`tools/x/innocent`"), "{error:?}");
 }
 
@@ -51,7 +51,7 @@ fn sp_09_skill_md_that_is_a_link_out_of_the_repo_is_refused() {
     let repo = remote(&world);
     repo.link("tools/y/SKILL.md", "/etc/passwd");
     repo.commit("one");
-    let error = refused(&world, "E-invalid-git-tree");
+    let error = refused(&world, "E-unsafe-link");
     assert!(text_of(&error).contains("`tools/y/SKILL.md`"), "{error:?}");
 }
 
@@ -74,7 +74,7 @@ fn sp_09_link_cycles_in_a_remote_are_refused() {
             repo.link(link, target);
         }
         repo.commit("one");
-        let error = refused(&world, "E-invalid-git-tree");
+        let error = refused(&world, "E-unsafe-link");
         assert!(error.because[0].contains(path), "{links:?}: {error:?}");
     }
 }
@@ -85,7 +85,7 @@ fn sp_09_link_to_nothing_is_refused() {
     let repo = remote(&world);
     repo.link("tools/x/gone", "../nowhere");
     repo.commit("one");
-    let error = refused(&world, "E-invalid-git-tree");
+    let error = refused(&world, "E-unsafe-link");
     assert!(text_of(&error).contains("`gone`"), "{error:?}");
 }
 
@@ -125,7 +125,7 @@ fn se_04_links_that_expand_exponentially_are_refused_cheaply() {
     }
     repo.write("tools/x/d12/end", "x");
     repo.commit("one");
-    refused_cheaply(&world, "E-invalid-git-tree");
+    refused_cheaply(&world, "E-limit-exceeded");
 }
 
 #[test]
@@ -134,7 +134,7 @@ fn se_04_a_link_with_a_huge_target_is_refused_cheaply() {
     let repo = remote(&world);
     let long = repo.blob(&vec![b'a'; 150 * 1024 * 1024]);
     commit_skill(&repo, &[("120000 blob", &long, b"link")]);
-    refused_cheaply(&world, "E-invalid-git-tree");
+    refused_cheaply(&world, "E-unsafe-link");
 }
 
 #[test]

@@ -97,8 +97,8 @@ fn sp_09_remote_skills_with_unsafe_file_names_are_refused() {
         let repo = remote(&world);
         let blob = repo.blob(b"x");
         commit_skill(&repo, &[("100644 blob", &blob, name)]);
-        refused_with_escaped_name(&world, "E-invalid-git-tree", escaped);
-        let error = refused(&world, "E-invalid-git-tree");
+        refused_with_escaped_name(&world, "E-unsafe-path", escaped);
+        let error = refused(&world, "E-unsafe-path");
         assert!(text_of(&error).contains("tools/x") && !error.hints.is_empty(), "{error:?}");
     }
 }
@@ -117,8 +117,12 @@ fn sp_09_raw_trees_with_names_that_git_refuses_are_refused() {
         let error = unchanged_by(&world, &name, || {
             install_with(&world, "bad", &["--format", "json"]).error()
         });
-        // Git itself does not send an empty name.
-        let code = if name.is_empty() { "E-git" } else { "E-invalid-git-tree" };
+        let code = match &*name {
+            // Git itself does not send an empty name.
+            "" => "E-git",
+            ".git" => "E-unsafe-path",
+            _ => "E-invalid-git-tree",
+        };
         assert_eq!(error.code, code, "{name:?}: {error:?}");
     }
 }
@@ -215,7 +219,7 @@ fn sp_05_remote_names_that_are_not_utf_8_are_refused_if_selected() {
             ("040000 tree", &skill, b"x"),
         ],
     );
-    let error = refused(&world, "E-invalid-git-tree");
+    let error = refused(&world, "E-unsafe-path");
     assert!(text_of(&error).contains("caf\\xe9"), "{error:?}");
     import(&world, &repo.url(), "tools/good");
     install(&world, "bad").ok();
@@ -236,7 +240,7 @@ fn se_03_names_that_differ_only_in_case_or_unicode_form_are_refused() {
             &repo,
             &[("100644 blob", &blob, first.as_bytes()), ("100644 blob", &blob, second.as_bytes())],
         );
-        let error = refused(&world, "E-invalid-git-tree");
+        let error = refused(&world, "E-name-collision");
         assert!([first, second].iter().all(|name| text_of(&error).contains(name)), "{error:?}");
     }
 }
@@ -251,7 +255,7 @@ fn se_03_a_directory_and_a_link_that_differ_only_in_case_are_refused() {
         &repo,
         &[("120000 blob", &repo.blob(b"Data"), b"data"), ("040000 tree", &dir, b"Data")],
     );
-    let error = refused(&world, "E-invalid-git-tree");
+    let error = refused(&world, "E-name-collision");
     assert!(["`data`", "`Data`"].iter().all(|name| text_of(&error).contains(name)), "{error:?}");
 }
 
