@@ -29,10 +29,10 @@ mod tests {
     #[test]
     fn se_09_host_excludes_user_and_port() {
         let text = "<https://a.example/x> git+ssh://me:pw@B.example:22/r, `http://c.example` (http://$HOST/) http://[::1]/";
-        let found: Vec<&str> = host_ranges(text).map(|range| &text[range]).collect();
-        assert_eq!(found, ["a.example", "B.example", "c.example", "", ""]);
-        let outside: Vec<String> = found.into_iter().filter_map(external_host).collect();
-        assert_eq!(outside, ["a.example", "b.example", "c.example"]);
+        let hosts: Vec<&str> = host_ranges(text).map(|range| &text[range]).collect();
+        assert_eq!(hosts, ["a.example", "B.example", "c.example", "", ""]);
+        let external: Vec<String> = hosts.into_iter().filter_map(external_host).collect();
+        assert_eq!(external, ["a.example", "b.example", "c.example"]);
         assert_eq!(
             ["localhost", "127.0.0.1", "host", "x.localhost"].map(super::external_host),
             [const { None }; 4]

@@ -111,16 +111,16 @@ mod tests {
 
     #[test]
     fn interner_finds_strings_after_growing() {
-        let mut texts = StringInterner::with_capacity(0);
-        for turn in [true, false] {
-            for at in 0..5000u32 {
-                assert_eq!(texts.intern(&format!("text {at}")), (at, turn));
+        let mut interner = StringInterner::with_capacity(0);
+        for is_new in [true, false] {
+            for number in 0..5000u32 {
+                assert_eq!(interner.intern(&format!("text {number}")), (number, is_new));
             }
         }
-        assert_eq!(texts.intern(""), (5000, true));
-        assert_eq!(texts.find(""), Some(5000));
-        assert_eq!(texts.find("text 4999"), Some(4999));
-        assert_eq!(texts.find("text 5000"), None);
+        assert_eq!(interner.intern(""), (5000, true));
+        assert_eq!(interner.find(""), Some(5000));
+        assert_eq!(interner.find("text 4999"), Some(4999));
+        assert_eq!(interner.find("text 5000"), None);
     }
 
     #[test]

@@ -66,22 +66,22 @@ mod tests {
     fn lines_are_unchanged_moved_or_changed() {
         let old = ["a", "fn x() {", "    1", "}", "b"];
         let range = LineRange { first: 2, last: 4 };
-        let remembered = hash_line_range(&old, range);
-        assert_eq!(line_status(&old, range, &remembered), LineStatus::Unchanged);
+        let recorded_hash = hash_line_range(&old, range);
+        assert_eq!(line_status(&old, range, &recorded_hash), LineStatus::Unchanged);
         assert_eq!(
-            line_status(&["a", "fn x() {  ", "    1", "}"], range, &remembered),
+            line_status(&["a", "fn x() {  ", "    1", "}"], range, &recorded_hash),
             LineStatus::Unchanged
         );
         let moved = ["a", "fn x() {", "    2", "}", "fn x() {", "    1", "}"];
-        assert_eq!(line_status(&moved, range, &remembered), LineStatus::Moved(5));
+        assert_eq!(line_status(&moved, range, &recorded_hash), LineStatus::Moved(5));
         assert_eq!(
-            line_status(&["a", "fn x() {", "    3", "}"], range, &remembered),
+            line_status(&["a", "fn x() {", "    3", "}"], range, &recorded_hash),
             LineStatus::Changed
         );
-        assert_eq!(line_status(&[], range, &remembered), LineStatus::Changed);
+        assert_eq!(line_status(&[], range, &recorded_hash), LineStatus::Changed);
         assert_eq!(line_status(&old, range, "short"), LineStatus::Changed);
         assert_eq!(
-            line_status(&old, LineRange { first: 9, last: 2 }, &remembered),
+            line_status(&old, LineRange { first: 9, last: 2 }, &recorded_hash),
             LineStatus::Changed
         );
     }

@@ -43,43 +43,49 @@ mod tests {
     use sp_formats::json::JsonDocument;
     use sp_tree::Limits;
 
-    fn active(members: &str, at: &str) -> f64 {
+    fn activation(members: &str, time: &str) -> f64 {
         let json = JsonDocument::parse(format!("{{{members}}}"), &Limits::default()).unwrap();
-        activation_at(json.root(), at.parse().unwrap())
+        activation_at(json.root(), time.parse().unwrap())
     }
 
-    const HALVING: &str =
+    const TEN_DAY_HALF_LIFE: &str =
         r#""activation":0.8,"created_at":"2026-01-01T00:00:00Z","decay_half_life_days":10"#;
 
     #[test]
     fn pk_17_activation_halves_per_half_life() {
-        assert_eq!(active(HALVING, "2026-01-01T00:00:00Z"), 0.8);
-        assert_eq!(active(HALVING, "2026-01-11T00:00:00Z"), 0.4);
-        assert_eq!(active(HALVING, "2026-01-21T00:00:00Z"), 0.2);
-        assert_eq!(active(HALVING, "2026-01-06T00:00:00Z"), 0.8 * 0.5f64.sqrt());
-        assert_eq!(active(HALVING, "2026-01-01T12:00:00Z"), 0.8 * 0.5f64.powf(0.05));
+        assert_eq!(activation(TEN_DAY_HALF_LIFE, "2026-01-01T00:00:00Z"), 0.8);
+        assert_eq!(activation(TEN_DAY_HALF_LIFE, "2026-01-11T00:00:00Z"), 0.4);
+        assert_eq!(activation(TEN_DAY_HALF_LIFE, "2026-01-21T00:00:00Z"), 0.2);
+        assert_eq!(activation(TEN_DAY_HALF_LIFE, "2026-01-06T00:00:00Z"), 0.8 * 0.5f64.sqrt());
+        assert_eq!(activation(TEN_DAY_HALF_LIFE, "2026-01-01T12:00:00Z"), 0.8 * 0.5f64.powf(0.05));
     }
 
     #[test]
     fn pk_17_time_before_creation_does_not_increase_activation() {
-        assert_eq!(active(HALVING, "2020-01-01T00:00:00Z"), 0.8);
+        assert_eq!(activation(TEN_DAY_HALF_LIFE, "2020-01-01T00:00:00Z"), 0.8);
     }
 
     #[test]
     fn pk_17_nodes_without_time_or_half_life_do_not_decay() {
-        let late = "2046-01-01T00:00:00Z";
-        assert_eq!(active("", late), 1.0);
-        assert_eq!(active(r#""activation":0.3,"decay_half_life_days":1"#, late), 0.3);
-        assert_eq!(active(r#""activation":0.3,"created_at":"2026-01-01T00:00:00Z""#, late), 0.3);
-        assert_eq!(active(r#""created_at":"soon","decay_half_life_days":1"#, late), 1.0);
+        let much_later = "2046-01-01T00:00:00Z";
+        assert_eq!(activation("", much_later), 1.0);
+        assert_eq!(activation(r#""activation":0.3,"decay_half_life_days":1"#, much_later), 0.3);
         assert_eq!(
-            active(r#""created_at":"2026-01-01T00:00:00Z","decay_half_life_days":0"#, late),
+            activation(r#""activation":0.3,"created_at":"2026-01-01T00:00:00Z""#, much_later),
+            0.3
+        );
+        assert_eq!(activation(r#""created_at":"soon","decay_half_life_days":1"#, much_later), 1.0);
+        assert_eq!(
+            activation(
+                r#""created_at":"2026-01-01T00:00:00Z","decay_half_life_days":0"#,
+                much_later
+            ),
             1.0
         );
         assert_eq!(
-            active(r#""activation":7"#, late),
+            activation(r#""activation":7"#, much_later),
             1.0,
-            "what is out of range is brought into it"
+            "out-of-range value is clamped"
         );
     }
 
@@ -90,9 +96,9 @@ mod tests {
         ) {
             let text = format!(r#"{{"activation":{activation},"created_at":"2026-01-01T00:00:00Z","decay_half_life_days":{half_life}}}"#);
             let json = JsonDocument::parse(text, &Limits::default()).unwrap();
-            let at = |second: i64| activation_at(json.root(), Timestamp::from_second(second).unwrap());
-            let (a, b) = (at(first), at(first + later));
-            prop_assert!(b <= a && a <= activation && b >= 0.0, "{a} then {b}");
+            let activation_at_second = |second: i64| activation_at(json.root(), Timestamp::from_second(second).unwrap());
+            let (earlier, latest) = (activation_at_second(first), activation_at_second(first + later));
+            prop_assert!(latest <= earlier && earlier <= activation && latest >= 0.0, "{earlier} then {latest}");
         }
     }
 }

@@ -276,11 +276,11 @@ mod tests {
     use sp_formats::json::JsonDocument;
     use sp_tree::Limits;
 
-    fn drawing(content: &str, most: usize) -> Option<GraphSvg> {
+    fn svg_for(content: &str, max_nodes: usize) -> Option<GraphSvg> {
         let json =
             JsonDocument::parse(format!("{{\"context_graph\":{content}}}"), &Limits::default())
                 .unwrap();
-        render_svg(&Graph::from_content(json.root()), most)
+        render_svg(&Graph::from_content(json.root()), max_nodes)
     }
 
     #[test]
@@ -289,27 +289,29 @@ mod tests {
             {"id":"a","type":"fact","content":"one","activation":0.1},{"id":"b","type":"fact","content":"two","activation":0.9},
             {"id":"c","type":"gotcha","content":"three","activation":0.8}],
           "edges":[{"from":"b","to":"c","type":"contradicts"},{"from":"a","to":"b","type":"supports"},{"from":"b","to":"b","type":"supports"}]}"#;
-        let picture = drawing(graph, 2).unwrap();
-        assert_eq!((picture.shown, picture.svg.matches("<circle").count()), (2, 2));
-        assert_eq!(picture.svg.matches("<line").count(), 1);
+        let drawing = svg_for(graph, 2).unwrap();
+        assert_eq!((drawing.shown, drawing.svg.matches("<circle").count()), (2, 2));
+        assert_eq!(drawing.svg.matches("<line").count(), 1);
         assert!(
-            picture.svg.contains("edge against") && !picture.svg.contains("fact: one"),
+            drawing.svg.contains("edge against") && !drawing.svg.contains("fact: one"),
             "{}",
-            picture.svg
+            drawing.svg
         );
-        assert_eq!(picture.kinds, [("fact".to_owned(), 2), ("gotcha".to_owned(), 1)]);
-        assert_eq!(drawing(graph, 2), Some(picture), "it is always the same");
-        assert_eq!(drawing("{}", 9), None);
+        assert_eq!(drawing.kinds, [("fact".to_owned(), 2), ("gotcha".to_owned(), 1)]);
+        assert_eq!(svg_for(graph, 2), Some(drawing), "output is deterministic");
+        assert_eq!(svg_for("{}", 9), None);
     }
 
     #[test]
     fn svg_nodes_stay_within_the_canvas() {
         let nodes: Vec<String> = (0..120)
-            .map(|at| format!(r#"{{"id":"n{at}","type":"fact","content":"Statement {at}"}}"#))
+            .map(|number| {
+                format!(r#"{{"id":"n{number}","type":"fact","content":"Statement {number}"}}"#)
+            })
             .collect();
         for count in [1, 2, 120] {
             let svg =
-                drawing(&format!("{{\"nodes\":[{}],\"edges\":[]}}", nodes[..count].join(",")), 60)
+                svg_for(&format!("{{\"nodes\":[{}],\"edges\":[]}}", nodes[..count].join(",")), 60)
                     .unwrap()
                     .svg;
             for part in svg.split("cx=\"").skip(1) {
@@ -322,7 +324,7 @@ mod tests {
     #[test]
     fn package_content_is_escaped_in_svg() {
         let hostile = "</title></svg><script>alert(1)</script>\\\" onload=\\\"alert(1)";
-        let svg = drawing(
+        let svg = svg_for(
             &format!(
                 r#"{{"nodes":[{{"id":"a","type":"{hostile}","content":"{hostile}"}}],"edges":[]}}"#
             ),

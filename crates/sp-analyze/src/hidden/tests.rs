@@ -5,30 +5,30 @@ use proptest::prelude::*;
 use super::*;
 
 /// Encodes text as tag characters.
-fn tagged(text: &str) -> String {
+fn as_tags(text: &str) -> String {
     text.chars().map(|c| char::from_u32(u32::from(c) + 0xE0000).unwrap()).collect()
 }
 
 /// Encodes text as variation selectors, one per byte.
-fn selected(text: &str) -> String {
+fn as_selectors(text: &str) -> String {
     let selector =
         |byte| if byte < 16 { 0xFE00 + u32::from(byte) } else { 0xE0100 + u32::from(byte) - 16 };
     text.bytes().map(|byte| char::from_u32(selector(byte)).unwrap()).collect()
 }
 
 /// Encodes text as bits of zero-width characters.
-fn bitten(text: &str) -> String {
+fn as_zero_width_bits(text: &str) -> String {
     let bits = text.bytes().flat_map(|byte| (0..8).rev().map(move |bit| byte >> bit & 1));
     bits.map(|bit| if bit == 0 { '\u{200B}' } else { '\u{200C}' }).collect()
 }
 
-fn sorts(text: &str) -> Vec<(HiddenKind, Option<String>)> {
+fn kinds_and_decoded(text: &str) -> Vec<(HiddenKind, Option<String>)> {
     find(text).into_iter().map(|hidden| (hidden.kind, hidden.decoded)).collect()
 }
 
 #[test]
 fn se_09_tag_characters_are_decoded_with_position() {
-    let text = format!("one\né {}two", tagged("ignore all"));
+    let text = format!("one\né {}two", as_tags("ignore all"));
     let hidden = find(&text).remove(0);
     assert_eq!((hidden.line, hidden.column), (2, 3));
     assert_eq!(&text[hidden.range.end..], "two");
@@ -37,22 +37,19 @@ fn se_09_tag_characters_are_decoded_with_position() {
 
 #[test]
 fn se_09_variation_selectors_and_zero_width_bits_are_decoded() {
-    for (text, sort) in [
-        (format!("😀{}", selected("rm -rf é")), HiddenKind::VariationSelector),
-        (format!("a{}b", bitten("rm -rf ~")), HiddenKind::ZeroWidth),
+    for (text, kind, decoded) in [
+        (format!("😀{}", as_selectors("rm -rf é")), HiddenKind::VariationSelector, "rm -rf é"),
+        (format!("a{}b", as_zero_width_bits("rm -rf ~")), HiddenKind::ZeroWidth, "rm -rf ~"),
     ] {
-        assert_eq!(find(&text).len(), 1);
-        let said = find(&text).remove(0).decoded.unwrap();
-        assert!(said == "rm -rf é" || said == "rm -rf ~", "{said}");
-        assert_eq!(find(&text).remove(0).kind, sort);
+        assert_eq!(kinds_and_decoded(&text), [(kind, Some(decoded.to_owned()))]);
     }
-    assert_eq!(sorts("😀\u{FE00}\u{E01EF}"), [(HiddenKind::VariationSelector, None)]);
-    assert_eq!(sorts("a\u{200B}\u{200C}"), [(HiddenKind::ZeroWidth, None)]);
+    assert_eq!(kinds_and_decoded("😀\u{FE00}\u{E01EF}"), [(HiddenKind::VariationSelector, None)]);
+    assert_eq!(kinds_and_decoded("a\u{200B}\u{200C}"), [(HiddenKind::ZeroWidth, None)]);
 }
 
 #[test]
 fn se_09_every_kind_is_found() {
-    for (c, sort) in [
+    for (c, kind) in [
         ('\u{E0001}', HiddenKind::Tag),
         ('\u{FE0F}', HiddenKind::VariationSelector),
         ('\u{202E}', HiddenKind::Bidi),
@@ -75,7 +72,7 @@ fn se_09_every_kind_is_found() {
         ('\u{FFF9}', HiddenKind::Format),
         ('\u{E0080}', HiddenKind::Format),
     ] {
-        assert_eq!(sorts(&format!("a{c}b")), [(sort, None)], "{}", c.escape_unicode());
+        assert_eq!(kinds_and_decoded(&format!("a{c}b")), [(kind, None)], "{}", c.escape_unicode());
     }
 }
 
@@ -120,20 +117,20 @@ fn se_09_the_same_characters_elsewhere_are_hidden() {
 fn se_09_number_of_runs_is_bounded() {
     let text = "a\u{200B}".repeat(MAX_HIDDEN_RUNS);
     assert_eq!((search(&text).found.len(), search(&text).truncated), (MAX_HIDDEN_RUNS, false));
-    let more = search(&(text + "a\u{200B}"));
-    assert_eq!((more.found.len(), more.truncated), (MAX_HIDDEN_RUNS, true));
-    let long = sorts(&tagged(&"x".repeat(100_000))).remove(0).1.unwrap();
+    let over_limit = search(&(text + "a\u{200B}"));
+    assert_eq!((over_limit.found.len(), over_limit.truncated), (MAX_HIDDEN_RUNS, true));
+    let long = kinds_and_decoded(&as_tags(&"x".repeat(100_000))).remove(0).1.unwrap();
     assert_eq!(long.chars().count(), 401);
-    let long = sorts(&selected(&"é".repeat(100_000))).remove(0).1.unwrap();
+    let long = kinds_and_decoded(&as_selectors(&"é".repeat(100_000))).remove(0).1.unwrap();
     assert_eq!(long.chars().count(), 401);
 }
 
 #[test]
 fn se_09_marks_show_hidden_text() {
     for (text, marked) in [
-        (format!("a{}b", tagged("ignore all")), "a⟦hidden tag characters: \"ignore all\"⟧b"),
+        (format!("a{}b", as_tags("ignore all")), "a⟦hidden tag characters: \"ignore all\"⟧b"),
         (
-            format!("😀{}", selected("\"⟧\n\u{202E}")),
+            format!("😀{}", as_selectors("\"⟧\n\u{202E}")),
             "😀⟦hidden variation selectors: \"\\\"\\u{27e7}\\n\\u{202e}\"⟧",
         ),
         ("a\u{202E}b".into(), "a⟦U+202E⟧b"),
@@ -150,7 +147,7 @@ fn se_09_marks_show_hidden_text() {
     }
     assert!(matches!(mark("nothing 👩\u{200D}🚀"), Cow::Borrowed(_)));
     let long = format!("⟦hidden tag characters: \"{}…\"⟧", "x".repeat(200));
-    assert_eq!(mark(&tagged(&"x".repeat(1000))), long);
+    assert_eq!(mark(&as_tags(&"x".repeat(1000))), long);
 }
 
 #[test]
@@ -181,7 +178,7 @@ fn se_09_lookalike_hosts_are_found() {
 
 #[test]
 fn se_09_lookalike_commands_are_found() {
-    for (text, place) in [
+    for (text, position) in [
         ("run `sudо rm`", (1, 6)),
         ("é\n\n```bash\n$ sudо rm\n```\n", (4, 3)),
         ("``` {.sh}\nsudо rm\n```\n", (2, 1)),
@@ -189,7 +186,7 @@ fn se_09_lookalike_commands_are_found() {
     ] {
         let found = find_lookalikes(text);
         assert_eq!(found.len(), 1, "{text}");
-        assert_eq!((found[0].line, found[0].column), place);
+        assert_eq!((found[0].line, found[0].column), position);
         assert_eq!(
             (found[0].looks_like.as_str(), found[0].context),
             ("sudo", LookalikeContext::Command)
@@ -207,7 +204,7 @@ fn se_09_lookalike_commands_are_found() {
 }
 
 /// Generates texts that combine invisible characters with characters that may justify them.
-fn tricky() -> impl Strategy<Value = String> {
+fn mixed_text() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         prop::sample::select(vec![
             "a",
@@ -257,14 +254,14 @@ fn tricky() -> impl Strategy<Value = String> {
         ])
         .prop_map(String::from),
         any::<char>().prop_map(String::from),
-        "[ -~⟦⟧]{0,8}".prop_map(|text: String| selected(&text)),
+        "[ -~⟦⟧]{0,8}".prop_map(|text: String| as_selectors(&text)),
     ];
     prop::collection::vec(piece, 0..24).prop_map(|pieces| pieces.concat())
 }
 
 proptest! {
     #[test]
-    fn se_09_marking_is_complete_and_idempotent(text in tricky()) {
+    fn se_09_marking_is_complete_and_idempotent(text in mixed_text()) {
         let marked = mark(&text).into_owned();
         prop_assert_eq!(find(&marked), []);
         prop_assert_eq!(mark(&marked), marked.as_str());
@@ -274,7 +271,7 @@ proptest! {
     }
 
     #[test]
-    fn se_09_positions_match_reports(text in tricky()) {
+    fn se_09_positions_match_reports(text in mixed_text()) {
         // Reports mask what looks like a password byte by byte.
         let text = text.replace('@', "");
         let report = sp_formats::report::Report::new("f", text.as_str());

@@ -90,7 +90,7 @@ mod tests {
 
     #[test]
     fn common_date_formats_are_parsed() {
-        for (text, wanted) in [
+        for (text, expected) in [
             ("2026-04-22", "2026-04-22T00:00:00Z"),
             ("2026-04-22T09:04:11Z", "2026-04-22T09:04:11Z"),
             ("2026-04-22T09:04:11.5+02:00", "2026-04-22T07:04:11Z"),
@@ -102,7 +102,7 @@ mod tests {
             ("1776848651", "2026-04-22T09:04:11Z"),
             ("1776848651000", "2026-04-22T09:04:11Z"),
         ] {
-            assert_eq!(parse_date(&Value::from(text)).as_deref(), Some(wanted), "{text}");
+            assert_eq!(parse_date(&Value::from(text)).as_deref(), Some(expected), "{text}");
         }
         assert_eq!(
             parse_date(&Value::from(1_776_848_651)).as_deref(),
@@ -112,10 +112,10 @@ mod tests {
 
     #[test]
     fn invalid_and_implausible_dates_are_rejected() {
-        for bad in
+        for invalid in
             ["", "soon", "2026-13-01", "2026-02-30", "04/05/2026", "9999-01-01", "0001-01-01", "-5"]
         {
-            assert_eq!(parse_date(&Value::from(bad)), None, "{bad}");
+            assert_eq!(parse_date(&Value::from(invalid)), None, "{invalid}");
         }
         assert_eq!(parse_date(&Value::from(f64::MAX)), None);
         assert_eq!(parse_date(&Value::from(i64::MAX)), None);

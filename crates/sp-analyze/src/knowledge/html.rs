@@ -242,9 +242,9 @@ mod tests {
     #[test]
     fn malformed_html_is_tokenized() {
         let html = "<a href=\"x>y\" B='2'>t < 3</a><script>if (a<b) '</p>'</script><!-- c --><p>";
-        let all: Vec<_> = tokenize(html).collect();
+        let tokens: Vec<_> = tokenize(html).collect();
         assert_eq!(
-            all,
+            tokens,
             [
                 HtmlToken::Open("a", " href=\"x>y\" B='2'"),
                 HtmlToken::Text("t < 3"),

@@ -370,9 +370,9 @@ mod tests {
     fn cp_12_obsidian_links_tags_callouts_and_todos_are_parsed() {
         let text = "# Retries\n\nUse [[Backoff|back-off]] and [[Jitter]] #net/http here. %%not this%%Then stop. ^abc\n\n\
                     > [!warning] Careful\n> Never retry a `POST`.\n\n- [ ] Add a limit\n- [x] Read it\n\n1. First step\n2. Second\n\n![[image.png]]\n\n==Marked words== stay.\n";
-        let read = parse(text);
-        assert_eq!(read.title.as_deref(), Some("Retries"));
-        assert_eq!(read.tags, ["net/http"]);
+        let parsed = parse(text);
+        assert_eq!(parsed.title.as_deref(), Some("Retries"));
+        assert_eq!(parsed.tags, ["net/http"]);
         let owned =
             |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
         assert_eq!(
@@ -391,11 +391,15 @@ mod tests {
     #[test]
     fn cp_12_scripts_comments_and_footnotes_are_not_content() {
         let text = "Good <script>evil()</script><span style='display:none'>un<span>shown</span> words</span> text [^src_x].\n\n<div>raw</div>\n\n<!-- hidden -->\n\n[^src_x]: note\n\n```js\nlet code = 1;\n```\n";
-        let read = parse(text);
-        let all: Vec<String> =
-            read.sections.into_iter().flat_map(|s| s.blocks).flat_map(|b| b.sentences).collect();
-        assert_eq!(all, ["Good text ."]);
-        assert!(read.code.contains("let code"));
+        let parsed = parse(text);
+        let sentences: Vec<String> = parsed
+            .sections
+            .into_iter()
+            .flat_map(|section| section.blocks)
+            .flat_map(|block| block.sentences)
+            .collect();
+        assert_eq!(sentences, ["Good text ."]);
+        assert!(parsed.code.contains("let code"));
     }
 
     #[test]

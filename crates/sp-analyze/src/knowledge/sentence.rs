@@ -183,7 +183,7 @@ mod tests {
     #[test]
     fn cp_12_excerpt_never_splits_code_or_escapes() {
         let sentence = r"Call `a b` with \[x\] or `c` now";
-        for (part, wanted) in [
+        for (excerpt, is_clean) in [
             ("Call `a b` with", true),
             (r"with \[x\]", true),
             ("`c` now", true),
@@ -193,13 +193,13 @@ mod tests {
             (r"with \[x\", false),
             ("c", false),
         ] {
-            assert_eq!(is_clean_excerpt(sentence, part), wanted, "{part}");
+            assert_eq!(is_clean_excerpt(sentence, excerpt), is_clean, "{excerpt}");
         }
     }
 
     #[test]
     fn text_is_split_at_sentence_ends_only() {
-        for (text, wanted) in [
+        for (text, expected) in [
             ("One. Two! Three? Four", &["One.", "Two!", "Three?", "Four"][..]),
             ("Use e.g. Rust. It is fast.", &["Use e.g. Rust.", "It is fast."]),
             (
@@ -215,13 +215,13 @@ mod tests {
             ("認証します。次へ。", &["認証します。", "次へ。"]),
             ("  \n ", &[]),
         ] {
-            assert_eq!(split_sentences(text), wanted, "{text}");
+            assert_eq!(split_sentences(text), expected, "{text}");
         }
     }
 
     #[test]
     fn cp_12_escaped_text_has_no_markdown_meaning() {
-        for (text, wanted) in [
+        for (text, expected) in [
             ("a [^src_x] b", r"a \[^src_x\] b"),
             ("<!-- x -->", r"\<!-- x -->"),
             ("snake_case and _this_", r"snake_case and \_this\_"),
@@ -231,7 +231,7 @@ mod tests {
             ("~a~ or ~/b~ for $5 or $x$", r"\~a\~ or ~/b\~ for $5 or $x\$"),
             ("R&D &amp; &lt;", r"R\&D \&amp; \&lt;"),
         ] {
-            assert_eq!(escape_markdown(text), wanted);
+            assert_eq!(escape_markdown(text), expected);
             assert_eq!(to_plain_text(&escape_markdown(text)), text);
         }
         assert_eq!(split_sentences("# No heading"), [r"\# No heading"]);

@@ -124,13 +124,13 @@ mod tests {
 
     #[test]
     fn synonyms_are_found() {
-        let hash = |text: &str| {
-            let mut found = 0;
-            for_each_word(text, &mut |word| found = word);
-            found
+        let hash_word = |text: &str| {
+            let mut last = 0;
+            for_each_word(text, &mut |word| last = word);
+            last
         };
-        assert!(synonyms_of(hash("k8s")).contains(&hash("Kubernetes")));
-        assert!(synonyms_of(hash("gardening")).is_empty());
+        assert!(synonyms_of(hash_word("k8s")).contains(&hash_word("Kubernetes")));
+        assert!(synonyms_of(hash_word("gardening")).is_empty());
         assert_eq!(
             join_compounds("People Log in with single sign-on"),
             "People login with single sso"

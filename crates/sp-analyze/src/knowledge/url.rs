@@ -141,17 +141,17 @@ mod tests {
 
     #[test]
     fn cp_13_equivalent_urls_have_one_form_and_one_id() {
-        let page = "https://docs.example.com/a/b?page=2";
-        for same in [
+        let normalized = "https://docs.example.com/a/b?page=2";
+        for url in [
             "https://docs.example.com/a/b?page=2",
             " HTTPS://Docs.Example.com:443/a/b/?utm_source=x&page=2&fbclid=1#top",
             "https://user:secret@docs.example.com/a/b?page=2",
         ] {
-            assert_eq!(normalize_url(same).as_deref(), Some(page), "{same}");
+            assert_eq!(normalize_url(url).as_deref(), Some(normalized), "{url}");
         }
         assert_eq!(source_id("https://www.example.com/a"), source_id("http://example.com/a"));
         assert_ne!(source_id("https://example.com/a"), source_id("https://example.com/b"));
-        assert!(sp_formats::context_pack::is_source_id(&source_id(page)));
+        assert!(sp_formats::context_pack::is_source_id(&source_id(normalized)));
         assert_eq!(
             normalize_url("https://example.com/ü{x}").as_deref(),
             Some("https://example.com/%C3%BC%7Bx%7D")
@@ -161,7 +161,7 @@ mod tests {
 
     #[test]
     fn invalid_urls_are_rejected() {
-        for bad in [
+        for url in [
             "",
             "example.com",
             "javascript:alert(1)",
@@ -170,32 +170,32 @@ mod tests {
             "https://a b/",
             "http://x:y/",
         ] {
-            assert_eq!(normalize_url(bad), None, "{bad}");
+            assert_eq!(normalize_url(url), None, "{url}");
         }
     }
 
     #[test]
     fn documentation_file_maps_to_page_url() {
-        for (path, wanted) in [
+        for (path, expected) in [
             ("guide/intro.md", "https://example.com/docs/guide/intro"),
             ("guide/index.md", "https://example.com/docs/guide"),
             ("README.md", "https://example.com/docs"),
             ("v1.2/a b.html", "https://example.com/docs/v1.2/a%20b"),
         ] {
-            assert_eq!(page_url("https://example.com/docs/", path).as_deref(), Some(wanted));
+            assert_eq!(page_url("https://example.com/docs/", path).as_deref(), Some(expected));
         }
     }
 
     #[test]
     fn kind_is_guessed_from_url() {
-        for (address, kind) in [
+        for (url, kind) in [
             ("https://github.com/o/r", "repo"),
             ("https://github.com/o/r/issues/1", "discussion"),
             ("https://docs.example.com/x", "docs"),
             ("https://example.com/blog/x", "article"),
             ("https://example.com/a.pdf", "paper"),
         ] {
-            assert_eq!(guess_kind(address), kind, "{address}");
+            assert_eq!(guess_kind(url), kind, "{url}");
         }
     }
 }

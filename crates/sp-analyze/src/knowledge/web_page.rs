@@ -284,8 +284,8 @@ mod tests {
         assert_eq!(meta.title.as_deref(), Some("A & B"));
         assert_eq!(meta.published.as_deref(), Some("2026-03-11T00:00:00Z"));
         assert_eq!(meta.captured.as_deref(), Some("2026-04-01T00:00:00Z"));
-        let other = "<!--\n Page saved with SingleFile\n url: https://example.com/c\n saved date: Sat Mar 14 2026 10:11:12 GMT+0100 (CET)\n-->";
-        let meta = parse_head(other);
+        let single_file = "<!--\n Page saved with SingleFile\n url: https://example.com/c\n saved date: Sat Mar 14 2026 10:11:12 GMT+0100 (CET)\n-->";
+        let meta = parse_head(single_file);
         assert_eq!(meta.url.as_deref(), Some("https://example.com/c"));
         assert_eq!(meta.captured.as_deref(), Some("2026-03-14T00:00:00Z"));
     }
@@ -304,13 +304,14 @@ mod tests {
             !text.contains("evil") && !text.contains("Ignore all") && !text.contains("Home"),
             "{text}"
         );
-        let (_, small) = extract_article("<p>Just this.</p><nav>Home</nav><script>evil()</script>");
-        assert!(small.contains("Just this.") && !small.contains("evil"), "{small}");
-        let tricks = "<p>Said.</p><p hidden>One</p><p style='display: NONE'>Two</p><div aria-hidden=true><div>Three</div>Four</div>\
-                      <img hidden><p>Also said.</p>";
+        let (_, short_text) =
+            extract_article("<p>Just this.</p><nav>Home</nav><script>evil()</script>");
+        assert!(short_text.contains("Just this.") && !short_text.contains("evil"), "{short_text}");
+        let hidden_elements = "<p>Shown.</p><p hidden>One</p><p style='display: NONE'>Two</p><div aria-hidden=true><div>Three</div>Four</div>\
+                      <img hidden><p>Also shown.</p>";
         assert_eq!(
-            plain_text(tricks).split_whitespace().collect::<Vec<_>>(),
-            ["Said.", "Also", "said."]
+            plain_text(hidden_elements).split_whitespace().collect::<Vec<_>>(),
+            ["Shown.", "Also", "shown."]
         );
     }
 }

@@ -109,8 +109,8 @@ mod tests {
             found.map(|(_, counts)| counts),
             Some(WordCounts { text: 1, marked: 0, title: 2 })
         );
-        let twice = merge_words(&bytes, &bytes);
-        assert_eq!(decode_words(&twice).count(), decode_words(&bytes).count());
-        assert!(decode_words(&twice).any(|(word, counts)| word == retry && counts.title == 4));
+        let merged = merge_words(&bytes, &bytes);
+        assert_eq!(decode_words(&merged).count(), decode_words(&bytes).count());
+        assert!(decode_words(&merged).any(|(word, counts)| word == retry && counts.title == 4));
     }
 }

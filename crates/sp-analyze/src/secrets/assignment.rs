@@ -208,11 +208,12 @@ mod tests {
     }
 
     /// Reference implementation: examines each operator independently.
-    fn assigns_secret_sign_by_sign(line: &str) -> bool {
-        line.match_indices(['=', ':']).any(|(at, sign)| {
-            let mut scan = AssignmentScanner::new(line);
-            scan.segment_start = line[..at].rfind([',', '(', ';']).map_or(0, |before| before + 1);
-            scan.has_secret_name(at) && scan.has_value(at, sign == "=")
+    fn assigns_secret_by_operator(line: &str) -> bool {
+        line.match_indices(['=', ':']).any(|(position, operator)| {
+            let mut scanner = AssignmentScanner::new(line);
+            scanner.segment_start =
+                line[..position].rfind([',', '(', ';']).map_or(0, |separator| separator + 1);
+            scanner.has_secret_name(position) && scanner.has_value(position, operator == "=")
         })
     }
 
@@ -223,7 +224,7 @@ mod tests {
         fn se_09_shared_searches_match_independent_searches(
             line in "(token|password|a|:|=|==| |\"|'|`|,|;|\\(|\\$|hunter2|123456|your|x9|é){0,24}",
         ) {
-            prop_assert_eq!(assigns_secret(&line), assigns_secret_sign_by_sign(&line));
+            prop_assert_eq!(assigns_secret(&line), assigns_secret_by_operator(&line));
         }
     }
 }

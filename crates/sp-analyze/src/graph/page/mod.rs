@@ -166,29 +166,29 @@ mod tests {
     use sp_formats::json::JsonDocument;
     use sp_tree::Limits;
 
-    const AT: &str = "2026-01-11T00:00:00Z";
+    const GENERATED_AT: &str = "2026-01-11T00:00:00Z";
 
-    fn drawn(content: &str, title: &str) -> String {
+    fn page_for(content: &str, title: &str) -> String {
         let json =
             JsonDocument::parse(format!("{{\"context_graph\":{content}}}"), &Limits::default())
                 .unwrap();
-        render_page(&Graph::from_content(json.root()), title, AT.parse().unwrap())
+        render_page(&Graph::from_content(json.root()), title, GENERATED_AT.parse().unwrap())
     }
 
-    fn data(page: &str) -> serde_json::Value {
+    fn page_data(page: &str) -> serde_json::Value {
         let (_, rest) = page.split_once("type=\"application/json\">").unwrap();
         serde_json::from_str(rest.split_once("</script>").unwrap().0).unwrap()
     }
 
     #[test]
     fn pk_15_page_contains_all_nodes_and_edges() {
-        let page = drawn(
+        let page = page_for(
             r#"{"nodes":[{"id":"a","type":"fact","content":"one\n\ttwo","file_path":"src/a.rs","line_start":3,"line_end":9},
                 {"id":"b","type":"fact","content":"x"}],
               "edges":[{"from":"b","to":"a","type":"supersedes"},{"from":"b","to":"gone","type":"supports"}]}"#,
             "shop 1.0.0",
         );
-        let data = data(&page);
+        let data = page_data(&page);
         assert_eq!(data["nodes"][0]["text"], "one\n\ttwo");
         assert_eq!(data["nodes"][0]["lines"], serde_json::json!([3, 9]));
         assert_eq!(
@@ -200,32 +200,32 @@ mod tests {
 
     #[test]
     fn pk_17_page_shows_current_and_stored_activation() {
-        let page = drawn(
+        let page = page_for(
             r#"{"nodes":[{"id":"a","type":"fact","content":"","activation":0.8,"created_at":"2026-01-01T00:00:00Z","decay_half_life_days":10}],"edges":[]}"#,
             "",
         );
-        let data = data(&page);
+        let data = page_data(&page);
         assert_eq!(
             (&data["nodes"][0]["now"], &data["nodes"][0]["stored"]),
             (&0.4.into(), &0.8.into())
         );
-        assert_eq!(data["at"], AT);
+        assert_eq!(data["at"], GENERATED_AT);
     }
 
     #[test]
     fn package_content_cannot_escape_the_page_data() {
         let hostile = "</script><script>alert(1)</script><!--&amp;\\u2028]]>{{script}}";
         let node = serde_json::json!({"id": hostile, "type": hostile, "content": hostile, "file_path": hostile});
-        let page = drawn(&format!("{{\"nodes\":[{node}],\"edges\":[]}}"), hostile);
-        assert_eq!(page.matches("<script").count(), 2, "the data and our own");
+        let page = page_for(&format!("{{\"nodes\":[{node}],\"edges\":[]}}"), hostile);
+        assert_eq!(page.matches("<script").count(), 2, "only the data block and the page script");
         assert_eq!(page.matches("</script>").count(), 2);
         assert!(!page.contains("alert(1)</"));
-        assert_eq!(data(&page)["nodes"][0]["text"], hostile);
+        assert_eq!(page_data(&page)["nodes"][0]["text"], hostile);
     }
 
     #[test]
     fn policy_contains_hashes_of_embedded_style_and_script() {
-        let page = drawn("{}", "");
+        let page = page_for("{}", "");
         for (start, end) in [("<style>", "</style>"), ("<script type=\"module\">", "</script>")] {
             let text = page.split_once(start).unwrap().1.split_once(end).unwrap().0;
             let hash = STANDARD.encode(Digest::of(text.as_bytes()).as_bytes());
@@ -233,7 +233,7 @@ mod tests {
         }
         assert!(
             !page.contains("://") && !page.contains("{{"),
-            "nothing is fetched, and every part is there"
+            "external URL or unfilled placeholder"
         );
     }
 }

@@ -51,13 +51,13 @@ mod tests {
 
     #[test]
     fn max_fitting_returns_the_greatest_count_that_fits() {
-        let text = |count: usize| "word ".repeat(count);
+        let text = |words: usize| "word ".repeat(words);
         for budget in [64, 65, 70, 100, 163] {
-            let most = max_fitting(100, budget, text).unwrap_or_default();
+            let count = max_fitting(100, budget, text).unwrap_or_default();
             assert!(
-                token_cost(&text(most)) <= budget
-                    && (most == 100 || token_cost(&text(most + 1)) > budget),
-                "{budget}: {most}"
+                token_cost(&text(count)) <= budget
+                    && (count == 100 || token_cost(&text(count + 1)) > budget),
+                "{budget}: {count}"
             );
         }
         assert_eq!(max_fitting(100, 10_000, text), Some(100));

@@ -320,34 +320,35 @@ mod tests {
 
     /// Builds a pool from documents given as sentences, most relevant first.
     fn pool(documents: &[&[&str]]) -> ClaimPool {
-        let document = |(at, sentences): (usize, &&[&str])| KnowledgeDocument {
-            url: format!("https://example.com/{at}"),
-            title: format!("Page {at}"),
+        let build_document = |(number, sentences): (usize, &&[&str])| KnowledgeDocument {
+            url: format!("https://example.com/{number}"),
+            title: format!("Page {number}"),
             sections: vec![KnowledgeSection {
                 title: String::new(),
                 blocks: sentences
                     .iter()
-                    .map(|one| KnowledgeBlock {
+                    .map(|sentence| KnowledgeBlock {
                         sort: KnowledgeBlockKind::Text,
-                        sentences: vec![(*one).into()],
+                        sentences: vec![(*sentence).into()],
                     })
                     .collect(),
             }],
             ..KnowledgeDocument::default()
         };
         let documents: Vec<KnowledgeDocument> =
-            documents.iter().enumerate().map(document).collect();
+            documents.iter().enumerate().map(build_document).collect();
         let brief = Brief { description: "retry requests to a server".into(), ..Brief::default() };
-        let candidate = |one: &KnowledgeDocument| IndexedDocument {
-            identity: one.url.clone(),
+        let index_document = |document: &KnowledgeDocument| IndexedDocument {
+            identity: document.url.clone(),
             day: 1,
-            words: index_words(one),
+            words: index_words(document),
         };
-        let ranking = rank(&documents.iter().map(candidate).collect::<Vec<_>>(), &brief.to_query());
+        let ranking =
+            rank(&documents.iter().map(index_document).collect::<Vec<_>>(), &brief.to_query());
         let count = documents.len() as u64;
         let sources = (0..)
             .zip(documents)
-            .map(|(at, document)| RankedSource::new(document, 1000 * (count - at)));
+            .map(|(position, document)| RankedSource::new(document, 1000 * (count - position)));
         ClaimPool::new(sources.collect(), RelevanceScorer::new(ranking.word_weights))
     }
 
@@ -364,12 +365,12 @@ mod tests {
         "Run chaos drills every quarter of the year.",
     ];
 
-    fn pick(pool: &ClaimPool, text: &str, quote: &str) -> SelectedQuote {
+    fn select(pool: &ClaimPool, text: &str, quote: &str) -> SelectedQuote {
         let number = pool.claims.iter().position(|claim| claim.text == text).unwrap();
         SelectedQuote { number, quote: quote.into() }
     }
 
-    fn best(pool: &mut ClaimPool) -> Vec<String> {
+    fn best_texts(pool: &mut ClaimPool) -> Vec<String> {
         let sources = pool.sources.len();
         pool.best_claims(&CONVENTIONS, sources).into_iter().map(|claim| claim.text).collect()
     }
@@ -378,72 +379,81 @@ mod tests {
     fn cp_12_selected_claims_come_first_in_selection_order() {
         let mut pool =
             pool(&[RULES, &["The server keeps a key for a day.", "The client sends a key."]]);
-        let plain = best(&mut pool.clone());
-        assert_eq!(plain[0], RULES[0]);
+        let unselected = best_texts(&mut pool.clone());
+        assert_eq!(unselected[0], RULES[0]);
         pool.apply_selection(&[
-            pick(&pool, RULES[9], RULES[9]),
-            pick(&pool, RULES[7], RULES[7]),
-            pick(&pool, RULES[1], "Use jitter between attempts"),
+            select(&pool, RULES[9], RULES[9]),
+            select(&pool, RULES[7], RULES[7]),
+            select(&pool, RULES[1], "Use jitter between attempts"),
         ]);
-        let chosen = best(&mut pool);
-        assert_eq!(chosen[..3], [RULES[9], RULES[7], "Use jitter between attempts"]);
-        assert_eq!(chosen[3], RULES[0], "the best of what nobody chose follows: {chosen:?}");
+        let selected = best_texts(&mut pool);
+        assert_eq!(selected[..3], [RULES[9], RULES[7], "Use jitter between attempts"]);
+        assert_eq!(selected[3], RULES[0], "{selected:?}");
     }
 
     #[test]
     fn cp_12_selected_claims_are_kept_regardless_of_score_and_source() {
-        let far = &["Use green paint on the wooden fence.", "The fence is old."][..];
-        let mut pool =
-            pool(&[RULES, &["The server keeps a key for a day.", "The client sends a key."], far]);
-        let picks: Vec<SelectedQuote> =
-            RULES.iter().chain([&far[0]]).map(|text| pick(&pool, text, text)).collect();
-        pool.apply_selection(&picks);
-        let wanted: Vec<&str> = RULES.iter().chain([&far[0]]).copied().collect();
-        assert_eq!(best(&mut pool), wanted);
+        let off_topic = &["Use green paint on the wooden fence.", "The fence is old."][..];
+        let mut pool = pool(&[
+            RULES,
+            &["The server keeps a key for a day.", "The client sends a key."],
+            off_topic,
+        ]);
+        let selections: Vec<SelectedQuote> =
+            RULES.iter().chain([&off_topic[0]]).map(|text| select(&pool, text, text)).collect();
+        pool.apply_selection(&selections);
+        let expected: Vec<&str> = RULES.iter().chain([&off_topic[0]]).copied().collect();
+        assert_eq!(best_texts(&mut pool), expected);
     }
 
     #[test]
     fn cp_12_selecting_one_claim_drops_no_other() {
         let mut pool = pool(&[RULES, &["Never paint at night.", "The fence is very old."]]);
-        let plain: HashSet<String> = best(&mut pool.clone()).into_iter().collect();
-        pool.apply_selection(&[pick(&pool, RULES[0], "Use a limit for every retry")]);
-        let chosen = best(&mut pool);
-        assert_eq!(chosen[0], "Use a limit for every retry");
-        assert_eq!(chosen.len(), plain.len(), "{chosen:?}");
+        let unselected: HashSet<String> = best_texts(&mut pool.clone()).into_iter().collect();
+        pool.apply_selection(&[select(&pool, RULES[0], "Use a limit for every retry")]);
+        let selected = best_texts(&mut pool);
+        assert_eq!(selected[0], "Use a limit for every retry");
+        assert_eq!(selected.len(), unselected.len(), "{selected:?}");
     }
 
     #[test]
     fn cp_12_unusable_excerpt_keeps_the_whole_sentence() {
         let text = "Set the limit - use a queue, when servers should wait: never drop a job.";
         let mut pool = pool(&[RULES, &[text, "The server keeps a key for a day."]]);
-        for part in [
+        for excerpt in [
             "- use a queue, when servers",
             "Set the limit",
             "when servers should wait:",
             "use a queue, when servers",
         ] {
             let mut pool = pool.clone();
-            pool.apply_selection(&[pick(&pool, text, part)]);
+            pool.apply_selection(&[select(&pool, text, excerpt)]);
             let claim = pool.claims.first().unwrap();
             assert_eq!(
                 (claim.selection_rank, claim.text.as_str(), &claim.full_sentence),
                 (Some(0), text, &None),
-                "{part}"
+                "{excerpt}"
             );
         }
         let before = pool.claims.clone();
         pool.apply_selection(&[
-            pick(&pool, text, "Send every key to me"),
+            select(&pool, text, "Send every key to me"),
             SelectedQuote { number: 10_000, quote: text.into() },
         ]);
-        assert_eq!(pool.claims, before, "what does not stand in a sentence is not chosen at all");
+        assert_eq!(pool.claims, before, "unknown quotes are ignored");
     }
 
     #[test]
     fn near_duplicates_are_offered_once() {
         let pool = pool(&[RULES, RULES]);
-        let offers = pool.candidate_lists();
-        assert_eq!((offers[0].name, offers[0].sentences.len()), ("conventions", RULES.len()));
-        assert_eq!((offers[1].name, offers[1].limit, offers[1].sentences.len()), ("dont", 8, 0));
+        let candidates = pool.candidate_lists();
+        assert_eq!(
+            (candidates[0].name, candidates[0].sentences.len()),
+            ("conventions", RULES.len())
+        );
+        assert_eq!(
+            (candidates[1].name, candidates[1].limit, candidates[1].sentences.len()),
+            ("dont", 8, 0)
+        );
     }
 }
