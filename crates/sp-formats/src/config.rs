@@ -323,8 +323,8 @@ mod tests {
         let text = format!("packages:\n  require-signed: true\n  trusted-keys: [{key}]\n");
         let policy = read("config.yaml", &text, &Limits::default()).0.unwrap().packages;
         assert!(policy.require_signed && policy.trusted_keys[0].hex() == key);
-        let wrong = "packages: {require-signed: maybe, trusted-keys: [abc], trust: 1}\n";
-        let (config, report) = read("config.yaml", wrong, &Limits::default());
+        let invalid = "packages: {require-signed: maybe, trusted-keys: [abc], trust: 1}\n";
+        let (config, report) = read("config.yaml", invalid, &Limits::default());
         assert_eq!((config, report.findings.len()), (None, 3));
     }
 
@@ -337,9 +337,9 @@ mod tests {
             RegistryConfig { url: "https://a.example".into(), namespaces: Vec::new() }
         );
         assert_eq!(registries[1].namespaces, ["acme", "tools"]);
-        let wrong = "registries:\n  - ftp://a\n  - https://me:secret@a.example\n  - {namespaces: [a]}\n  - \
+        let invalid = "registries:\n  - ftp://a\n  - https://me:secret@a.example\n  - {namespaces: [a]}\n  - \
                      {url: https://a, namespaces: [A]}\n  - {url: https://a, namespaces: x, more: 1}\n";
-        let (config, report) = read("config.yaml", wrong, &Limits::default());
+        let (config, report) = read("config.yaml", invalid, &Limits::default());
         assert_eq!((config, report.findings.len()), (None, 6));
         assert!(report.findings.iter().all(|finding| !finding.message.contains("secret")));
     }
@@ -349,16 +349,17 @@ mod tests {
         let text = "sink: {}\nlimits: {skill-entires: 1, depth: many}\nsinks: {x: [1]}\n";
         let (config, report) = read("config.yaml", text, &Limits::default());
         assert_eq!(config, None);
-        let messages: Vec<&str> =
-            report.findings.iter().map(|finding| finding.message.as_str()).collect();
-        assert_eq!(
-            messages,
-            [
-                "unknown key `sink`",
-                "there is no limit called `skill-entires`",
-                "the limit `depth` must be a whole number",
-                "the sink `x` must have a path, not a list",
-            ]
-        );
+        let expected = [
+            ("config.yaml:1:1", "SP-28", "`sink`"),
+            ("config.yaml:2:10", "SE-04", "`skill-entires`"),
+            ("config.yaml:2:35", "SE-04", "`depth`"),
+            ("config.yaml:3:12", "SP-27", "`x`"),
+        ];
+        assert_eq!(report.findings.len(), expected.len());
+        for (finding, (location, rule_id, quoted)) in report.findings.iter().zip(expected) {
+            let actual = (report.format_location(finding), finding.check.id);
+            assert_eq!(actual, (location.to_owned(), rule_id));
+            assert!(finding.message.contains(quoted), "{}", finding.message);
+        }
     }
 }

@@ -244,17 +244,17 @@ mod tests {
         }
     }
 
-    fn named(skills: &[(&str, &str, &str)]) -> Vec<String> {
-        let places: Vec<RegistryPackageName> = skills
+    fn assigned_names(skills: &[(&str, &str, &str)]) -> Vec<String> {
+        let packages: Vec<RegistryPackageName> = skills
             .iter()
-            .map(|(place, ..)| place.split_once('/').unwrap())
-            .map(|(a, b)| RegistryPackageName::new(a, b).unwrap())
+            .map(|(package, ..)| package.split_once('/').unwrap())
+            .map(|(namespace, name)| RegistryPackageName::new(namespace, name).unwrap())
             .collect();
-        let offered: Vec<DiscoverableSkill> =
+        let discoverable: Vec<DiscoverableSkill> =
             skills.iter().map(|(_, path, name)| skill(path, name)).collect();
-        let all: Vec<(&RegistryPackageName, &DiscoverableSkill)> =
-            places.iter().zip(&offered).collect();
-        assign_names(&all)
+        let candidates: Vec<(&RegistryPackageName, &DiscoverableSkill)> =
+            packages.iter().zip(&discoverable).collect();
+        assign_names(&candidates)
             .into_iter()
             .map(|name| name.map(|name| name.to_string()).unwrap_or_default())
             .collect()
@@ -262,9 +262,9 @@ mod tests {
 
     #[test]
     fn mc_09_name_claimed_by_several_packages_is_given_to_none() {
-        assert_eq!(named(&[("acme/tools", "review", "review")]), ["review"]);
+        assert_eq!(assigned_names(&[("acme/tools", "review", "review")]), ["review"]);
         assert_eq!(
-            named(&[
+            assigned_names(&[
                 ("acme/tools", "review", "review"),
                 ("evil/x", "review", "review"),
                 ("acme/tools", "plan", "plan")
@@ -272,20 +272,22 @@ mod tests {
             ["acme-review", "evil-review", "plan"]
         );
         assert_eq!(
-            named(&[("acme/a", "review", "review"), ("acme/b", "review", "review")]),
+            assigned_names(&[("acme/a", "review", "review"), ("acme/b", "review", "review")]),
             ["acme-a-review", "acme-b-review"]
         );
-        // A package that is named like another one's fallback takes nothing from it.
-        let taken = named(&[
+        // A skill name that equals another package's fallback name is assigned to neither.
+        let names = assigned_names(&[
             ("acme/a", "r", "review"),
             ("evil/x", "r", "review"),
             ("evil/y", "r", "acme-review"),
         ]);
-        assert_eq!(taken, ["acme-a-review", "evil-review", "evil-acme-review"]);
-        let twins = named(&[("acme/a", "x/review", "review"), ("acme/a", "y/review", "review")]);
+        assert_eq!(names, ["acme-a-review", "evil-review", "evil-acme-review"]);
+        let duplicates =
+            assigned_names(&[("acme/a", "x/review", "review"), ("acme/a", "y/review", "review")]);
         assert!(
-            twins[0] != twins[1] && twins.iter().all(|name| name.starts_with("review-")),
-            "{twins:?}"
+            duplicates[0] != duplicates[1]
+                && duplicates.iter().all(|name| name.starts_with("review-")),
+            "{duplicates:?}"
         );
     }
 
@@ -305,9 +307,11 @@ mod tests {
             assert_eq!(slug(&[text]).map(|name| name.to_string()).as_deref(), expected, "{text}");
         }
         let long = "x".repeat(64);
-        for name in
-            named(&[("acme/a", "a", &long), ("acme/b", "b", &long), ("other/c", "c", &long)])
-        {
+        for name in assigned_names(&[
+            ("acme/a", "a", &long),
+            ("acme/b", "b", &long),
+            ("other/c", "c", &long),
+        ]) {
             assert!(SkillName::new(&name).is_ok(), "{name}");
         }
     }

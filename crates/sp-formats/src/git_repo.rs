@@ -362,8 +362,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sp_08_shorthands_expand_and_paths_stay() {
-        for (written, url, transport) in [
+    fn sp_08_shorthands_expand_and_paths_are_unchanged() {
+        for (input, url, transport) in [
             ("github.com/acme/skills", "https://github.com/acme/skills.git", GitTransport::Https),
             ("gitlab.com/a/b/c/", "https://gitlab.com/a/b/c.git", GitTransport::Https),
             ("bitbucket.org/a/b.git", "https://bitbucket.org/a/b.git", GitTransport::Https),
@@ -376,14 +376,14 @@ mod tests {
             ("../other", "../other", GitTransport::Path),
             ("~/work/x", "~/work/x", GitTransport::Path),
         ] {
-            let repo = GitRepo::new(written).unwrap();
-            assert_eq!((repo.url.as_str(), repo.transport), (url, transport), "{written}");
+            let repo = GitRepo::new(input).unwrap();
+            assert_eq!((repo.url.as_str(), repo.transport), (url, transport), "{input}");
         }
     }
 
     #[test]
     fn sp_08_urls_that_could_run_code_are_rejected_before_git_starts() {
-        for (written, why) in [
+        for (input, expected) in [
             ("", GitRepoError::Empty),
             ("--upload-pack=x", GitRepoError::LeadingDash),
             ("ext::sh -c x", GitRepoError::Helper("ext".into())),
@@ -398,7 +398,7 @@ mod tests {
             ("https:///x", GitRepoError::NoHost),
             ("acme/skills", GitRepoError::Ambiguous),
         ] {
-            assert_eq!(GitRepo::new(written).unwrap_err(), why, "{written}");
+            assert_eq!(GitRepo::new(input).unwrap_err(), expected, "{input}");
         }
     }
 

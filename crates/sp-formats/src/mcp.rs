@@ -213,15 +213,15 @@ pub fn not_served_message(uri: &str) -> String {
 mod tests {
     use super::*;
 
-    fn of(text: &str) -> Result<McpSkillFrontmatter, String> {
-        read_frontmatter(text.as_bytes(), &Limits::default()).map_err(|why| why.to_string())
+    fn frontmatter(text: &str) -> Result<McpSkillFrontmatter, McpSkillError> {
+        read_frontmatter(text.as_bytes(), &Limits::default())
     }
 
     #[test]
     fn mc_02_entry_has_every_frontmatter_field() {
         let text = "---\nname: a-b\ndescription: x\nversion: 1.10\nhex: 0x1F\nok: true\nnothing:\nlist: [1, two]\n\
                     metadata:\n  deep: {er: \"1\"}\n---\n# Body\n";
-        let fields = of(text).unwrap().fields;
+        let fields = frontmatter(text).unwrap().fields;
         let expected = serde_json::json!({
             "name": "a-b", "description": "x", "version": 1.1, "hex": 31, "ok": true, "nothing": null,
             "list": [1, "two"], "metadata": {"deep": {"er": "1"}}
@@ -231,32 +231,30 @@ mod tests {
 
     #[test]
     fn mc_02_skill_that_hosts_would_reject_is_not_served() {
-        for (text, why) in [
+        for (text, expected) in [
             (
-                "# No frontmatter\n",
-                "its `SKILL.md` has no frontmatter that can be read as it stands",
-            ),
-            ("---\nname: A\ndescription: x\n---\n", "its name has `A` in it"),
-            ("---\nname: a\n---\n", "it has no description"),
-            (
-                "---\nname: a\ndescription: x: y\n---\n",
-                "its `SKILL.md` has no frontmatter that can be read as it stands",
-            ),
-            ("---\nname: 12\ndescription: x\n---\n", "its name is empty"),
-            (
-                "---\nname: a\ndescription: x\nsize: .inf\n---\n",
-                "its `SKILL.md` says what JSON cannot",
+                "---\nname: A\ndescription: x\n---\n",
+                McpSkillError::InvalidName(SkillNameError::InvalidCharacter('A')),
             ),
             (
-                "---\nname: a\ndescription: x\nsize: 1e400\n---\n",
-                "its `SKILL.md` says what JSON cannot",
+                "---\nname: 12\ndescription: x\n---\n",
+                McpSkillError::InvalidName(SkillNameError::Empty),
             ),
-            (
-                "---\nname: a\ndescription: x\nnull: y\n---\n",
-                "its `SKILL.md` says what JSON cannot",
-            ),
+            ("---\nname: a\n---\n", McpSkillError::MissingDescription),
         ] {
-            assert_eq!(of(text).unwrap_err(), why, "{text}");
+            assert_eq!(frontmatter(text), Err(expected), "{text}");
+        }
+        let valid = "---\nname: a\ndescription: x\n---\n";
+        assert!(frontmatter(valid).is_ok());
+        for text in [
+            "# No frontmatter\n".to_owned(),
+            valid.replace(": x", ": x: y"),
+            // JSON has no infinity, no numbers this large, and only strings as keys.
+            valid.replace(": x", ": x\nsize: .inf"),
+            valid.replace(": x", ": x\nsize: 1e400"),
+            valid.replace(": x", ": x\nnull: y"),
+        ] {
+            assert!(matches!(frontmatter(&text), Err(McpSkillError::Frontmatter(_))), "{text}");
         }
     }
 

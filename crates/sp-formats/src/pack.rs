@@ -428,28 +428,30 @@ pub fn report_advisories(pack: &Pack, report: &mut Report) {
 mod tests {
     use super::*;
 
-    fn good(text: &str) -> Pack {
+    fn read_valid(text: &str) -> Pack {
         let (pack, report) = read("packs/x.yaml", text, &Limits::default());
         pack.unwrap_or_else(|| panic!("{:?}", report.findings))
     }
 
-    /// Each finding as `line:column message; help`.
-    fn bad(text: &str) -> Vec<String> {
+    /// Returns each finding as `line:column rule-id message; help`.
+    fn read_invalid(text: &str) -> Vec<String> {
         let (pack, report) = read("packs/x.yaml", text, &Limits::default());
         assert_eq!(pack, None, "{text}");
-        let show = |finding: &crate::Finding| {
-            let place = report.format_location(finding).replace("packs/x.yaml:", "");
+        let format_finding = |finding: &crate::Finding| {
+            let position = report.format_location(finding).replace("packs/x.yaml:", "");
             match &finding.help {
-                Some(help) => format!("{place} {} {}; {help}", finding.check.id, finding.message),
-                None => format!("{place} {} {}", finding.check.id, finding.message),
+                Some(help) => {
+                    format!("{position} {} {}; {help}", finding.check.id, finding.message)
+                }
+                None => format!("{position} {} {}", finding.check.id, finding.message),
             }
         };
-        report.findings.iter().map(show).collect()
+        report.findings.iter().map(format_finding).collect()
     }
 
     #[test]
     fn sp_11_complete_example_is_read() {
-        let pack = good(concat!(
+        let pack = read_valid(concat!(
             "name: group-x\ninclude:\n  - general/**\n  - coding/dotnet/**\n\nexclude:\n  - \"**/experimental/**\"\n\n",
             "imports:\n  - repo: github.com/acme/shared-skills\n    ref: v1.3.0\n    include:\n      - \"**/pr-review\"\n",
             "      - \"**/deploy/**\"\n    exclude:\n      - \"**/deprecated/**\"\n\ninstall:\n  prefix: group-x\n  sep: \"__\"\n",
@@ -467,16 +469,17 @@ mod tests {
 
     #[test]
     fn sp_13_naming_has_defaults_and_prefix_may_be_empty() {
-        let naming = good("name: p\ninclude: [a]\n").naming;
+        let naming = read_valid("name: p\ninclude: [a]\n").naming;
         assert_eq!(naming, FolderNaming { prefix: "p".into(), sep: "__".into(), flatten: false });
-        let naming = good("name: p\ninclude: [a]\ninstall: {prefix: \"\", flatten: true}\n").naming;
+        let naming =
+            read_valid("name: p\ninclude: [a]\ninstall: {prefix: \"\", flatten: true}\n").naming;
         assert_eq!(naming, FolderNaming { prefix: String::new(), sep: "__".into(), flatten: true });
     }
 
     #[test]
     fn sp_11_every_problem_is_reported_at_once_with_its_position() {
         assert_eq!(
-            bad(
+            read_invalid(
                 "nam: x\ninclde:\n  - a/\nimports:\n  - ref: -x\n    include: []\n  - repo: ext::x\n    include: [/a]\n"
             ),
             [
@@ -494,21 +497,26 @@ mod tests {
 
     #[test]
     fn sp_11_pack_that_selects_nothing_is_an_error() {
-        assert!(bad("name: x\n")[0].contains("the pack selects nothing"));
-        assert!(bad("name: x\ninclude: []\n")[0].contains("the pack selects nothing"));
-        assert!(bad("")[0].contains("a pack must be a mapping, not nothing"));
-        assert!(bad("name: x\ninclude: a\n")[0].contains("`include` must be a list, not text"));
+        assert!(read_invalid("name: x\n")[0].contains("the pack selects nothing"));
+        assert!(read_invalid("name: x\ninclude: []\n")[0].contains("the pack selects nothing"));
+        assert!(read_invalid("")[0].contains("a pack must be a mapping, not nothing"));
+        assert!(
+            read_invalid("name: x\ninclude: a\n")[0].contains("`include` must be a list, not text")
+        );
     }
 
     #[test]
     fn sp_13_path_separators_in_prefix_and_sep_are_rejected() {
         assert!(
-            bad("name: x\ninclude: [a]\ninstall: {prefix: ../x}\n")[0].starts_with("3:19 SP-13")
+            read_invalid("name: x\ninclude: [a]\ninstall: {prefix: ../x}\n")[0]
+                .starts_with("3:19 SP-13")
         );
-        assert!(bad("name: x\ninclude: [a]\ninstall: {sep: /}\n")[0].starts_with("3:16 SP-13"));
-        assert!(bad("name: a/b\ninclude: [a]\n")[0].starts_with("1:7 SP-13"));
         assert!(
-            bad("name: x\ninclude: [a]\ninstall: {flatten: yes}\n")[0]
+            read_invalid("name: x\ninclude: [a]\ninstall: {sep: /}\n")[0].starts_with("3:16 SP-13")
+        );
+        assert!(read_invalid("name: a/b\ninclude: [a]\n")[0].starts_with("1:7 SP-13"));
+        assert!(
+            read_invalid("name: x\ninclude: [a]\ninstall: {flatten: yes}\n")[0]
                 .contains("`flatten` must be `true` or `false`")
         );
     }

@@ -56,7 +56,7 @@ mod tests {
 
     #[test]
     fn se_08_control_and_bidirectional_characters_are_escaped() {
-        for (text, shown) in [
+        for (text, expected) in [
             ("plain é 日本 👩\u{200d}🚀", "plain é 日本 👩\u{200d}🚀"),
             ("\u{1b}[31mred", "\\u{1b}[31mred"),
             ("a\u{202e}b", "a\\u{202e}b"),
@@ -64,7 +64,7 @@ mod tests {
             ("\u{9b}31m", "\\u{9b}31m"),
             ("x\u{e0041}", "x\\u{e0041}"),
         ] {
-            assert_eq!(printable(text), shown);
+            assert_eq!(printable(text), expected);
         }
         assert_eq!(printable_lines("a\n\u{7}b"), "a\n\\u{7}b");
     }

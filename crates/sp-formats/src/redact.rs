@@ -265,8 +265,8 @@ mod tests {
 
     #[test]
     fn se_07_url_is_redacted_to_host_and_path() {
-        let kept = QueryAllowlist::new(["ref", "v"]);
-        for (url, shown, with_kept) in [
+        let allowlist = QueryAllowlist::new(["ref", "v"]);
+        for (url, expected, expected_with_allowlist) in [
             ("https://h/x.zip", "https://h/x.zip", "https://h/x.zip"),
             ("https://me:s@h/x.zip", "https://h/x.zip", "https://h/x.zip"),
             ("https://me:s?e#c@h/x.zip", "https://h/x.zip", "https://h/x.zip"),
@@ -281,8 +281,8 @@ mod tests {
             ("h/x?Ref=s", "h/x", "h/x"),
             ("", "", ""),
         ] {
-            assert_eq!(redact_url(url, &QueryAllowlist::default()), shown, "{url}");
-            assert_eq!(redact_url(url, &kept), with_kept, "{url}");
+            assert_eq!(redact_url(url, &QueryAllowlist::default()), expected, "{url}");
+            assert_eq!(redact_url(url, &allowlist), expected_with_allowlist, "{url}");
         }
         assert_eq!(
             redact_url("https://h/x?a=1&b", &QueryAllowlist::from_url("https://h/x?a=2&b#c")),
@@ -292,8 +292,8 @@ mod tests {
 
     #[test]
     fn omitted_query_is_detected() {
-        let kept = QueryAllowlist::new(["ref"]);
-        for (url, omits) in [
+        let allowlist = QueryAllowlist::new(["ref"]);
+        for (url, expected) in [
             ("https://h/x.zip", false),
             ("https://me@h/x.zip#top", false),
             ("https://h/x.zip?ref=1", false),
@@ -301,13 +301,13 @@ mod tests {
             ("https://h/x.zip?sig", true),
             ("https://h/s/k1.17.sig/x.zip", true),
         ] {
-            assert_eq!(omits_query(url, &kept), omits, "{url}");
+            assert_eq!(omits_query(url, &allowlist), expected, "{url}");
         }
     }
 
     #[test]
     fn se_07_prose_keeps_everything_but_secrets() {
-        for (text, shown) in [
+        for (text, expected) in [
             (
                 "unable to access 'https://me:s@h/x?sig=s/': no",
                 "unable to access 'https://h/x': no",
@@ -325,7 +325,7 @@ mod tests {
             ("git@host:a/b.git", "git@host:a/b.git"),
             ("", ""),
         ] {
-            assert_eq!(redact_secrets(text), shown, "{text}");
+            assert_eq!(redact_secrets(text), expected, "{text}");
         }
     }
 
@@ -338,12 +338,12 @@ mod tests {
 
     #[test]
     fn se_07_masking_keeps_the_length() {
-        for (text, shown) in [
+        for (text, expected) in [
             ("  - repo: https://me:s@h/x?sig=s#é", "  - repo: https://****@h/x?******·"),
             ("see `http://h/s/k1.17.x/p`", "see `http://h/s/*******/p`"),
             ("[a](b.md#c) and s/1.2.3/x/", "[a](b.md#c) and s/1.2.3/x/"),
         ] {
-            assert_eq!(mask_secrets(text), shown);
+            assert_eq!(mask_secrets(text), expected);
             assert_eq!(mask_secrets(text).len(), text.len());
         }
     }

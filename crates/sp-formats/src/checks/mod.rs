@@ -116,7 +116,7 @@ mod tests {
             assert_ne!(check.title(), check.what, "{} has no title in `rules.rs`", check.id);
             assert!(
                 check.what.ends_with('.') && check.why.ends_with('.'),
-                "{} is not in sentences",
+                "{}: text must end with a period",
                 check.id
             );
             assert!(

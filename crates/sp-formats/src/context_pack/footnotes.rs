@@ -133,9 +133,9 @@ mod tests {
         let text = "a [^src_1] `[^src_2]` \\[^src_3]\n\n```\n[^src_4]\n```\n\n    [^src_5]\n\n[^src_6]: b\n[^src_]x [^other] [^src_7";
         let ids: Vec<String> = footnotes(text, 0).into_iter().map(|footnote| footnote.id).collect();
         assert_eq!(ids, ["src_1", "src_6"]);
-        let hidden = "<!-- [^src_1]\n\n## [^src_2]\n-->\n\na <!-- [^src_3] --> [^src_4]\n";
+        let commented = "<!-- [^src_1]\n\n## [^src_2]\n-->\n\na <!-- [^src_3] --> [^src_4]\n";
         let ids: Vec<String> =
-            footnotes(hidden, 0).into_iter().map(|footnote| footnote.id).collect();
+            footnotes(commented, 0).into_iter().map(|footnote| footnote.id).collect();
         assert_eq!(ids, ["src_4"]);
     }
 
@@ -147,16 +147,16 @@ mod tests {
     }
 
     #[test]
-    fn se_04_unclosed_brackets_are_linear() {
-        // A quadratic scan would not end within the time limit of the test runner.
+    fn se_04_unclosed_brackets_take_linear_time() {
+        // A quadratic scan would exceed the time limit of the test runner.
         assert_eq!(footnotes(&format!("{}]", "[^src_".repeat(2_000_000)), 0), []);
     }
 
     #[test]
     fn footnote_span_includes_brackets() {
         let text = "ä [^src_a-b_1], [^src_x]";
-        let shown: Vec<&str> =
+        let labels: Vec<&str> =
             footnotes(text, 0).into_iter().map(|footnote| &text[footnote.span]).collect();
-        assert_eq!(shown, ["[^src_a-b_1]", "[^src_x]"]);
+        assert_eq!(labels, ["[^src_a-b_1]", "[^src_x]"]);
     }
 }

@@ -152,31 +152,32 @@ mod tests {
         #[test]
         fn cp_14_insert_and_remove_preserve_every_byte(before in "(?s).{0,80}", first in "(?s).{0,60}", second in "(?s).{0,60}") {
             prop_assume!(!before.contains("skillpack:"));
-            let without = |text: &str| remove_block(text).map(|rest| rest.and_then(TextWithoutBlock::into_content));
-            let once = put_block(Some(&before), "pk_1", &first).unwrap_or_default();
-            prop_assert!(once.starts_with(&before));
-            prop_assert_eq!(without(&once), Ok(Some(before.clone())));
-            let twice = put_block(Some(&once), "pk_2", &second).unwrap_or_default();
-            prop_assert_eq!(&twice, &put_block(Some(&before), "pk_2", &second).unwrap_or_default());
-            let more = format!("{twice}More.\n");
-            prop_assert_eq!(without(&more), Ok(Some(format!("{before}More.\n"))));
+            let content_without_block = |text: &str| remove_block(text).map(|rest| rest.and_then(TextWithoutBlock::into_content));
+            let inserted = put_block(Some(&before), "pk_1", &first).unwrap_or_default();
+            prop_assert!(inserted.starts_with(&before));
+            prop_assert_eq!(content_without_block(&inserted), Ok(Some(before.clone())));
+            let replaced = put_block(Some(&inserted), "pk_2", &second).unwrap_or_default();
+            prop_assert_eq!(&replaced, &put_block(Some(&before), "pk_2", &second).unwrap_or_default());
+            let appended = format!("{replaced}More.\n");
+            prop_assert_eq!(content_without_block(&appended), Ok(Some(format!("{before}More.\n"))));
         }
     }
 
     #[test]
     fn cp_14_empty_file_is_distinguished_from_missing_file() {
         for (file, rest) in [(None, None), (Some(""), Some(String::new()))] {
-            let once = put_block(file, "pk_1", "One.").unwrap_or_default();
-            let twice = put_block(Some(&once), "pk_2", "Two.").unwrap_or_default();
-            for text in [once, twice] {
+            let inserted = put_block(file, "pk_1", "One.").unwrap_or_default();
+            let replaced = put_block(Some(&inserted), "pk_2", "Two.").unwrap_or_default();
+            for text in [inserted, replaced] {
                 assert_eq!(
-                    remove_block(&text).map(|taken| taken.and_then(TextWithoutBlock::into_content)),
+                    remove_block(&text)
+                        .map(|remainder| remainder.and_then(TextWithoutBlock::into_content)),
                     Ok(rest.clone()),
                     "{text}"
                 );
             }
         }
-        // Earlier versions did not write the flag.
+        // Earlier versions did not write the `file` flag.
         let text = put_block(None, "pk_1", "One.").unwrap_or_default();
         assert!(text.starts_with("<!-- skillpack:begin pk_1 glue=0 sha256="), "{text}");
         assert_eq!(

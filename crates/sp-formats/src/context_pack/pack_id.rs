@@ -29,11 +29,11 @@ mod tests {
 
     #[test]
     fn cp_13_pack_id_is_a_ulid_of_time_and_inputs() {
-        let at: Timestamp = "2026-04-24T14:22:03Z".parse().unwrap_or_default();
-        let id = derive_pack_id(at, &Digest::of(b"a"));
+        let created: Timestamp = "2026-04-24T14:22:03Z".parse().unwrap_or_default();
+        let id = derive_pack_id(created, &Digest::of(b"a"));
         assert!(is_pack_id(&id) && id.starts_with("pk_01KPZXWZQR"), "{id}");
-        assert_eq!(id, derive_pack_id(at, &Digest::of(b"a")));
-        assert_ne!(id, derive_pack_id(at, &Digest::of(b"b")));
+        assert_eq!(id, derive_pack_id(created, &Digest::of(b"a")));
+        assert_ne!(id, derive_pack_id(created, &Digest::of(b"b")));
         assert!(is_pack_id(&derive_pack_id(Timestamp::MIN, &Digest::of(b""))));
     }
 }

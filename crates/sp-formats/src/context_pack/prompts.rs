@@ -53,9 +53,9 @@ mod tests {
     fn mc_04_prompt_is_the_first_text_block_below_a_heading() {
         let body = "# Prompts\n\n## Set `up`\n\n````text\nDo ```this```.\nThen that.\n````\n\nSources: [^a]\n\n\
                     ```text\nnot this\n```\n\n## Without a block\n\ntext\n\n## Two\n\n```text\nx\n```\n";
-        let found = read_prompts(body);
-        let shown: Vec<(&str, &str)> =
-            found.iter().map(|one| (one.title.as_str(), one.text.as_str())).collect();
-        assert_eq!(shown, [("Set up", "Do ```this```.\nThen that.\n"), ("Two", "x\n")]);
+        let prompts = read_prompts(body);
+        let titles_and_texts: Vec<(&str, &str)> =
+            prompts.iter().map(|prompt| (prompt.title.as_str(), prompt.text.as_str())).collect();
+        assert_eq!(titles_and_texts, [("Set up", "Do ```this```.\nThen that.\n"), ("Two", "x\n")]);
     }
 }

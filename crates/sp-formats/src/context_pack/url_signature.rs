@@ -119,46 +119,53 @@ mod tests {
         (0..32).collect()
     }
 
-    fn known() -> UrlSignature {
+    fn known_signature() -> UrlSignature {
         UrlSignature::sign("k1", &key(), ID, EXP).unwrap()
     }
 
     #[test]
     fn cp_16_signature_matches_known_answer_in_query_and_path() {
-        assert_eq!(known().to_query(), format!("exp={EXP}&kid=k1&sig={SIG}"));
-        assert_eq!(known().to_path_segment(), format!("k1.{EXP}.{SIG}"));
-        assert!(UrlSignature::from_query(&known().to_query()).unwrap() == known());
+        assert_eq!(known_signature().to_query(), format!("exp={EXP}&kid=k1&sig={SIG}"));
+        assert_eq!(known_signature().to_path_segment(), format!("k1.{EXP}.{SIG}"));
         assert!(
-            UrlSignature::from_query(&format!("sig={SIG}&exp={EXP}&kid=k1")).unwrap() == known()
+            UrlSignature::from_query(&known_signature().to_query()).unwrap() == known_signature()
         );
-        assert!(UrlSignature::from_path_segment(&known().to_path_segment()).unwrap() == known());
-        assert!(known().is_valid_for(&key(), ID, EXP - 1));
+        assert!(
+            UrlSignature::from_query(&format!("sig={SIG}&exp={EXP}&kid=k1")).unwrap()
+                == known_signature()
+        );
+        assert!(
+            UrlSignature::from_path_segment(&known_signature().to_path_segment()).unwrap()
+                == known_signature()
+        );
+        assert!(known_signature().is_valid_for(&key(), ID, EXP - 1));
     }
 
     #[test]
     fn cp_16_signature_is_valid_until_expiration_and_for_a_week_at_most() {
-        for (now, opens) in [
+        for (now, is_valid) in [
             (EXP - 1, true),
             (EXP, false),
             (EXP + 1, false),
             (EXP - MAX_URL_LIFETIME_SECS, true),
             (EXP - MAX_URL_LIFETIME_SECS - 1, false),
         ] {
-            assert_eq!(known().is_valid_for(&key(), ID, now), opens, "{now}");
+            assert_eq!(known_signature().is_valid_for(&key(), ID, now), is_valid, "{now}");
         }
     }
 
     #[test]
     fn cp_16_other_key_pack_time_or_key_id_is_rejected() {
-        let other = |exp: u64, kid: &str| UrlSignature { exp, kid: kid.into(), ..known() };
-        assert!(!known().is_valid_for(&[7; 32], ID, EXP - 1));
-        assert!(!known().is_valid_for(&key(), "pk_01KPZXWZQR5NRHCGNQ4TR480B3", EXP - 1));
-        assert!(!other(EXP + 1, "k1").is_valid_for(&key(), ID, EXP - 1));
-        assert!(!other(EXP, "k2").is_valid_for(&key(), ID, EXP - 1));
-        for at in 0..MAC_BYTES {
-            let mut bent = known();
-            bent.sig[at] ^= 1;
-            assert!(!bent.is_valid_for(&key(), ID, EXP - 1), "{at}");
+        let with_exp_and_kid =
+            |exp: u64, kid: &str| UrlSignature { exp, kid: kid.into(), ..known_signature() };
+        assert!(!known_signature().is_valid_for(&[7; 32], ID, EXP - 1));
+        assert!(!known_signature().is_valid_for(&key(), "pk_01KPZXWZQR5NRHCGNQ4TR480B3", EXP - 1));
+        assert!(!with_exp_and_kid(EXP + 1, "k1").is_valid_for(&key(), ID, EXP - 1));
+        assert!(!with_exp_and_kid(EXP, "k2").is_valid_for(&key(), ID, EXP - 1));
+        for index in 0..MAC_BYTES {
+            let mut tampered = known_signature();
+            tampered.sig[index] ^= 1;
+            assert!(!tampered.is_valid_for(&key(), ID, EXP - 1), "{index}");
         }
     }
 

@@ -182,10 +182,10 @@ mod tests {
 
     #[test]
     fn pk_09_numbers_that_do_not_fit_f64_stay_as_written() {
-        for kept in
+        for number in
             ["12345678901234567890123", "1E400", "1e-400", "0.1234567890123456789", "-0", "1"]
         {
-            assert_eq!(lossless(kept), kept);
+            assert_eq!(lossless(number), number);
         }
     }
 

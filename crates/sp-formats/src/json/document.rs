@@ -229,10 +229,10 @@ mod tests {
         assert!(inner.get("x").unwrap().is_null());
         assert_eq!(inner.get("y").unwrap().as_bool(), Some(true));
         assert_eq!(root.members().count(), 2);
-        let [first, none, second] = root.get_many(["éé\n", "b", "a"]);
+        let [first, missing, second] = root.get_many(["éé\n", "b", "a"]);
         assert!(
             first.is_some_and(|value| value.kind() == JsonKind::Object)
-                && none.is_none()
+                && missing.is_none()
                 && second.is_some()
         );
         assert!(
@@ -248,7 +248,7 @@ mod tests {
 
     #[test]
     fn pk_01_invalid_json_is_rejected_at_its_position() {
-        for (text, at, message) in [
+        for (text, start, message) in [
             ("", 0, "expected a value, found the end"),
             ("\u{feff}{}", 0, "there is a byte-order mark"),
             ("{} {}", 3, "there is more after the JSON value"),
@@ -269,7 +269,7 @@ mod tests {
             ("nul", 0, "expected a value, found `n`"),
         ] {
             let error = parse(text).unwrap_err();
-            assert_eq!((error.span.start, error.message.as_str()), (at, message), "{text}");
+            assert_eq!((error.span.start, error.message.as_str()), (start, message), "{text}");
         }
     }
 

@@ -74,13 +74,13 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn pushed(number: f64) -> String {
+    fn push_to_string(number: f64) -> String {
         let mut text = String::new();
         push_number(number, &mut text);
         text
     }
 
-    fn plain(number: f64) -> String {
+    fn serde_json_string(number: f64) -> String {
         serde_json::Number::from_f64(number)
             .map_or_else(|| "0.0".into(), |number| number.to_string())
     }
@@ -89,7 +89,7 @@ mod tests {
     fn pk_09_fast_path_agrees_with_serde_json() {
         for parts in 0..=10_000u32 {
             let number = f64::from(parts) / 10_000.0;
-            assert_eq!(pushed(number), plain(number));
+            assert_eq!(push_to_string(number), serde_json_string(number));
         }
         for number in [
             -0.0,
@@ -103,24 +103,24 @@ mod tests {
             f64::MIN_POSITIVE,
             0.1 + 0.2,
         ] {
-            assert_eq!(pushed(number), plain(number));
+            assert_eq!(push_to_string(number), serde_json_string(number));
         }
         assert!(
             is_canonical_number("12345678901234567890123")
                 && is_canonical_number("-0")
                 && is_canonical_number("0.25")
         );
-        for other in ["1.50", "1e0", "0.00001", "-0.000015", "0.12345678901234567", "1E5"] {
-            assert!(!is_canonical_number(other), "{other}");
+        for noncanonical in ["1.50", "1e0", "0.00001", "-0.000015", "0.12345678901234567", "1E5"] {
+            assert!(!is_canonical_number(noncanonical), "{noncanonical}");
         }
     }
 
     proptest! {
         #[test]
         fn pk_09_is_canonical_number_agrees_with_push_number(raw in "-?(0|[1-9][0-9]{0,12})\\.[0-9]{1,8}", number in any::<f64>()) {
-            prop_assert_eq!(pushed(number), plain(number));
+            prop_assert_eq!(push_to_string(number), serde_json_string(number));
             if is_canonical_number(&raw) {
-                prop_assert_eq!(plain(raw.parse().unwrap()), raw);
+                prop_assert_eq!(serde_json_string(raw.parse().unwrap()), raw);
             }
         }
     }

@@ -251,20 +251,20 @@ mod tests {
     #[test]
     fn section_ends_at_next_heading_of_same_or_higher_level() {
         let text = "# A\none\n## B\n```yaml\nx: 1\n```\n# C\nthree\n";
-        let found = sections(text, 0);
-        let shown: Vec<(&str, &str)> = found
+        let parsed = sections(text, 0);
+        let titles_and_bodies: Vec<(&str, &str)> = parsed
             .iter()
             .map(|section| (section.title.as_str(), &text[section.body.clone()]))
             .collect();
         assert_eq!(
-            shown,
+            titles_and_bodies,
             [
                 ("A", "one\n## B\n```yaml\nx: 1\n```\n"),
                 ("B", "```yaml\nx: 1\n```\n"),
                 ("C", "three\n"),
             ]
         );
-        assert_eq!(&text[found[0].yaml_blocks[0].clone()], "x: 1\n");
-        assert_eq!(found[0].yaml_blocks, found[1].yaml_blocks);
+        assert_eq!(&text[parsed[0].yaml_blocks[0].clone()], "x: 1\n");
+        assert_eq!(parsed[0].yaml_blocks, parsed[1].yaml_blocks);
     }
 }

@@ -161,7 +161,7 @@ mod tests {
         lock.packages.insert(name, package);
         assert!(
             !String::from_utf8(lock.to_json()).unwrap().contains("\"context\":"),
-            "old locks have none"
+            "`context` is written only if it is set"
         );
         assert_eq!(PackageLock::parse(&lock.to_json()), Ok(lock.clone()));
         lock.context =
@@ -176,7 +176,8 @@ mod tests {
         for bad in ["", "{}", "{\"version\":2,\"requests\":{},\"packages\":{}}"] {
             assert!(PackageLock::parse(bad.as_bytes()).is_err(), "{bad}");
         }
-        let evil = String::from_utf8(lock.to_json()).unwrap().replace("@acme/context", "../../x");
-        assert!(PackageLock::parse(evil.as_bytes()).is_err());
+        let hostile =
+            String::from_utf8(lock.to_json()).unwrap().replace("@acme/context", "../../x");
+        assert!(PackageLock::parse(hostile.as_bytes()).is_err());
     }
 }

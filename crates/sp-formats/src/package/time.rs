@@ -79,12 +79,12 @@ mod tests {
 
     #[test]
     fn pk_14_timestamp_has_as_many_digits_as_needed() {
-        for (text, written) in [
+        for (text, expected) in [
             ("2026-11-15T08:07:08.558883710Z", "2026-11-15T08:07:08.558883710+00:00"),
             ("2026-11-15T10:07:08.5+02:00", "2026-11-15T08:07:08.500+00:00"),
             ("2026-11-15T08:07:08Z", "2026-11-15T08:07:08+00:00"),
         ] {
-            assert_eq!(format_with_offset(parse(text).unwrap()), written);
+            assert_eq!(format_with_offset(parse(text).unwrap()), expected);
         }
     }
 }

@@ -48,7 +48,7 @@ mod tests {
     #[test]
     fn workflow_command_escapes_special_characters() {
         let mut report = Report::new("x", "name: a\n");
-        report.warning(&AS_02, 6..7, "100%: a,b\n::error::x").help("mend it");
+        report.warning(&AS_02, 6..7, "100%: a,b\n::error::x").help("fix it");
         let file = FileFindings {
             file: "x".into(),
             path: "/w/a,b:c/SKILL.md".into(),
@@ -57,7 +57,7 @@ mod tests {
         };
         assert_eq!(
             github_annotation(&file, &file.findings[0], Path::new("/w")),
-            "::warning file=a%2Cb%3Ac/SKILL.md,line=1,col=7,endLine=1,endColumn=8,title=AS-02::100%25: a,b%0A::error::x%0Ahelp: mend it"
+            "::warning file=a%2Cb%3Ac/SKILL.md,line=1,col=7,endLine=1,endColumn=8,title=AS-02::100%25: a,b%0A::error::x%0Ahelp: fix it"
         );
     }
 }

@@ -198,7 +198,7 @@ mod tests {
     fn positions_count_characters_from_one() {
         let text = "é: 1\r\n日本: x\n";
         let lines = LineMap::new(text);
-        let position = |at| (lines.position(at).line, lines.position(at).column);
+        let position = |offset| (lines.position(offset).line, lines.position(offset).column);
         assert_eq!(position(0), (1, 1));
         assert_eq!(position("é: ".len()), (1, 4));
         assert_eq!(position("é: 1\r\n日本: ".len()), (2, 5));

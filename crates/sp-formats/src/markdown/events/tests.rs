@@ -5,15 +5,15 @@ use super::*;
 
 const OPTIONS: Options = Options::ENABLE_TABLES.union(Options::ENABLE_TASKLISTS);
 
-fn in_windows(text: &str, window_bytes: usize) -> Vec<(String, Range<usize>)> {
+fn events_in_windows(text: &str, window_bytes: usize) -> Vec<(String, Range<usize>)> {
     let definitions = Some(LinkDestinations::of(text, 0));
     MarkdownEvents { window_bytes, definitions, ..events(text, 0, OPTIONS) }
         .map(comparable)
         .collect()
 }
 
-fn as_a_whole(text: &str) -> Vec<(String, Range<usize>)> {
-    // Both share the link definitions, so that only the windows are compared.
+fn events_of_whole_text(text: &str) -> Vec<(String, Range<usize>)> {
+    // The same link definitions as in `events_in_windows`, so that only the windows differ.
     let definitions = Some(LinkDestinations::of(text, 0));
     Parser::new_with_broken_link_callback(text, OPTIONS, definitions)
         .into_offset_iter()
@@ -21,9 +21,9 @@ fn as_a_whole(text: &str) -> Vec<(String, Range<usize>)> {
         .collect()
 }
 
-/// An event without what a definition in another window cannot provide: its title, and whether it
-/// is known. The parser counts blank lines and definitions after a list as parts of it until
-/// something follows.
+/// Removes from an event what differs between windows: the title of a link whose definition is in
+/// another window, and whether that definition is known. Also removes the end of a list, because
+/// the parser includes trailing blank lines and definitions in it until another block follows.
 fn comparable((event, range): (Event<'_>, Range<usize>)) -> (String, Range<usize>) {
     let range = match event {
         Event::Start(Tag::List(_) | Tag::Item) | Event::End(TagEnd::List(_) | TagEnd::Item) => {
@@ -60,7 +60,7 @@ proptest! {
         window_bytes in 8..200usize,
     ) {
         let text = lines.join("\n");
-        prop_assert_eq!(in_windows(&text, window_bytes), as_a_whole(&text), "{:?}", text);
+        prop_assert_eq!(events_in_windows(&text, window_bytes), events_of_whole_text(&text), "{:?}", text);
     }
 }
 
@@ -83,13 +83,13 @@ fn se_04_block_with_too_many_marks_is_not_read() {
 #[test]
 fn se_04_text_with_too_many_marks_is_not_read_to_the_end() {
     let text = "a\n\n".repeat(200_000);
-    let mut whole = events(&text, 0, OPTIONS);
-    assert_eq!(texts(&mut whole).len(), 200_000);
-    assert_eq!(whole.unread_from(), None);
-    let mut half = MarkdownEvents { marks_left: 400_000, ..events(&text, 0, OPTIONS) };
-    let read = texts(&mut half).len();
-    assert!((50_000..=100_000).contains(&read), "{read}");
-    assert!(text[..half.unread_from().unwrap()].matches('a').count().abs_diff(read) <= 1);
+    let mut unlimited = events(&text, 0, OPTIONS);
+    assert_eq!(texts(&mut unlimited).len(), 200_000);
+    assert_eq!(unlimited.unread_from(), None);
+    let mut limited = MarkdownEvents { marks_left: 400_000, ..events(&text, 0, OPTIONS) };
+    let read_count = texts(&mut limited).len();
+    assert!((50_000..=100_000).contains(&read_count), "{read_count}");
+    assert!(text[..limited.unread_from().unwrap()].matches('a').count().abs_diff(read_count) <= 1);
 }
 
 #[test]
