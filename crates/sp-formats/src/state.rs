@@ -291,7 +291,7 @@ mod tests {
     use super::*;
 
     /// The example in the specification.
-    const SKETCH: &str = r#"{
+    const SPEC_EXAMPLE: &str = r#"{
       "version": 1,
       "installs": [{
         "sink": "codex", "sink_path": "/Users/me/.codex/skills", "pack": "group-x",
@@ -304,17 +304,17 @@ mod tests {
 
     #[test]
     fn sp_29_example_of_the_specification_round_trips() {
-        let state = InstallState::parse(SKETCH.as_bytes()).unwrap();
+        let state = InstallState::parse(SPEC_EXAMPLE.as_bytes()).unwrap();
         assert_eq!(state.generation, 0);
         assert_eq!(state.installs[0].imports[0].commit, "9f2c1d3");
         assert!(state.installs[0].skills.is_empty());
-        let again = InstallState::parse(&state.to_json().unwrap()).unwrap();
-        assert_eq!(again.to_json().unwrap(), state.to_json().unwrap());
+        let reparsed = InstallState::parse(&state.to_json().unwrap()).unwrap();
+        assert_eq!(reparsed.to_json().unwrap(), state.to_json().unwrap());
     }
 
     #[test]
     fn sp_29_unknown_members_survive_byte_for_byte() {
-        let text = SKETCH
+        let text = SPEC_EXAMPLE
             .replace(
                 r#""version": 1,"#,
                 r#""version": 1, "theirs": {"n": 1.0, "big": 123456789012345678901, "e": 1E400},"#,
@@ -323,12 +323,12 @@ mod tests {
             .replace(r#""commit": "9f2c1d3""#, r#""commit": "9f2c1d3", "depth": 1e0"#);
         let written = InstallState::parse(text.as_bytes()).unwrap().to_json().unwrap();
         let written = String::from_utf8(written).unwrap();
-        for kept in [
+        for member in [
             r#"{"n": 1.0, "big": 123456789012345678901, "e": 1E400}"#,
             r#""note": "\u00e9""#,
             r#""depth": 1e0"#,
         ] {
-            assert!(written.contains(kept), "{kept} in {written}");
+            assert!(written.contains(member), "{member} in {written}");
         }
     }
 
@@ -348,12 +348,12 @@ mod tests {
         ] {
             assert!(InstallState::parse(text.as_bytes()).is_err(), "{text}");
         }
-        let twice = SKETCH.replace(
+        let duplicate = SPEC_EXAMPLE.replace(
             "}]\n    }",
             r#"}, {"sink": "x", "sink_path": "/Users/me/.codex/skills", "pack": "group-x", "installed_paths": []}] }"#,
         );
         assert!(matches!(
-            InstallState::parse(twice.as_bytes()),
+            InstallState::parse(duplicate.as_bytes()),
             Err(InstallStateError::DuplicateInstall { .. })
         ));
     }

@@ -152,7 +152,8 @@ mod tests {
         #[test]
         fn cp_14_insert_and_remove_preserve_every_byte(before in "(?s).{0,80}", first in "(?s).{0,60}", second in "(?s).{0,60}") {
             prop_assume!(!before.contains("skillpack:"));
-            let content_without_block = |text: &str| remove_block(text).map(|rest| rest.and_then(TextWithoutBlock::into_content));
+            let content_without_block =
+                |text: &str| remove_block(text).map(|rest| rest.and_then(TextWithoutBlock::into_content));
             let inserted = put_block(Some(&before), "pk_1", &first).unwrap_or_default();
             prop_assert!(inserted.starts_with(&before));
             prop_assert_eq!(content_without_block(&inserted), Ok(Some(before.clone())));

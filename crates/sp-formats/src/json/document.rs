@@ -277,10 +277,7 @@ mod tests {
     fn se_14_limits_accept_the_maximum_and_reject_one_more() {
         let deep = |levels: usize| format!("{}{}", "[".repeat(levels), "]".repeat(levels));
         assert!(parse(&deep(128)).is_ok());
-        assert_eq!(
-            parse(&deep(129)).unwrap_err().message,
-            "it is nested more than 128 levels deep"
-        );
+        assert!(parse(&deep(129)).unwrap_err().message.contains("128"));
         assert!(parse(&"1".repeat(1024)).is_ok());
         assert!(parse(&"1".repeat(1025)).is_err());
         let limits = Limits { json_keys: 20, json_values: 43, ..Limits::default() };
@@ -297,12 +294,8 @@ mod tests {
         assert!(
             JsonDocument::parse(list(43), &limits).unwrap_err().message.contains("more values")
         );
-        assert!(
-            parse(&object(40).replace("\"39\"", "\"3\""))
-                .unwrap_err()
-                .message
-                .contains("second time")
-        );
+        let duplicate = object(40).replace("\"39\"", "\"3\"");
+        assert!(parse(&duplicate).unwrap_err().message.contains("`3`"));
     }
 
     #[test]

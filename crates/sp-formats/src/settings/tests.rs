@@ -1,4 +1,4 @@
-//! Which bytes change and which stay.
+//! Tests that an edit changes the entry and no other byte.
 
 use proptest::prelude::*;
 use serde_json::json;
@@ -7,34 +7,34 @@ use super::*;
 
 const ENTRY: SettingsKey<'static> = SettingsKey { table: "servers", key: "sp" };
 
-fn set(form: SettingsFormat, text: &str) -> String {
-    form.with_entry(text, ENTRY, &json!({"command": "sp", "args": ["mcp"]}), &Limits::default())
+fn set(format: SettingsFormat, text: &str) -> String {
+    format
+        .with_entry(text, ENTRY, &json!({"command": "sp", "args": ["mcp"]}), &Limits::default())
         .unwrap()
 }
 
-fn remove(form: SettingsFormat, text: &str) -> String {
-    form.without_entry(text, ENTRY, &Limits::default()).unwrap().unwrap()
+fn remove(format: SettingsFormat, text: &str) -> String {
+    format.without_entry(text, ENTRY, &Limits::default()).unwrap().unwrap()
 }
 
-fn wrong(form: SettingsFormat, text: &str) -> (usize, String) {
-    let error = form.get_entry(text, ENTRY, &Limits::default()).unwrap_err();
-    (error.span.start, error.message)
+fn read_error(format: SettingsFormat, text: &str) -> SettingsError {
+    format.get_entry(text, ENTRY, &Limits::default()).unwrap_err()
 }
 
 #[test]
 fn mc_08_json_member_is_inserted_in_the_style_of_the_file() {
-    let two = "{\n  \"servers\": {\n    \"sp\": {\n      \"command\": \"sp\",\n      \"args\": [\"mcp\"]\n    }\n  }\n}\n";
-    assert_eq!(set(SettingsFormat::Json, ""), two);
-    assert_eq!(set(SettingsFormat::Json, "{}"), two.trim_end());
-    assert_eq!(set(SettingsFormat::Json, "{}\n"), two);
-    assert_eq!(set(SettingsFormat::Json, "{\n}\n"), two);
-    assert_eq!(set(SettingsFormat::Json, "{\n  \"servers\": {}\n}\n"), two);
-    assert_eq!(set(SettingsFormat::Json, "// mine\n"), format!("// mine\n{two}"));
-    let four = "{\n    \"a\": 1, // x\n    \"servers\": {\n        \"b\": {} // y\n        // z\n    },\n}";
+    let two_spaces = "{\n  \"servers\": {\n    \"sp\": {\n      \"command\": \"sp\",\n      \"args\": [\"mcp\"]\n    }\n  }\n}\n";
+    assert_eq!(set(SettingsFormat::Json, ""), two_spaces);
+    assert_eq!(set(SettingsFormat::Json, "{}"), two_spaces.trim_end());
+    assert_eq!(set(SettingsFormat::Json, "{}\n"), two_spaces);
+    assert_eq!(set(SettingsFormat::Json, "{\n}\n"), two_spaces);
+    assert_eq!(set(SettingsFormat::Json, "{\n  \"servers\": {}\n}\n"), two_spaces);
+    assert_eq!(set(SettingsFormat::Json, "// mine\n"), format!("// mine\n{two_spaces}"));
+    let four_spaces = "{\n    \"a\": 1, // x\n    \"servers\": {\n        \"b\": {} // y\n        // z\n    },\n}";
     let after = "{\n    \"a\": 1, // x\n    \"servers\": {\n        \"b\": {}, // y\n        \"sp\": {\n            \
                  \"command\": \"sp\",\n            \"args\": [\"mcp\"]\n        }\n        // z\n    },\n}";
-    assert_eq!(set(SettingsFormat::Json, four), after);
-    assert_eq!(remove(SettingsFormat::Json, after), four);
+    assert_eq!(set(SettingsFormat::Json, four_spaces), after);
+    assert_eq!(remove(SettingsFormat::Json, after), four_spaces);
     let tabs = "{\r\n\t\"a\": 1,\r\n}\r\n";
     let after = "{\r\n\t\"a\": 1,\r\n\t\"servers\": {\r\n\t\t\"sp\": {\r\n\t\t\t\"command\": \"sp\",\r\n\t\t\t\"args\": \
                  [\"mcp\"]\r\n\t\t}\r\n\t},\r\n}\r\n";
@@ -43,11 +43,11 @@ fn mc_08_json_member_is_inserted_in_the_style_of_the_file() {
         remove(SettingsFormat::Json, after),
         "{\r\n\t\"a\": 1,\r\n\t\"servers\": {},\r\n}\r\n"
     );
-    let line = "{\"a\":1,\"servers\":{\"b\":{}}}";
+    let one_line = "{\"a\":1,\"servers\":{\"b\":{}}}";
     let after =
         "{\"a\":1,\"servers\":{\"b\":{}, \"sp\": {\"command\": \"sp\", \"args\": [\"mcp\"]}}}";
-    assert_eq!(set(SettingsFormat::Json, line), after);
-    assert_eq!(remove(SettingsFormat::Json, after), line);
+    assert_eq!(set(SettingsFormat::Json, one_line), after);
+    assert_eq!(remove(SettingsFormat::Json, after), one_line);
 }
 
 #[test]
@@ -110,12 +110,9 @@ fn mc_08_toml_table_is_appended_and_removed_exactly() {
         assert_eq!(remove(SettingsFormat::Toml, &after), before);
     }
     assert_eq!(set(SettingsFormat::Toml, "a = 1"), format!("a = 1\n\n{TABLE}"));
-    let windows = "a = 1\r\n";
-    assert_eq!(
-        set(SettingsFormat::Toml, windows),
-        format!("a = 1\n\n{TABLE}").replace('\n', "\r\n")
-    );
-    assert_eq!(remove(SettingsFormat::Toml, &set(SettingsFormat::Toml, windows)), windows);
+    let crlf = "a = 1\r\n";
+    assert_eq!(set(SettingsFormat::Toml, crlf), format!("a = 1\n\n{TABLE}").replace('\n', "\r\n"));
+    assert_eq!(remove(SettingsFormat::Toml, &set(SettingsFormat::Toml, crlf)), crlf);
 }
 
 #[test]
@@ -144,26 +141,18 @@ fn mc_08_toml_in_other_notations_is_edited_in_its_style() {
 
 #[test]
 fn mc_08_invalid_settings_are_rejected_at_their_position() {
-    assert_eq!(wrong(SettingsFormat::Json, "{\n  \"a\": 1\n  \"b\": 2\n}").0, 13);
-    assert_eq!(
-        wrong(SettingsFormat::Json, "[1]"),
-        (0, "the file holds a list, and settings are an object".into())
-    );
-    assert_eq!(
-        wrong(SettingsFormat::Json, "{\"servers\": null}"),
-        (12, "`servers` is null, and not an object".into())
-    );
-    assert_eq!(
-        wrong(SettingsFormat::Json, "{\"a\": 1, \"a\": 2}").1,
-        "the key `a` stands here for a second time"
-    );
-    assert_eq!(wrong(SettingsFormat::Toml, "a = 1\nb =\n").0, 9);
-    assert_eq!(
-        wrong(SettingsFormat::Toml, "servers = 1\n"),
-        (10, "`servers` is integer, and not a table".into())
-    );
+    for (format, text, start) in [
+        (SettingsFormat::Json, "{\n  \"a\": 1\n  \"b\": 2\n}", 13),
+        (SettingsFormat::Json, "[1]", 0),
+        (SettingsFormat::Json, "{\"servers\": null}", 12),
+        (SettingsFormat::Json, "{\"a\": 1, \"a\": 2}", 9),
+        (SettingsFormat::Toml, "a = 1\nb =\n", 9),
+        (SettingsFormat::Toml, "servers = 1\n", 10),
+    ] {
+        assert_eq!(read_error(format, text).span.start, start, "{text}");
+    }
     let deep = format!("{{\"a\": {}{}}}", "[".repeat(5000), "]".repeat(5000));
-    assert!(wrong(SettingsFormat::Json, &deep).1.contains("nested"));
+    assert!(read_error(SettingsFormat::Json, &deep).message.contains("nested"));
     assert!(
         SettingsFormat::Toml
             .get_entry(&format!("a = {}", "[".repeat(5000)), ENTRY, &Limits::default())
@@ -194,7 +183,7 @@ fn objects() -> impl Strategy<Value = Value> {
 }
 
 /// Writes a value with arbitrary white space and comments between its parts.
-fn dressed(value: &Value, choices: &mut dyn Iterator<Item = usize>, text: &mut String) {
+fn write_with_gaps(value: &Value, choices: &mut dyn Iterator<Item = usize>, text: &mut String) {
     const GAPS: [&str; 10] =
         ["", "", " ", "\n", "\n  ", "\r\n\t", " // }\n", "/* , */", " /* \n */ ", "//\r\n"];
     let gap =
@@ -207,14 +196,14 @@ fn dressed(value: &Value, choices: &mut dyn Iterator<Item = usize>, text: &mut S
         other => return text.push_str(&other.to_string()),
     };
     text.push(open);
-    for (at, (key, part)) in parts.iter().enumerate() {
+    for (index, (key, part)) in parts.iter().enumerate() {
         text.push_str(gap(choices));
         if let Some(key) = key {
             *text += &format!("{}{}:{}", Value::from(key.as_str()), gap(choices), gap(choices));
         }
-        dressed(part, choices, text);
+        write_with_gaps(part, choices, text);
         text.push_str(gap(choices));
-        if at + 1 < parts.len() || choices.next().is_some_and(|choice| choice % 3 == 0) {
+        if index + 1 < parts.len() || choices.next().is_some_and(|choice| choice % 3 == 0) {
             text.push(',');
         }
     }
@@ -230,7 +219,7 @@ fn files() -> impl Strategy<Value = (Value, String)> {
                 root.insert("servers".into(), table);
             }
             let mut text = String::new();
-            dressed(&value, &mut choices.into_iter(), &mut text);
+            write_with_gaps(&value, &mut choices.into_iter(), &mut text);
             (value, text)
         },
     )
@@ -262,17 +251,17 @@ proptest! {
     fn mc_08_json_edit_changes_only_the_entry_in_any_layout((before, text) in files(), value in objects()) {
         let limits = Limits::default();
         let edited = SettingsFormat::Json.with_entry(&text, ENTRY, &value, &limits).unwrap();
-        let mut wanted = before.clone();
-        wanted["servers"]["sp"] = value.clone();
-        prop_assert_eq!(&Value::Object(SettingsFormat::Json.read_all(&edited, &limits).unwrap()), &wanted);
+        let mut expected = before.clone();
+        expected["servers"]["sp"] = value.clone();
+        prop_assert_eq!(&Value::Object(SettingsFormat::Json.read_all(&edited, &limits).unwrap()), &expected);
         prop_assert_eq!(&SettingsFormat::Json.with_entry(&edited, ENTRY, &value, &limits).unwrap(), &edited);
         let removed = SettingsFormat::Json.without_entry(&edited, ENTRY, &limits).unwrap().unwrap();
-        wanted["servers"].as_object_mut().unwrap().remove("sp");
-        prop_assert_eq!(Value::Object(SettingsFormat::Json.read_all(&removed, &limits).unwrap()), wanted);
+        expected["servers"].as_object_mut().unwrap().remove("sp");
+        prop_assert_eq!(Value::Object(SettingsFormat::Json.read_all(&removed, &limits).unwrap()), expected);
     }
 
     #[test]
-    fn mc_08_json_removal_restores_every_byte_in_a_file_with_one_member_per_line(
+    fn mc_08_json_removal_restores_every_byte_if_members_are_on_own_lines(
         others in prop::collection::vec(("[a-c]", values()), 1..4),
         indent in prop::sample::select(vec!["  ", "    ", "\t"]),
         value in objects(),
@@ -308,9 +297,9 @@ proptest! {
 
     #[test]
     fn se_14_no_text_makes_the_editor_panic(text in "[{}\\[\\]:,\"a/*\\\\\n\r =.'#s]{0,40}") {
-        for form in [SettingsFormat::Json, SettingsFormat::Toml] {
-            let _ = form.with_entry(&text, ENTRY, &json!({"a": "b"}), &Limits::default());
-            let _ = form.without_entry(&text, SettingsKey { table: "a", key: "a" }, &Limits::default());
+        for format in [SettingsFormat::Json, SettingsFormat::Toml] {
+            let _ = format.with_entry(&text, ENTRY, &json!({"a": "b"}), &Limits::default());
+            let _ = format.without_entry(&text, SettingsKey { table: "a", key: "a" }, &Limits::default());
         }
     }
 }

@@ -449,8 +449,8 @@ fn resolve_path(base: &str, path: &str) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn found(text: &str) -> Vec<(String, bool)> {
-        let cut = |reference: SkillFileReference| {
+    fn found_references(text: &str) -> Vec<(String, bool)> {
+        let check_span = |reference: SkillFileReference| {
             assert_eq!(
                 percent_decode(text[reference.span.clone()].split('#').next().unwrap()),
                 reference.path
@@ -458,7 +458,7 @@ mod tests {
             let link = reference.is_link();
             (reference.path, link)
         };
-        references(text, 0).into_iter().map(cut).collect()
+        references(text, 0).into_iter().map(check_span).collect()
     }
 
     #[test]
@@ -479,7 +479,7 @@ mod tests {
         ] {
             let expected: Vec<(String, bool)> =
                 expected.iter().map(|(path, link)| ((*path).into(), *link)).collect();
-            assert_eq!(found(text), expected, "{text}");
+            assert_eq!(found_references(text), expected, "{text}");
         }
     }
 
@@ -493,7 +493,7 @@ mod tests {
             "```markdown\n[a](x.md) scripts/x.py\n```",
             "`[a](x.md)`",
         ] {
-            assert_eq!(found(text), [], "{text}");
+            assert_eq!(found_references(text), [], "{text}");
         }
     }
 

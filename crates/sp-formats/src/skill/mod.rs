@@ -149,29 +149,29 @@ fn read_text(text: &str, folder: &str, limits: &Limits, report: &mut Report) -> 
 mod tests {
     use super::*;
 
-    fn read_all(text: &str) -> (SkillMetadata, Vec<String>) {
+    fn read_with_findings(text: &str) -> (SkillMetadata, Vec<String>) {
         let (skill, report) = read("SKILL.md", "a", text.as_bytes(), &Limits::default());
-        let show = |finding: &crate::Finding| {
+        let format_finding = |finding: &crate::Finding| {
             format!("{} {} {}", report.format_location(finding), finding.check.id, finding.message)
         };
-        (skill.unwrap(), report.findings.iter().map(show).collect())
+        (skill.unwrap(), report.findings.iter().map(format_finding).collect())
     }
 
-    fn named(text: &str) -> (Option<String>, Option<String>) {
-        let (skill, _) = read_all(text);
+    fn name_and_description(text: &str) -> (Option<String>, Option<String>) {
+        let (skill, _) = read_with_findings(text);
         (skill.name, skill.description)
     }
 
     #[test]
     fn as_01_frontmatter_is_between_the_dashes() {
         let (skill, findings) =
-            read_all("---\nname: a\ndescription: b\n---\n# Body\n\n---\nmore\n");
+            read_with_findings("---\nname: a\ndescription: b\n---\n# Body\n\n---\nmore\n");
         assert_eq!((skill.name.as_deref(), skill.description.as_deref()), (Some("a"), Some("b")));
         assert_eq!(skill.body_start, "---\nname: a\ndescription: b\n---\n".len());
         assert_eq!(findings, [""; 0]);
         let crlf = "---\r\nname: a\r\ndescription: b\r\n---\r\nBody";
-        assert_eq!(named(crlf), (Some("a".into()), Some("b".into())));
-        let (skill, findings) = read_all("\u{feff}---\nname: a\ndescription: b\n---\n");
+        assert_eq!(name_and_description(crlf), (Some("a".into()), Some("b".into())));
+        let (skill, findings) = read_with_findings("\u{feff}---\nname: a\ndescription: b\n---\n");
         assert_eq!(skill.name.as_deref(), Some("a"));
         assert_eq!(findings, ["SKILL.md:1:1 AS-01 it starts with a byte-order mark"]);
     }
@@ -179,7 +179,7 @@ mod tests {
     #[test]
     fn as_01_dashes_inside_a_quoted_value_do_not_end_the_block() {
         let text = "---\nname: a\ndescription: \"one\n---\n  two\"\n---\nBody\n";
-        let (skill, _) = read_all(text);
+        let (skill, _) = read_with_findings(text);
         assert_eq!(&text[skill.body_start..], "Body\n");
         assert_eq!(skill.name.as_deref(), Some("a"));
     }
@@ -192,7 +192,7 @@ mod tests {
             ("---\nname: a\n", "SKILL.md:1:1 AS-01 the frontmatter has no end"),
             ("---\n- a\n---\n", "SKILL.md:2:1 AS-01 the frontmatter is not a mapping"),
         ] {
-            assert_eq!(read_all(text).1, [finding], "{text}");
+            assert_eq!(read_with_findings(text).1, [finding], "{text}");
         }
         let (skill, report) = read("SKILL.md", "a", b"---\nname: \xff\n---\n", &Limits::default());
         assert_eq!(skill, None);
@@ -201,7 +201,8 @@ mod tests {
 
     #[test]
     fn as_04_unquoted_colon_is_repaired_with_a_warning() {
-        let (skill, findings) = read_all("---\nname: a\ndescription: Use when: it's late\n---\n");
+        let (skill, findings) =
+            read_with_findings("---\nname: a\ndescription: Use when: it's late\n---\n");
         assert_eq!(skill.description.as_deref(), Some("Use when: it's late"));
         assert_eq!(findings, ["SKILL.md:3:14 AS-04 an unquoted value has a `: ` in it"]);
     }
@@ -221,14 +222,15 @@ mod tests {
             ("-a", "the name `-a` starts with a hyphen"),
             ("a--b", "the name `a--b` has two hyphens in a row"),
         ] {
-            let (_, findings) = read_all(&format!("---\nname: {name}\ndescription: x\n---\n"));
+            let (_, findings) =
+                read_with_findings(&format!("---\nname: {name}\ndescription: x\n---\n"));
             assert_eq!(findings, [format!("SKILL.md:2:7 AS-02 {message}")]);
         }
         let (_, findings) =
-            read_all(&format!("---\nname: a\ndescription: {}\n---\n", "x".repeat(1025)));
+            read_with_findings(&format!("---\nname: a\ndescription: {}\n---\n", "x".repeat(1025)));
         assert_eq!(findings, ["SKILL.md:3:14 AS-02 the description has 1025 characters"]);
         let (_, findings) =
-            read_all(&format!("---\nname: a\ndescription: {}\n---\n", "x".repeat(1024)));
+            read_with_findings(&format!("---\nname: a\ndescription: {}\n---\n", "x".repeat(1024)));
         assert_eq!(findings, [""; 0]);
     }
 }

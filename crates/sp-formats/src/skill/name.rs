@@ -79,7 +79,7 @@ mod tests {
         for good in ["a", "0", "a-b", "convert-to-pdf", &longest] {
             assert_eq!(SkillName::new(good).unwrap().as_str(), good);
         }
-        for (bad, why) in [
+        for (bad, expected) in [
             ("", SkillNameError::Empty),
             ("A", SkillNameError::InvalidCharacter('A')),
             ("a_b", SkillNameError::InvalidCharacter('_')),
@@ -88,7 +88,7 @@ mod tests {
             ("a--b", SkillNameError::DoubleHyphen),
             ("é", SkillNameError::InvalidCharacter('é')),
         ] {
-            assert_eq!(SkillName::new(bad), Err(why));
+            assert_eq!(SkillName::new(bad), Err(expected));
         }
         assert_eq!(SkillName::new(&"a".repeat(65)), Err(SkillNameError::TooLong(65)));
     }

@@ -98,15 +98,13 @@ mod tests {
         let (agents, report) = read_agents_file("AGENTS.md", good);
         assert_eq!((agents.install_steps, report.findings.len()), (None, 0));
         let (_, report) = read_agents_file("AGENTS.md", "# Skills\n");
-        let messages: Vec<&str> =
-            report.findings.iter().map(|finding| finding.message.as_str()).collect();
-        assert_eq!(messages.len(), 3);
+        assert_eq!(report.findings.len(), 3);
         assert!(!report.is_usable());
     }
 
     #[test]
     fn sb_13_install_steps_are_quoted_from_the_source() {
-        let with = |body: &str| {
+        let install_steps_of = |body: &str| {
             read_agents_file(
                 "f",
                 &format!("# SKILLBAG\n## Extra installation steps\n{body}\n# More\n"),
@@ -114,13 +112,13 @@ mod tests {
             .0
             .install_steps
         };
-        for nothing in
+        for body in
             ["", "None.", "- none", "No extra steps are needed.", "There are no extra steps."]
         {
-            assert_eq!(with(nothing), None, "{nothing}");
+            assert_eq!(install_steps_of(body), None, "{body}");
         }
         assert_eq!(
-            with("1. Install pandoc.\n2. Sing.").as_deref(),
+            install_steps_of("1. Install pandoc.\n2. Sing.").as_deref(),
             Some("1. Install pandoc.\n2. Sing.")
         );
     }

@@ -129,13 +129,21 @@ mod tests {
         (SkillName::new(name).unwrap(), description.into())
     }
 
+    /// Returns the parts of a message in backticks.
+    fn quoted(message: &str) -> String {
+        message.split('`').skip(1).step_by(2).collect::<Vec<_>>().join(" ")
+    }
+
     fn findings(text: &str, skills: &[(SkillName, String)]) -> Vec<String> {
         let (catalog, mut report) = read_catalog("SKILLS.md", text);
         check_catalog(&catalog, skills, &mut report);
         report
             .findings
             .iter()
-            .map(|f| format!("{} {}", report.format_location(f), f.message))
+            .map(|finding| {
+                let location = report.format_location(finding);
+                format!("{location} {} {}", finding.check.id, quoted(&finding.message))
+            })
             .collect()
     }
 
@@ -160,13 +168,13 @@ mod tests {
         assert_eq!(
             findings("# Skills\nb: 2\na: one\na: one\nold: gone\nBad: x\n", &skills),
             [
-                "SKILLS.md:1:1 it is not a line of the form `<name>: <description>`",
-                "SKILLS.md:4:1 `a` is listed a second time",
-                "SKILLS.md:6:1 the name `Bad` has `B` in it",
-                "SKILLS.md:3:1 `a` stands behind `b`",
-                "SKILLS.md:2:4 the description is not that of `.skills/b/SKILL.md`",
-                "SKILLS.md:5:1 there is no valid skill `.skills/old/`",
-                "SKILLS.md:7:1 `new` is not listed",
+                "SKILLS.md:1:1 SB-02 <name>: <description>",
+                "SKILLS.md:4:1 SB-02 a",
+                "SKILLS.md:6:1 SB-02 Bad B",
+                "SKILLS.md:3:1 SB-02 a b",
+                "SKILLS.md:2:4 SB-02 .skills/b/SKILL.md",
+                "SKILLS.md:5:1 SB-02 .skills/old/",
+                "SKILLS.md:7:1 SB-02 new",
             ]
         );
     }
@@ -182,7 +190,7 @@ mod tests {
         #[test]
         fn sb_02_any_one_line_description_round_trips(descriptions in prop::collection::vec("[^\r\n]{1,40}", 1..6)) {
             let skills: Vec<_> =
-                descriptions.iter().enumerate().map(|(at, text)| skill(&format!("s{at}"), text)).collect();
+                descriptions.iter().enumerate().map(|(index, text)| skill(&format!("s{index}"), text)).collect();
             let (catalog, report) = read_catalog("f", &write_catalog(&skills));
             prop_assert!(report.findings.is_empty());
             let read: Vec<_> = catalog.lines.into_iter().map(|line| (line.name, line.description)).collect();

@@ -113,10 +113,10 @@ mod tests {
     fn read(text: &str) -> (Option<WorkspaceSkill>, Vec<String>) {
         let (skill, report) =
             read_workspace_skill("SKILL.md", "tidy-up", text.as_bytes(), &Limits::default());
-        let show = |finding: &crate::Finding| {
+        let format_finding = |finding: &crate::Finding| {
             format!("{} {} {}", report.format_location(finding), finding.check.id, finding.message)
         };
-        (skill, report.findings.iter().map(show).collect())
+        (skill, report.findings.iter().map(format_finding).collect())
     }
 
     #[test]
@@ -126,7 +126,7 @@ mod tests {
         let skill = skill.unwrap();
         assert_eq!((skill.name.as_str(), &*skill.description), ("tidy-up", "Removes dead code."));
         assert_eq!((skill.instructions(), findings), ("Sweep.", Vec::new()));
-        for (text, finding) in [
+        for (text, expected) in [
             (
                 "---\nname: tidy\ndescription: x\n---\n",
                 "SB-04 the skill is called `tidy`, and its folder is not",
@@ -141,7 +141,10 @@ mod tests {
         ] {
             let (skill, findings) = read(text);
             assert_eq!(skill, None, "{text}");
-            assert!(findings.iter().any(|one| one.ends_with(finding)), "{text}: {findings:?}");
+            assert!(
+                findings.iter().any(|finding| finding.ends_with(expected)),
+                "{text}: {findings:?}"
+            );
         }
     }
 

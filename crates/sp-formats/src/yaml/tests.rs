@@ -4,7 +4,7 @@ fn read(text: &str) -> YamlNode {
     parse(text, &Limits::default()).unwrap()
 }
 
-fn fails(text: &str) -> YamlError {
+fn parse_error(text: &str) -> YamlError {
     parse(text, &Limits::default()).unwrap_err()
 }
 
@@ -40,8 +40,8 @@ fn spans_cover_the_node() {
         for (key, value) in pairs {
             assert_eq!(&text[key.span.clone()], key.text().unwrap());
             if let Some(scalar) = value.text() {
-                let cut = text[value.span.clone()].trim_matches(['"', '\'']);
-                assert!(cut == scalar || cut == "*anchor", "{cut:?} {scalar:?}");
+                let source = text[value.span.clone()].trim_matches(['"', '\'']);
+                assert!(source == scalar || source == "*anchor", "{source:?} {scalar:?}");
             }
         }
     }
@@ -53,7 +53,7 @@ fn spans_cover_the_node() {
 
 #[test]
 fn spans_of_collections_and_block_scalars_cover_first_to_last_character() {
-    for (text, cut) in [
+    for (text, source) in [
         ("a:\n  - x\n  - y\n\nb: c\n", "- x\n  - y"),
         ("a:\n- x\n- y\n\n", "- x\n- y"),
         ("a:\n  -   x\nb: c\n", "-   x"),
@@ -68,14 +68,14 @@ fn spans_of_collections_and_block_scalars_cover_first_to_last_character() {
     ] {
         let node = read(text);
         let YamlValue::Map(pairs) = &node.value else { panic!() };
-        assert_eq!(&text[pairs[0].1.span.clone()], cut, "{text:?}");
+        assert_eq!(&text[pairs[0].1.span.clone()], source, "{text:?}");
     }
 }
 
 #[test]
 fn sp_11_duplicate_key_is_an_error() {
-    let error = fails("name: a\nname: b\n");
-    assert_eq!(error.message, "the key `name` stands here a second time");
+    let error = parse_error("name: a\nname: b\n");
+    assert!(error.message.contains("`name`"), "{}", error.message);
     assert_eq!(error.span, 8..12);
 }
 
@@ -87,14 +87,14 @@ fn se_04_yaml_bombs_are_rejected_quickly() {
             "{next}: &{next} [*{last}, *{last}, *{last}, *{last}, *{last}, *{last}, *{last}, *{last}]\n"
         );
     }
-    assert!(fails(&aliases).message.contains("nodes"));
+    assert!(parse_error(&aliases).message.contains("nodes"));
     for bomb in
         ["[".repeat(400_000), "{a: ".repeat(100_000), "- ".repeat(300_000), "? ".repeat(300_000)]
     {
-        fails(&bomb);
+        parse_error(&bomb);
     }
     let wide = format!("[{}]", "x,".repeat(20_000));
-    assert!(fails(&wide).message.contains("more than 10000 nodes"));
+    assert!(parse_error(&wide).message.contains("more than 10000 nodes"));
 }
 
 #[test]
@@ -112,8 +112,8 @@ fn se_14_node_and_alias_limits_accept_the_maximum_and_reject_one_more() {
 
 #[test]
 fn text_that_is_not_one_document_is_rejected() {
-    assert!(fails("a: b\n---\nc: d\n").message.contains("second document"));
-    assert!(fails("[a]: b").message.contains("a key must be text"));
-    assert!(fails("a: &x [*x]").message.contains("alias"));
+    assert!(parse_error("a: b\n---\nc: d\n").message.contains("second document"));
+    assert!(parse_error("[a]: b").message.contains("a key must be text"));
+    assert!(parse_error("a: &x [*x]").message.contains("alias"));
     assert!(read("").is_null());
 }
