@@ -170,7 +170,7 @@ fn write_through_temp(
 }
 
 #[cfg(test)]
-#[allow(clippy::disallowed_methods, reason = "a test makes the files that it needs")]
+#[allow(clippy::disallowed_methods, reason = "the test creates its own files")]
 mod tests {
     use super::*;
     use std::os::unix::fs::PermissionsExt;
@@ -182,13 +182,13 @@ mod tests {
         std::fs::write(&path, "old").unwrap();
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o640)).unwrap();
         let dir = Dir::open(temp.path()).unwrap();
-        let (name, beside) = (Name::new("SKILL.md").unwrap(), Name::new("beside").unwrap());
-        let like = dir.stat(&name, Follow::Never).unwrap().unwrap();
-        assert!(replace_if_unchanged(&dir, &name, &like, &beside, b"new").unwrap());
+        let (name, temp_name) = (Name::new("SKILL.md").unwrap(), Name::new("temp").unwrap());
+        let original = dir.stat(&name, Follow::Never).unwrap().unwrap();
+        assert!(replace_if_unchanged(&dir, &name, &original, &temp_name, b"new").unwrap());
         assert_eq!(std::fs::read(&path).unwrap(), b"new");
         assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o640);
-        assert!(!replace_if_unchanged(&dir, &name, &like, &beside, b"newer").unwrap());
+        assert!(!replace_if_unchanged(&dir, &name, &original, &temp_name, b"newer").unwrap());
         assert_eq!(std::fs::read(&path).unwrap(), b"new");
-        assert!(!temp.path().join("beside").exists());
+        assert!(!temp.path().join("temp").exists());
     }
 }

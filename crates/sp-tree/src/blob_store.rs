@@ -61,10 +61,7 @@ impl BlobStore {
 }
 
 #[cfg(test)]
-#[allow(
-    clippy::disallowed_methods,
-    reason = "a test makes the files that it needs, and breaks them"
-)]
+#[allow(clippy::disallowed_methods, reason = "the test creates and corrupts its own files")]
 mod tests {
     use super::*;
 

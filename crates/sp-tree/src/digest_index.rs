@@ -310,19 +310,19 @@ mod tests {
 
     const NOW: i64 = i64::MAX / 2;
 
-    fn indexed(root: &std::path::Path) -> DigestIndex {
+    fn index_of(root: &std::path::Path) -> DigestIndex {
         let dir = Dir::open(root).unwrap();
-        let folder = dir.open_dir(&crate::Name::new("a").unwrap(), Follow::Never).unwrap();
+        let indexed_dir = dir.open_dir(&crate::Name::new("a").unwrap(), Follow::Never).unwrap();
         let crate::HashedDir { tree, stamps } =
-            crate::hash_installed(&folder, &crate::Limits::default()).unwrap().unwrap();
+            crate::hash_installed(&indexed_dir, &crate::Limits::default()).unwrap().unwrap();
         let mut index = DigestIndex::default();
         index
             .set_snapshot("a", DirSnapshot::from_settled("a", tree.digest(), stamps, NOW).as_ref());
         DigestIndex::decode(index.encode())
     }
 
-    #[allow(clippy::disallowed_methods, reason = "the test plays the person who edits")]
-    fn folder() -> tempfile::TempDir {
+    #[allow(clippy::disallowed_methods, reason = "the test edits files as a user would")]
+    fn sample_dir() -> tempfile::TempDir {
         let temp = tempfile::tempdir().unwrap();
         std::fs::create_dir_all(temp.path().join("a/b")).unwrap();
         std::fs::write(temp.path().join("a/b/f"), "1").unwrap();
@@ -330,10 +330,10 @@ mod tests {
     }
 
     #[test]
-    #[allow(clippy::disallowed_methods, reason = "the test plays the person who edits")]
+    #[allow(clippy::disallowed_methods, reason = "the test edits files as a user would")]
     fn every_kind_of_change_to_a_directory_is_detected() {
-        type Touch = fn(&std::path::Path);
-        let touches: [(&str, Touch); 5] = [
+        type Change = fn(&std::path::Path);
+        let changes: [(&str, Change); 5] = [
             ("content", |a| std::fs::write(a.join("b/f"), "2").unwrap()),
             ("mode", |a| {
                 let mode = std::os::unix::fs::PermissionsExt::from_mode(0o700);
@@ -343,9 +343,9 @@ mod tests {
             ("removed", |a| std::fs::remove_file(a.join("b/f")).unwrap()),
             ("renamed", |a| std::fs::rename(a.join("b/f"), a.join("b/g")).unwrap()),
         ];
-        for (name, touch) in touches {
-            let temp = folder();
-            let index = indexed(temp.path());
+        for (name, change) in changes {
+            let temp = sample_dir();
+            let index = index_of(temp.path());
             let root = Dir::open(temp.path()).unwrap();
             assert!(
                 index.digest(&root, "a", Follow::Never, StampScope::All).is_some(),
@@ -353,7 +353,7 @@ mod tests {
             );
             // Longer than the resolution of file system timestamps.
             std::thread::sleep(std::time::Duration::from_millis(12));
-            touch(&temp.path().join("a"));
+            change(&temp.path().join("a"));
             assert_eq!(
                 index.digest(&root, "a", Follow::Never, StampScope::All),
                 None,
@@ -364,7 +364,7 @@ mod tests {
 
     #[test]
     fn recent_changes_are_not_cached() {
-        let temp = folder();
+        let temp = sample_dir();
         let dir = Dir::open(&temp.path().join("a")).unwrap();
         let crate::HashedDir { tree, stamps } =
             crate::hash_installed(&dir, &crate::Limits::default()).unwrap().unwrap();
@@ -374,14 +374,14 @@ mod tests {
 
     #[test]
     fn se_14_broken_index_is_an_empty_index() {
-        let temp = folder();
-        let good = indexed(temp.path()).encode();
+        let temp = sample_dir();
+        let good = index_of(temp.path()).encode();
         let root = Dir::open(temp.path()).unwrap();
-        for cut in 0..good.len() {
-            let index = DigestIndex::decode(good[..cut].to_vec());
+        for position in 0..good.len() {
+            let index = DigestIndex::decode(good[..position].to_vec());
             assert_eq!(index.digest(&root, "a", Follow::Never, StampScope::All), None);
             let mut flipped = good.clone();
-            flipped[cut] ^= 0x41;
+            flipped[position] ^= 0x41;
             assert_eq!(
                 DigestIndex::decode(flipped).digest(&root, "a", Follow::Never, StampScope::All),
                 None
@@ -390,10 +390,10 @@ mod tests {
     }
 
     #[test]
-    #[allow(clippy::disallowed_methods, reason = "the test plays the person who edits")]
+    #[allow(clippy::disallowed_methods, reason = "the test edits files as a user would")]
     fn walk_with_a_changed_directory_removes_its_snapshot() {
-        let temp = folder();
-        let mut index = indexed(temp.path());
+        let temp = sample_dir();
+        let mut index = index_of(temp.path());
         std::thread::sleep(std::time::Duration::from_millis(12));
         std::fs::write(temp.path().join("a/b/added"), "").unwrap();
         let root = Dir::open(temp.path()).unwrap();

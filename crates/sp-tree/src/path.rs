@@ -224,7 +224,7 @@ mod tests {
 
     #[test]
     fn se_03_paths_that_escape_are_rejected() {
-        for (text, why) in [
+        for (text, expected) in [
             ("", PathError::Empty),
             ("/etc", PathError::Absolute),
             ("a//b", PathError::Empty),
@@ -242,7 +242,7 @@ mod tests {
             ("a./b", PathError::TrailingDotOrSpace),
             ("a ", PathError::TrailingDotOrSpace),
         ] {
-            assert_eq!(RelPath::new(text), Err(why), "{text:?}");
+            assert_eq!(RelPath::new(text), Err(expected), "{text:?}");
         }
         assert_eq!(RelPath::from_bytes(b"a/\xff"), Err(PathError::NotUtf8));
     }
@@ -269,8 +269,8 @@ mod tests {
             }
             assert_eq!(Name::new(name), Err(PathError::GitDir(name.into())));
         }
-        let shown = PathError::GitDir(".g\u{200c}it".into()).to_string();
-        assert_eq!(shown, r"git treats the name `.g\u{200c}it` as its own directory");
+        let message = PathError::GitDir(".g\u{200c}it".into()).to_string();
+        assert!(message.contains(r"`.g\u{200c}it`"), "{message}");
     }
 
     #[test]

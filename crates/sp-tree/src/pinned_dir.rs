@@ -170,10 +170,7 @@ impl PathResolution {
 }
 
 #[cfg(test)]
-#[allow(
-    clippy::disallowed_methods,
-    reason = "a test creates and swaps the directories that it needs"
-)]
+#[allow(clippy::disallowed_methods, reason = "the tests create and swap their own directories")]
 mod tests {
     use super::*;
     use std::os::unix::fs::symlink;
@@ -183,8 +180,8 @@ mod tests {
         root: PathBuf,
     }
 
-    /// A directory `sink`, a directory `foreign`, and `link`, which leads to `foreign`.
-    fn swapped() -> SwapFixture {
+    /// A directory `sink`, a directory `foreign`, and `link`, a symlink to `foreign`.
+    fn swap_fixture() -> SwapFixture {
         let temp = tempfile::tempdir().unwrap();
         let root = temp.path().canonicalize().unwrap();
         std::fs::create_dir(root.join("sink")).unwrap();
@@ -205,41 +202,41 @@ mod tests {
 
     #[test]
     fn directory_swapped_for_a_link_stays_open_and_is_detected() {
-        let world = swapped();
-        let pinned = PinnedDir::open(&world.root.join("sink")).unwrap();
+        let fixture = swap_fixture();
+        let pinned = PinnedDir::open(&fixture.root.join("sink")).unwrap();
         let dir = pinned.create_with(DirAccess::Ordinary).unwrap();
         assert!(pinned.verify(&dir).unwrap());
-        world.exchange("sink", "link");
+        fixture.exchange("sink", "link");
         assert!(!pinned.verify(&dir).unwrap());
         dir.create_dir(&DirEntry::named("made".as_ref())).unwrap();
         assert!(
-            world.root.join("link/made").is_dir(),
-            "the handle leads to the directory, not to its name"
+            fixture.root.join("link/made").is_dir(),
+            "the handle must follow the directory, not its name"
         );
-        assert!(!world.root.join("foreign/made").exists());
-        world.exchange("sink", "link");
+        assert!(!fixture.root.join("foreign/made").exists());
+        fixture.exchange("sink", "link");
         assert!(pinned.verify(&dir).unwrap());
     }
 
     #[test]
-    fn link_on_the_way_is_followed_once_and_renaming_it_is_detected() {
-        let world = swapped();
-        let pinned = PinnedDir::open(&world.root.join("link/deep/er")).unwrap();
-        assert_eq!(pinned.path(), world.root.join("foreign/deep/er"));
+    fn link_in_the_path_is_followed_once_and_renaming_it_is_detected() {
+        let fixture = swap_fixture();
+        let pinned = PinnedDir::open(&fixture.root.join("link/deep/er")).unwrap();
+        assert_eq!(pinned.path(), fixture.root.join("foreign/deep/er"));
         assert!(pinned.dir().is_none());
         let dir = pinned.create_with(DirAccess::Ordinary).unwrap();
-        assert!(world.root.join("foreign/deep/er").is_dir());
+        assert!(fixture.root.join("foreign/deep/er").is_dir());
         assert!(pinned.verify(&dir).unwrap());
-        world.exchange("sink", "link");
+        fixture.exchange("sink", "link");
         assert!(!pinned.verify(&dir).unwrap());
     }
 
     #[test]
     fn paths_resolve_as_the_system_resolves_them() {
-        let world = swapped();
-        std::fs::create_dir_all(world.root.join("foreign/in/side")).unwrap();
-        symlink("../foreign/in", world.root.join("sink/relative")).unwrap();
-        symlink("relative/side", world.root.join("sink/twice")).unwrap();
+        let fixture = swap_fixture();
+        std::fs::create_dir_all(fixture.root.join("foreign/in/side")).unwrap();
+        symlink("../foreign/in", fixture.root.join("sink/relative")).unwrap();
+        symlink("relative/side", fixture.root.join("sink/twice")).unwrap();
         for path in [
             "sink",
             "link",
@@ -249,7 +246,7 @@ mod tests {
             "sink/twice/..",
             "./sink/.",
         ] {
-            let path = world.root.join(path);
+            let path = fixture.root.join(path);
             let pinned = PinnedDir::open(&path).unwrap();
             assert_eq!(pinned.path(), path.canonicalize().unwrap(), "{}", path.display());
             assert!(pinned.verify(pinned.dir().unwrap()).unwrap());
@@ -258,21 +255,21 @@ mod tests {
 
     #[test]
     fn missing_directories_are_never_created_through_a_link() {
-        let world = swapped();
-        let pinned = PinnedDir::open(&world.root.join("later/skills")).unwrap();
-        symlink(world.root.join("foreign"), world.root.join("later")).unwrap();
+        let fixture = swap_fixture();
+        let pinned = PinnedDir::open(&fixture.root.join("later/skills")).unwrap();
+        symlink(fixture.root.join("foreign"), fixture.root.join("later")).unwrap();
         pinned.create_with(DirAccess::Ordinary).unwrap_err();
-        assert!(!world.root.join("foreign/skills").exists());
+        assert!(!fixture.root.join("foreign/skills").exists());
     }
 
     #[test]
     fn dangling_link_and_file_are_errors() {
-        let world = swapped();
-        symlink(world.root.join("nowhere"), world.root.join("dangling")).unwrap();
-        std::fs::write(world.root.join("file"), "").unwrap();
-        symlink("round", world.root.join("round")).unwrap();
+        let fixture = swap_fixture();
+        symlink(fixture.root.join("nowhere"), fixture.root.join("dangling")).unwrap();
+        std::fs::write(fixture.root.join("file"), "").unwrap();
+        symlink("round", fixture.root.join("round")).unwrap();
         for path in ["dangling", "dangling/x", "file", "file/x", "x/../y", "round"] {
-            PinnedDir::open(&world.root.join(path)).unwrap_err();
+            PinnedDir::open(&fixture.root.join(path)).unwrap_err();
         }
     }
 }

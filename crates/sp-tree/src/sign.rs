@@ -250,9 +250,9 @@ mod tests {
         for weak in [identity.as_str(), order_8, &zeros] {
             assert!(matches!(PublicKey::from_hex(weak), Err(KeyError::Weak)), "{weak}");
         }
-        // 2^255 - 19 + 3: the point with y = 3, written past the modulus.
-        let past = format!("f0{}7f", "f".repeat(60));
-        assert!(PublicKey::from_hex(&past).is_err());
+        // 2^255 - 19 + 3: the point with y = 3, encoded above the modulus.
+        let noncanonical = format!("f0{}7f", "f".repeat(60));
+        assert!(PublicKey::from_hex(&noncanonical).is_err());
         assert_eq!(PublicKey::from_hex(&"Ea".repeat(32)), Err(KeyError::InvalidHex));
         assert_eq!(PublicKey::from_hex("ab"), Err(KeyError::InvalidHex));
     }
@@ -266,26 +266,26 @@ mod tests {
             0xed, 0xd3, 0xf5, 0x5c, 0x1a, 0x63, 0x12, 0x58, 0xd6, 0x9c, 0xf7, 0xa2, 0xde, 0xf9,
             0xde, 0x14, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x10,
         ];
-        let mut bent = good.0;
+        let mut malleable = good.0;
         let mut carry = 0u16;
-        for (byte, l) in bent[32..].iter_mut().zip(L) {
+        for (byte, l) in malleable[32..].iter_mut().zip(L) {
             carry += u16::from(*byte) + u16::from(l);
             *byte = (carry & 0xff) as u8;
             carry >>= 8;
         }
         assert_eq!(carry, 0);
         assert_eq!(
-            key.public().verify(b"message", &Signature(bent)),
+            key.public().verify(b"message", &Signature(malleable)),
             Err(SignatureError::Mismatch)
         );
         // A signature whose R has small order is valid for more than one message.
-        let mut small = good.0;
-        small[..32].copy_from_slice(&[
+        let mut small_order = good.0;
+        small_order[..32].copy_from_slice(&[
             1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
             0, 0, 0,
         ]);
         assert_eq!(
-            key.public().verify(b"message", &Signature(small)),
+            key.public().verify(b"message", &Signature(small_order)),
             Err(SignatureError::Mismatch)
         );
     }

@@ -48,7 +48,7 @@ mod tests {
 
     #[test]
     fn se_14_limit_accepts_the_maximum_and_rejects_one_more() {
-        let bytes = "what is repeated is made smaller. ".repeat(100).into_bytes();
+        let bytes = "repeated text compresses well. ".repeat(100).into_bytes();
         let frame = compress(&bytes);
         assert!(frame.len() < bytes.len() / 4);
         assert_eq!(decompress(&frame, bytes.len() as u64).unwrap(), bytes);
@@ -59,8 +59,8 @@ mod tests {
     #[test]
     fn truncated_frames_and_trailing_bytes_are_rejected() {
         let frame = compress(&[b'x'; 1000]);
-        for cut in 0..frame.len() {
-            assert!(decompress(&frame[..cut], 1 << 20).is_err(), "{cut}");
+        for len in 0..frame.len() {
+            assert!(decompress(&frame[..len], 1 << 20).is_err(), "{len}");
         }
         assert!(matches!(
             decompress(&[frame.as_slice(), b"x"].concat(), 1 << 20),
