@@ -1,5 +1,5 @@
-//! A knowledge base of ten thousand documents, 50 MB: the first index, one file changed, a pack
-//! built from it.
+//! A knowledge base of 10,000 documents (50 MB): the first index, an update after one change, and a
+//! context pack built from it.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -7,11 +7,11 @@ use std::process::{Command, Stdio};
 use super::{Bench, peak_memory, time};
 
 const DOCUMENTS: usize = 10_000;
-/// Sentences in each, so that all of them have about 50 MB.
+/// Sentences per document, for about 50 MB in total.
 const SENTENCES: usize = 60;
-const FIRST: f64 = 20.0;
-const BUILD: f64 = 2.0;
-const CHANGED: f64 = 1.0;
+const MAX_FIRST_INDEX_SECONDS: f64 = 20.0;
+const MAX_BUILD_SECONDS: f64 = 2.0;
+const MAX_UPDATE_SECONDS: f64 = 1.0;
 
 const SUBJECTS: &[&str] = &[
     "The scheduler",
@@ -69,21 +69,21 @@ const OBJECTS: &[&str] = &[
 ];
 
 impl Bench {
-    /// Notes, saved pages and captures.
+    /// Indexes notes, saved pages and captures.
     pub(crate) fn knowledge(&self) {
         let root = self.path("kb");
-        (0..DOCUMENTS).for_each(|number| write(&root, number));
+        (0..DOCUMENTS).for_each(|number| write_document(&root, number));
         let _ = std::fs::create_dir(self.path("home"));
-        // What changed within the last seconds is read again in any case.
+        // The index rereads files that changed within the last seconds.
         std::thread::sleep(std::time::Duration::from_secs(3));
         let mut find = Command::new("find");
         find.arg(&root).args(["-type", "f", "-exec", "sha256sum", "{}", "+"]).stdout(Stdio::null());
-        let hashed = time(&mut find).as_secs_f64();
+        let hash_seconds = time(&mut find).as_secs_f64();
         let add = ["context", "kb", "add", "kb"];
-        let first = time(&mut self.sp(&add)).as_secs_f64();
-        let again = time(&mut self.sp(&add)).as_secs_f64();
-        write(&root, DOCUMENTS);
-        let changed = time(&mut self.sp(&add)).as_secs_f64();
+        let index_seconds = time(&mut self.sp(&add)).as_secs_f64();
+        let unchanged_seconds = time(&mut self.sp(&add)).as_secs_f64();
+        write_document(&root, DOCUMENTS);
+        let changed_seconds = time(&mut self.sp(&add)).as_secs_f64();
         let brief =
             "Keep tenants apart in a shared database with signed addresses and short locks.";
         let build = [
@@ -98,63 +98,63 @@ impl Bench {
             "--out",
             "pack",
         ];
-        let built = time(&mut self.sp(&build)).as_secs_f64();
-        let memory = peak_memory(&mut self.sp(&build));
+        let build_seconds = time(&mut self.sp(&build)).as_secs_f64();
+        let build_memory = peak_memory(&mut self.sp(&build));
         self.remove("home");
         let _ = std::fs::create_dir(self.path("home"));
-        let first_memory = peak_memory(&mut self.sp(&add));
+        let index_memory = peak_memory(&mut self.sp(&add));
         println!(
-            "\n{:<44} {first:>8.2} s {hashed:>8.2} s {:>7.1}",
+            "\n{:<44} {index_seconds:>8.2} s {hash_seconds:>8.2} s {:>7.1}",
             "index of 10000 documents : sha256sum",
-            first / hashed
+            index_seconds / hash_seconds
         );
-        for (what, taken, limit) in [
-            ("  the first index, and the limit", first, FIRST),
-            ("  nothing changed, and the limit", again, CHANGED),
-            ("  one file changed, and the limit", changed, CHANGED),
-            ("  a pack, and the limit", built, BUILD),
+        for (label, seconds, limit) in [
+            ("  first index : limit", index_seconds, MAX_FIRST_INDEX_SECONDS),
+            ("  update without changes : limit", unchanged_seconds, MAX_UPDATE_SECONDS),
+            ("  update after one change : limit", changed_seconds, MAX_UPDATE_SECONDS),
+            ("  context pack : limit", build_seconds, MAX_BUILD_SECONDS),
         ] {
-            println!("{what:<44} {taken:>8.2} s {limit:>21.0}");
+            println!("{label:<44} {seconds:>8.2} s {limit:>21.0}");
         }
         println!(
-            "{:<44} {first_memory:>8} kB {memory:>7} kB",
-            "  peak memory of the first index and the pack"
+            "{:<44} {index_memory:>6} KiB {build_memory:>6} KiB",
+            "  peak memory : first index, context pack"
         );
     }
 }
 
-fn write(root: &Path, number: usize) {
+fn write_document(root: &Path, number: usize) {
     let folder = root.join(format!("f{}", number / 200));
-    std::fs::create_dir_all(&folder).expect("a folder");
-    let (ending, text) = match number % 4 {
+    std::fs::create_dir_all(&folder).expect("create folder");
+    let (extension, text) = match number % 4 {
         0 => ("html", page(number)),
         1 => ("jsonl", capture(number)),
         _ => ("md", note(number)),
     };
-    std::fs::write(folder.join(format!("d{number}.{ending}")), text).expect("a file");
+    std::fs::write(folder.join(format!("d{number}.{extension}")), text).expect("write file");
 }
 
-/// A sentence; few are the same.
-fn sentence(document: usize, at: usize) -> String {
-    let mix = document.wrapping_mul(2_654_435_761).wrapping_add(at.wrapping_mul(40_503));
-    let pick = |list: &[&'static str], by: usize| list[mix / by % list.len()];
+/// Generates a sentence; few are identical.
+fn sentence(document: usize, index: usize) -> String {
+    let hash = document.wrapping_mul(2_654_435_761).wrapping_add(index.wrapping_mul(40_503));
+    let pick = |list: &[&'static str], divisor: usize| list[hash / divisor % list.len()];
     format!(
         "{} {} {} in step {} of part{}.",
         pick(SUBJECTS, 1),
         pick(VERBS, 16),
         pick(OBJECTS, 256),
-        mix % 97,
-        mix / 7 % 4001
+        hash % 97,
+        hash / 7 % 4001
     )
 }
 
 fn paragraphs(document: usize, open: &str, close: &str) -> String {
-    let one = |paragraph: usize| {
+    let render = |paragraph: usize| {
         let sentences: Vec<String> =
-            (0..4).map(|at| sentence(document, paragraph * 4 + at)).collect();
+            (0..4).map(|index| sentence(document, paragraph * 4 + index)).collect();
         format!("{open}{}{close}", sentences.join(" "))
     };
-    (0..SENTENCES / 4).map(one).collect()
+    (0..SENTENCES / 4).map(render).collect()
 }
 
 fn note(number: usize) -> String {

@@ -1,9 +1,8 @@
-//! The registry under load: downloads beside nginx, metadata beside Verdaccio, and 100,000
-//! packages.
+//! The registry under load: downloads compared with nginx, metadata compared with Verdaccio, and
+//! 100,000 packages.
 //!
-//! `wrk` drives both sides, where it is installed. What comes at a fixed rate is measured here,
-//! from the moment that each request was due, so that one that waits behind another counts its
-//! waiting.
+//! Throughput is measured with `wrk`, if it is installed. Latency at a fixed rate is measured here
+//! from the time each request was scheduled, so it includes the time spent queued.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -19,10 +18,10 @@ use sp_tree::Digest;
 use super::Bench;
 
 const PACKAGES: usize = 100_000;
-const RATE: u32 = 200;
-const SECONDS: u32 = 10;
-/// A package that is downloaded: about 100 KB.
-const LARGE: usize = 100_000;
+const REQUESTS_PER_SECOND: u32 = 200;
+const DURATION_SECONDS: u32 = 10;
+/// Size of the downloaded package, in bytes.
+const LARGE_PACKAGE_BYTES: usize = 100_000;
 
 impl Bench {
     pub(super) fn registry(&self) {
@@ -32,72 +31,79 @@ impl Bench {
         let mut command = self.sp(&arguments);
         command.arg(&data);
         let registry = Registry::start(command);
-        let admin = registry.admin.clone().expect("a first start");
-        publish(&registry, &admin, "large", LARGE);
-        self.downloads(&registry);
-        metadata(&registry);
-        fill(&registry, &admin);
+        let admin = registry.admin.clone().expect("admin token of the first start");
+        publish(&registry, &admin, "large", LARGE_PACKAGE_BYTES);
+        self.compare_downloads(&registry);
+        compare_metadata(&registry);
+        publish_all(&registry, &admin);
         println!(
-            "\n{PACKAGES} packages, {RATE} requests a second for {SECONDS} s; the limit is a p99 of 50 ms"
+            "\n{PACKAGES} packages, {REQUESTS_PER_SECOND} requests per second for {DURATION_SECONDS} s; limit: p99 50 ms"
         );
-        for (what, path) in [
-            ("index of everything, gzip", "/api/v1/index.json".to_owned()),
-            ("index of a package", "/api/v1/packages/load/p4711/index.json".into()),
+        for (label, path) in [
+            ("full index, gzip", "/api/v1/index.json".to_owned()),
+            ("package index", "/api/v1/packages/load/p4711/index.json".into()),
             ("search", "/api/v1/search?q=postgres".into()),
-            ("search, written wrong", "/api/v1/search?q=kuberntes".into()),
+            ("search with a typo", "/api/v1/search?q=kuberntes".into()),
         ] {
-            // The first who asks for the index waits until it is written.
+            // The first request generates the index, so it is not measured.
             registry.request(&format!("GET {path}"), None, b"");
-            paced(&registry.address, what, &path);
+            measure_latency(&registry.address, label, &path);
         }
-        hidden(&registry, &admin);
-        memory(&registry);
+        compare_private_and_unknown(&registry, &admin);
+        print_memory(&registry);
     }
 
-    /// A package of 100 KB, and the same bytes as a file of nginx.
-    fn downloads(&self, registry: &Registry) {
+    /// Downloads a package of 100 KB, and the same bytes from nginx.
+    fn compare_downloads(&self, registry: &Registry) {
         let path = "/api/v1/packages/load/large/1.0.0/download";
-        let Some(ours) = wrk(&format!("http://{}{path}", registry.address)) else {
-            println!("`wrk` is not installed: no rates");
+        let Some(registry_rate) = wrk(&format!("http://{}{path}", registry.address)) else {
+            println!("`wrk` is not installed; skipping throughput");
             return;
         };
         let root = self.path("nginx");
-        std::fs::create_dir_all(&root).expect("a directory");
+        std::fs::create_dir_all(&root).expect("create directory");
         std::fs::write(
             root.join("large"),
             registry.request(&format!("GET {path}"), None, b"").body,
         )
-        .expect("a file");
-        match nginx(&root) {
-            Some((_running, address)) => {
-                let limit = wrk(&format!("http://{address}/large")).unwrap_or(f64::NAN);
-                rates("download of 100 KB : nginx", ours, limit, 0.5);
+        .expect("write file");
+        match start_nginx(&root) {
+            Some((_process, address)) => {
+                let nginx_rate = wrk(&format!("http://{address}/large")).unwrap_or(f64::NAN);
+                print_rates("download of 100 KB : nginx", registry_rate, nginx_rate, 0.5);
             }
-            None => println!("nginx is not installed; downloads a second: {ours:.0}"),
+            None => println!("nginx is not installed; downloads per second: {registry_rate:.0}"),
         }
     }
 }
 
-fn metadata(registry: &Registry) {
-    let Some(ours) =
+fn compare_metadata(registry: &Registry) {
+    let Some(registry_rate) =
         wrk(&format!("http://{}/api/v1/packages/load/large/index.json", registry.address))
     else {
         return;
     };
-    // Started by hand, with one package in it: `VERDACCIO=http://127.0.0.1:4873/one`.
+    // Requires a running Verdaccio with one package: `VERDACCIO=http://127.0.0.1:4873/one`.
     match std::env::var("VERDACCIO").ok().and_then(|url| wrk(&url)) {
-        Some(theirs) => rates("metadata of a package : verdaccio", ours, theirs, 10.0),
+        Some(verdaccio_rate) => {
+            print_rates("package metadata : Verdaccio", registry_rate, verdaccio_rate, 10.0);
+        }
         None => {
-            println!("VERDACCIO names no package of a running one; metadata a second: {ours:.0}");
+            println!(
+                "VERDACCIO is not set to a package URL; metadata requests per second: {registry_rate:.0}"
+            );
         }
     }
 }
 
-fn rates(what: &str, ours: f64, theirs: f64, limit: f64) {
-    println!("{what:<44} {ours:>8.0}/s {theirs:>8.0}/s {:>7.2} {limit:>7.2}", ours / theirs);
+fn print_rates(label: &str, registry_rate: f64, other_rate: f64, limit: f64) {
+    println!(
+        "{label:<44} {registry_rate:>8.0}/s {other_rate:>8.0}/s {:>7.2} {limit:>7.2}",
+        registry_rate / other_rate
+    );
 }
 
-/// Requests a second; none if there is no `wrk`.
+/// Returns the requests per second, or `None` if `wrk` is not installed.
 fn wrk(url: &str) -> Option<f64> {
     let output = Command::new("wrk").args(["-t1", "-c16", "-d5s", url]).output().ok()?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -106,17 +112,17 @@ fn wrk(url: &str) -> Option<f64> {
     line.trim().parse().ok()
 }
 
-/// A process that ends when this is dropped.
-struct Running(Child);
+/// A process that is killed on drop.
+struct KillOnDrop(Child);
 
-impl Drop for Running {
+impl Drop for KillOnDrop {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
 }
 
-fn nginx(root: &Path) -> Option<(Running, String)> {
+fn start_nginx(root: &Path) -> Option<(KillOnDrop, String)> {
     let port = TcpListener::bind("127.0.0.1:0").ok()?.local_addr().ok()?.port();
     let config = format!(
         "daemon off; master_process off; worker_processes 2; pid {root}/pid; error_log stderr; events {{}}\n\
@@ -128,26 +134,26 @@ fn nginx(root: &Path) -> Option<(Running, String)> {
     let mut command = Command::new("nginx");
     let child =
         command.arg("-c").arg(&file).arg("-p").arg(root).stderr(Stdio::null()).spawn().ok()?;
-    let running = Running(child);
+    let process = KillOnDrop(child);
     let address = format!("127.0.0.1:{port}");
     for _ in 0..100 {
         if TcpStream::connect(&address).is_ok() {
-            return Some((running, address));
+            return Some((process, address));
         }
         std::thread::sleep(Duration::from_millis(20));
     }
     None
 }
 
-/// Publishes until all are there, by several at once.
-fn fill(registry: &Registry, admin: &str) {
+/// Publishes all packages from eight threads.
+fn publish_all(registry: &Registry, admin: &str) {
     let next = AtomicUsize::new(0);
     let start = Instant::now();
     std::thread::scope(|scope| {
         for _ in 0..8 {
             scope.spawn(|| {
                 while let Some(number) =
-                    Some(next.fetch_add(1, Ordering::Relaxed)).filter(|at| *at < PACKAGES)
+                    Some(next.fetch_add(1, Ordering::Relaxed)).filter(|next| *next < PACKAGES)
                 {
                     publish(registry, admin, &format!("p{number}"), 100);
                 }
@@ -156,7 +162,7 @@ fn fill(registry: &Registry, admin: &str) {
     });
     let seconds = start.elapsed().as_secs_f64();
     println!(
-        "published {PACKAGES} packages in {seconds:.0} s: {:.0} a second",
+        "published {PACKAGES} packages in {seconds:.0} s: {:.0} per second",
         PACKAGES as f64 / seconds
     );
 }
@@ -165,108 +171,107 @@ const TOPICS: [&str; 6] =
     ["postgres", "kubernetes", "react", "terraform", "payments", "accessibility"];
 
 fn publish(registry: &Registry, token: &str, name: &str, bytes: usize) {
-    let (full, version) = (format!("@load/{name}"), "1.0.0");
-    let text = "A sentence that stands here so that there is something. ".repeat(bytes / 56 + 1);
+    let (full_name, version) = (format!("@load/{name}"), "1.0.0");
+    let text = "A sentence that is repeated to reach the requested size. ".repeat(bytes / 57 + 1);
     let node = json!({"id": "n1", "type": "fact", "content": text, "activation": 1.0});
     let content = format!(
         r#"{{"context_graph":{{"format":"ctxpkg-graph-v2","nodes":[{node}],"edges":[]}}}}"#
     );
     let hash = Digest::of(content.as_bytes()).hex();
-    let sha256 = Digest::of(format!("{full}:{version}:{hash}").as_bytes()).hex();
+    let sha256 = Digest::of(format!("{full_name}:{version}:{hash}").as_bytes()).hex();
     let topic = TOPICS[name.bytes().map(usize::from).sum::<usize>() % TOPICS.len()];
     let manifest = json!({
-        "schema_version": 2, "name": full, "version": version, "description": format!("Notes on {topic}, {name}."),
+        "schema_version": 2, "name": full_name, "version": version, "description": format!("Notes on {topic}, {name}."),
         "created_at": "2026-04-01T00:00:00Z", "layers": [], "conformance_level": 1,
         "provenance": {"tool": "bench", "tool_version": "1"},
         "integrity": {"sha256": sha256, "content_hash": hash, "byte_size": content.len()},
     });
     let body = format!("{{\"manifest\":{manifest},\"content\":{content}}}");
-    let answer = registry.request(
+    let response = registry.request(
         &format!("PUT /api/v1/packages/load/{name}/{version}"),
         Some(token),
         body.as_bytes(),
     );
-    assert_eq!(answer.status, 201, "{answer:?}");
+    assert_eq!(response.status, 201, "{response:?}");
 }
 
-/// Asks at a fixed rate over connections that stay, and tells how long it took from when each was
-/// due.
-fn paced(address: &str, what: &str, path: &str) {
+/// Sends requests at a fixed rate over persistent connections, and prints the latency since each
+/// request was scheduled.
+fn measure_latency(address: &str, label: &str, path: &str) {
     const CLIENTS: u32 = 8;
-    let begin = Instant::now() + Duration::from_millis(100);
+    let start = Instant::now() + Duration::from_millis(100);
     let mut times: Vec<Duration> = std::thread::scope(|scope| {
         let client = |number: u32| {
             scope.spawn(move || {
-                let mut connection =
-                    BufReader::new(TcpStream::connect(address).expect("a connection"));
-                let due = (number..RATE * SECONDS).step_by(CLIENTS as usize);
-                due.map(|at| {
-                    let due = begin + Duration::from_secs(1) * at / RATE;
-                    std::thread::sleep(due.saturating_duration_since(Instant::now()));
-                    ask(&mut connection, address, path);
-                    due.elapsed()
-                })
-                .collect::<Vec<_>>()
+                let mut connection = BufReader::new(TcpStream::connect(address).expect("connect"));
+                let requests =
+                    (number..REQUESTS_PER_SECOND * DURATION_SECONDS).step_by(CLIENTS as usize);
+                requests
+                    .map(|request| {
+                        let due = start + Duration::from_secs(1) * request / REQUESTS_PER_SECOND;
+                        std::thread::sleep(due.saturating_duration_since(Instant::now()));
+                        send_request(&mut connection, address, path);
+                        due.elapsed()
+                    })
+                    .collect::<Vec<_>>()
             })
         };
         let clients: Vec<_> = (0..CLIENTS).map(client).collect();
-        clients.into_iter().flat_map(|client| client.join().expect("a client")).collect()
+        clients.into_iter().flat_map(|client| client.join().expect("join client")).collect()
     });
     times.sort();
-    let at = |share: usize| {
-        times[(times.len() * share / 100).min(times.len() - 1)].as_secs_f64() * 1000.0
+    let percentile = |percent: usize| {
+        times[(times.len() * percent / 100).min(times.len() - 1)].as_secs_f64() * 1000.0
     };
-    println!("{what:<44} p50 {:>7.1} ms   p99 {:>7.1} ms", at(50), at(99));
+    println!("{label:<44} p50 {:>7.1} ms   p99 {:>7.1} ms", percentile(50), percentile(99));
 }
 
-fn ask(connection: &mut BufReader<TcpStream>, address: &str, path: &str) {
+fn send_request(connection: &mut BufReader<TcpStream>, address: &str, path: &str) {
     let head = format!("GET {path} HTTP/1.1\r\nhost: {address}\r\naccept-encoding: gzip\r\n\r\n");
-    connection.get_mut().write_all(head.as_bytes()).expect("a request");
+    connection.get_mut().write_all(head.as_bytes()).expect("send request");
     let (mut length, mut line) = (0, String::new());
-    connection.read_line(&mut line).expect("a status");
+    connection.read_line(&mut line).expect("read status");
     assert!(line.contains(" 200 "), "{line}");
     loop {
         line.clear();
-        connection.read_line(&mut line).expect("a header");
+        connection.read_line(&mut line).expect("read header");
         if line == "\r\n" {
             break;
         }
         if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
-            length = value.trim().parse().expect("a length");
+            length = value.trim().parse().expect("parse length");
         }
     }
-    let read = std::io::copy(&mut connection.take(length), &mut std::io::sink()).expect("a body");
+    let read =
+        std::io::copy(&mut connection.take(length), &mut std::io::sink()).expect("read body");
     assert_eq!(read, length);
 }
 
-/// How long a stranger waits for what is private, beside what never was: nobody learns by the clock
-/// what is there.
-fn hidden(registry: &Registry, admin: &str) {
-    let answer = registry.request("PUT /api/v1/packages/load/p1/private", Some(admin), b"");
-    assert_eq!(answer.status, 204, "{answer:?}");
-    let time = |name: &str| {
-        let begin = Instant::now();
+/// Compares the response times of private and unknown packages without a token. They must not
+/// differ, or timing would reveal which private packages exist.
+fn compare_private_and_unknown(registry: &Registry, admin: &str) {
+    let response = registry.request("PUT /api/v1/packages/load/p1/private", Some(admin), b"");
+    assert_eq!(response.status, 204, "{response:?}");
+    let request_time = |name: &str| {
+        let start = Instant::now();
         registry.request(&format!("GET /api/v1/packages/load/{name}/index.json"), None, b"");
-        begin.elapsed()
+        start.elapsed()
     };
     let mut pairs: Vec<(Duration, Duration)> =
-        (0..2_000).map(|_| (time("p1"), time("zz"))).collect();
-    let mut median = |of: fn(&(Duration, Duration)) -> Duration| {
-        pairs.sort_by_key(of);
-        of(&pairs[pairs.len() / 2])
+        (0..2_000).map(|_| (request_time("p1"), request_time("zz"))).collect();
+    let mut median = |part: fn(&(Duration, Duration)) -> Duration| {
+        pairs.sort_by_key(part);
+        part(&pairs[pairs.len() / 2])
     };
     let (private, unknown) = (median(|pair| pair.0), median(|pair| pair.1));
-    println!(
-        "{:<44} {private:>10.1?} {unknown:>10.1?}",
-        "private : what never was, medians of 2,000"
-    );
+    println!("{:<44} {private:>10.1?} {unknown:>10.1?}", "private : unknown, medians of 2,000");
 }
 
-/// What the registry holds in memory now, and at the most.
-fn memory(registry: &Registry) {
+/// Prints the current and peak memory of the registry.
+fn print_memory(registry: &Registry) {
     let status =
         std::fs::read_to_string(format!("/proc/{}/status", registry.id())).unwrap_or_default();
-    let of = |name: &str| {
+    let field = |name: &str| {
         status
             .lines()
             .find_map(|line| line.strip_prefix(name))
@@ -274,5 +279,5 @@ fn memory(registry: &Registry) {
             .trim()
             .to_owned()
     };
-    println!("memory: {} now, {} at the most", of("VmRSS:"), of("VmHWM:"));
+    println!("memory: {} now, {} peak", field("VmRSS:"), field("VmHWM:"));
 }

@@ -1,6 +1,6 @@
-//! 16 MiB of one repeated token, in the `SKILL.md` and in a script: `check`, `audit` and `cost`.
+//! `check`, `audit` and `cost` on 16 MiB of one repeated token, in `SKILL.md`, a note or a script.
 //!
-//! Each takes less than a second and less than 128 MiB, whatever the token is.
+//! Each must take less than a second and less than 128 MiB for every token.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -11,7 +11,7 @@ const SIZE: usize = 16 * 1024 * 1024;
 const MAX_SECONDS: f64 = 1.0;
 const MAX_MIB: u64 = 128;
 
-/// What scanners of text look for, and what once took them hours.
+/// Tokens with a meaning for text scanners, some of which once took hours.
 const TOKENS: &[&str] = &[
     "a=>",
     "lambda:",
@@ -68,29 +68,29 @@ const TOKENS: &[&str] = &[
 ];
 
 impl Bench {
-    /// The slowest and the largest of the tokens, for each command and each place.
+    /// Prints the slowest token and the one with the highest peak memory, per command and file.
     pub(super) fn repeated(&self) {
         println!(
-            "\n16 MiB of one of {} tokens: less than {MAX_SECONDS} s and {MAX_MIB} MiB",
+            "\n16 MiB of one repeated token, {} tokens; limit: {MAX_SECONDS} s, {MAX_MIB} MiB",
             TOKENS.len()
         );
-        println!("{:<24} {:>8} {:<16} {:>8} {:<16}", "what", "seconds", "token", "MiB", "token");
-        for verb in ["check", "audit", "cost"] {
+        println!("{:<24} {:>8} {:<16} {:>8} {:<16}", "command", "seconds", "token", "MiB", "token");
+        for command in ["check", "audit", "cost"] {
             for file in ["SKILL.md", "notes.md", "run.sh"] {
-                self.worst_token(verb, file);
+                self.worst_token(command, file);
             }
         }
     }
 
-    fn worst_token(&self, verb: &str, file: &str) {
+    fn worst_token(&self, command: &str, file: &str) {
         let mut slowest = (Duration::ZERO, "");
         let mut largest = (0, "");
         for token in TOKENS {
             self.write_repeated(file, token);
-            // No count is known from a run before.
+            // Remove the token counts cached by the previous run.
             self.remove("home");
             let start = Instant::now();
-            let peak = peak_memory(&mut self.sp(&[verb, "repeated/tidy"]));
+            let peak = peak_memory(&mut self.sp(&[command, "repeated/tidy"]));
             slowest = slowest.max((start.elapsed(), token));
             largest = largest.max((peak / 1024, token));
         }
@@ -100,14 +100,14 @@ impl Bench {
         let mark = if is_over { "over the limit" } else { "" };
         println!(
             "{:<24} {seconds:>8.2} {slow_token:<16} {mib:>8} {large_token:<16} {mark}",
-            format!("{verb} {file}")
+            format!("{command} {file}")
         );
     }
 
     fn write_repeated(&self, file: &str, token: &str) {
         let dir = self.path("repeated/tidy");
         self.remove("repeated");
-        std::fs::create_dir_all(&dir).expect("a directory");
+        std::fs::create_dir_all(&dir).expect("create directory");
         let head = "---\nname: tidy\ndescription: Tidies up.\n---\n";
         let repeated = token.repeat((SIZE - head.len()) / token.len());
         write(
@@ -122,5 +122,5 @@ impl Bench {
 }
 
 fn write(path: &Path, head: &str, text: &str) {
-    std::fs::write(path, [head, text].concat()).expect("a file");
+    std::fs::write(path, [head, text].concat()).expect("write file");
 }

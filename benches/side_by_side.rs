@@ -1,10 +1,10 @@
-//! `sp` beside what sets the limit: `cp -r`, `find`, `sha256sum`, `git clone`. Run with `cargo
-//! bench`.
+//! `sp` compared with reference tools: `cp -r`, `find`, `sha256sum`, `git clone`. Run with `cargo
+//! bench -p sp`.
 //!
-//! Each figure is the median of several runs, and what counts is the ratio: the machine's
-//! speed drops out of it. Nothing here asserts; the numbers are for people.
+//! Each figure is the median of several runs. Compare the ratios, which do not depend on the speed
+//! of the machine. The bench does not enforce the limits.
 //!
-//! `SP_BENCH_DIR` chooses the directory (default: `/dev/shm`, since disks are noisy).
+//! `SP_BENCH_DIR` sets the directory (default: `/dev/shm`, because disk timings vary).
 
 #![allow(
     clippy::disallowed_methods,
@@ -35,15 +35,18 @@ fn main() {
     let temp = tempfile::Builder::new()
         .prefix("sp-bench-")
         .tempdir_in(&base)
-        .expect("a directory to work in");
+        .expect("create temporary directory");
     let bench = Bench { root: temp.path().into() };
     println!(
         "{SKILLS} skills, {} files, in {}; medians of {RUNS} runs\n",
         SKILLS * 5,
         base.display()
     );
-    println!("{:<44} {:>10} {:>10} {:>7} {:>7}", "what", "sp", "beside", "ratio", "limit");
-    let all: [(&str, Run); 13] = [
+    println!(
+        "{:<44} {:>10} {:>10} {:>7} {:>7}",
+        "measurement", "sp", "reference", "ratio", "limit"
+    );
+    let measurements: [(&str, Measurement); 13] = [
         ("install", Bench::install),
         ("list", Bench::list),
         ("check", Bench::check),
@@ -58,14 +61,13 @@ fn main() {
         ("mcp", Bench::mcp),
         ("start", Bench::start),
     ];
-    // `cargo bench -p sp -- verify` runs one of them.
-    let named: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();
-    let wanted = |name: &str| named.is_empty() || named.iter().any(|one| one == name);
-    all.iter().filter(|(name, _)| wanted(name)).for_each(|(_, run)| run(&bench));
+    // `cargo bench -p sp -- verify` runs a single measurement.
+    let names: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();
+    let is_selected = |name: &str| names.is_empty() || names.iter().any(|arg| arg == name);
+    measurements.iter().filter(|(name, _)| is_selected(name)).for_each(|(_, run)| run(&bench));
 }
 
-/// One of the things that are measured.
-type Run = fn(&Bench);
+type Measurement = fn(&Bench);
 
 struct Bench {
     root: PathBuf,
@@ -88,23 +90,22 @@ impl Bench {
     }
 
     fn install(&self) {
-        author(&self.path("repo"));
+        write_repository(&self.path("repo"));
         let args = ["--root", "repo", "install", "all", "--agent", "custom", "--path", "sink"];
         let copy = median(|| {
             self.remove("copy");
             time(Command::new("cp").arg("-r").arg(self.path("repo/skills")).arg(self.path("copy")))
         });
-        let mut memory = 0;
         let cold = median(|| {
             self.remove("sink");
             self.remove("home");
-            std::fs::create_dir(self.path("home")).expect("a home");
+            std::fs::create_dir(self.path("home")).expect("create home directory");
             time(&mut self.sp(&args))
         });
         self.remove("sink");
         self.remove("home");
-        std::fs::create_dir(self.path("home")).expect("a home");
-        memory = memory.max(peak_memory(&mut self.sp(&args)));
+        std::fs::create_dir(self.path("home")).expect("create home directory");
+        let memory = peak_memory(&mut self.sp(&args));
         row("cold install : cp -r", cold, copy, Some(1.0));
         let again = median(|| time(&mut self.sp(&args)));
         row("reinstall without changes : cold install", again, cold, Some(0.1));
@@ -113,10 +114,10 @@ impl Bench {
             self.path("repo/skills/g0/s0/SKILL.md"),
             "---\nname: s0\ndescription: other\n---\n",
         )
-        .expect("a file");
-        let one = time(&mut self.sp(&args));
-        row("reinstall with one skill changed : cp -r", one, copy, None);
-        println!("{:<44} {:>8} kB {:>21} 100000", "peak memory of a cold install", memory, "");
+        .expect("write file");
+        let one_changed = time(&mut self.sp(&args));
+        row("reinstall with one skill changed : cp -r", one_changed, copy, None);
+        println!("{:<44} {:>6} KiB {:>21} 100000", "peak memory of cold install", memory, "");
     }
 
     fn list(&self) {
@@ -143,18 +144,18 @@ impl Bench {
             )
         });
         let args = ["--root", "repo", "check"];
-        let forget = || self.remove("home/.skillpack/index");
+        let clear_index = || self.remove("home/.skillpack/index");
         let first = median(|| {
-            forget();
+            clear_index();
             time(&mut self.sp(&args))
         });
-        row("sp check, tokens counted : sha256sum", first, hash, None);
+        row("sp check, tokens not cached : sha256sum", first, hash, None);
         let again = median(|| time(&mut self.sp(&args)));
-        row("sp check, tokens known : sha256sum", again, hash, None);
-        forget();
+        row("sp check, tokens cached : sha256sum", again, hash, None);
+        clear_index();
         let memory = peak_memory(&mut self.sp(&args));
-        println!("sp check takes {:.0} ms; the limit is 1000 ms", first.as_secs_f64() * 1000.0);
-        println!("{:<44} {:>8} kB {:>21} 100000", "peak memory of a check", memory, "");
+        println!("sp check takes {:.0} ms; limit: 1000 ms", first.as_secs_f64() * 1000.0);
+        println!("{:<44} {:>6} KiB {:>21} 100000", "peak memory of sp check", memory, "");
     }
 
     fn import(&self) {
@@ -190,39 +191,38 @@ impl Bench {
             time(&mut git)
         });
         let pack = format!("name: remote\nimports:\n  - repo: {url}\n    include: ['skills/*']\n");
-        std::fs::write(self.path("repo/packs/remote.yaml"), pack).expect("a pack");
+        std::fs::write(self.path("repo/packs/remote.yaml"), pack).expect("write pack");
         let args =
             ["--root", "repo", "install", "remote", "--agent", "custom", "--path", "imported"];
         let import = median(|| {
             self.remove("imported");
             self.remove("home");
-            std::fs::create_dir(self.path("home")).expect("a home");
+            std::fs::create_dir(self.path("home")).expect("create home directory");
             time(&mut self.sp(&args))
         });
         row(&format!("{transport} 3 skills : git clone of 20000 files"), import, clone, Some(0.3));
         let again = median(|| time(&mut self.sp(&args)));
-        row(&format!("{transport} the same again : git clone"), again, clone, None);
+        row(&format!("{transport} repeated : git clone"), again, clone, None);
     }
 
-    /// A signed package of nearly 10 MiB, as we write it and with the white space that others
-    /// write.
+    /// Verifies a signed package of nearly 10 MiB, as `sp` writes it and pretty-printed.
     fn verify(&self) {
-        let node = |at: usize| {
+        let node = |number: usize| {
             let words =
-                "what the service does when the queue is full and nobody reads it ".repeat(2);
+                "what the service does when the queue is full without any reader ".repeat(2);
             format!(
-                "{{\"id\":\"N{at}\",\"type\":\"fact\",\"content\":\"{words}{at}\",\"confidence\":0.9}}"
+                "{{\"id\":\"N{number}\",\"type\":\"fact\",\"content\":\"{words}{number}\",\"confidence\":0.9}}"
             )
         };
-        let edge = |at: usize| {
-            format!("{{\"from\":\"N{at}\",\"to\":\"N{}\",\"type\":\"supports\"}}", at + 1)
+        let edge = |number: usize| {
+            format!("{{\"from\":\"N{number}\",\"to\":\"N{}\",\"type\":\"supports\"}}", number + 1)
         };
         let count = 38_000;
         let nodes: Vec<String> = (0..=count).map(node).collect();
         let edges: Vec<String> = (0..count).map(edge).collect();
         let input = format!("{{\"nodes\":[{}],\"edges\":[{}]}}", nodes.join(","), edges.join(","));
-        std::fs::create_dir_all(self.path("home")).expect("a home");
-        std::fs::write(self.path("input.json"), input).expect("a file");
+        std::fs::create_dir_all(self.path("home")).expect("create home directory");
+        std::fs::write(self.path("input.json"), input).expect("write file");
         let create = [
             "pkg",
             "create",
@@ -236,25 +236,25 @@ impl Bench {
             "--force",
         ];
         time(&mut self.sp(&create));
-        let text = std::fs::read_to_string(self.path("big.ctxpkg")).expect("a package");
-        let value: serde_json::Value = serde_json::from_str(&text).expect("JSON");
-        let pretty = serde_json::to_string_pretty(&value).expect("JSON");
-        std::fs::write(self.path("pretty.ctxpkg"), pretty).expect("a file");
-        for (file, what) in [
-            ("big.ctxpkg", "verify a package : sha256sum"),
-            ("pretty.ctxpkg", "verify one with white space : sha256sum"),
+        let text = std::fs::read_to_string(self.path("big.ctxpkg")).expect("read package");
+        let value: serde_json::Value = serde_json::from_str(&text).expect("parse JSON");
+        let pretty = serde_json::to_string_pretty(&value).expect("serialize JSON");
+        std::fs::write(self.path("pretty.ctxpkg"), pretty).expect("write file");
+        for (file, label) in [
+            ("big.ctxpkg", "verify : sha256sum"),
+            ("pretty.ctxpkg", "verify, pretty-printed : sha256sum"),
         ] {
-            let size = std::fs::metadata(self.path(file)).expect("a package").len();
+            let size = std::fs::metadata(self.path(file)).expect("read package").len();
             let args = ["pkg", "verify", file, "--max-size", "40000000"];
-            let ours = median(|| time(&mut self.sp(&args)));
-            let theirs = median(|| {
+            let verify = median(|| time(&mut self.sp(&args)));
+            let hash = median(|| {
                 time(Command::new("sha256sum").arg(self.path(file)).stdout(Stdio::null()))
             });
-            row(what, ours, theirs, Some(3.0));
+            row(label, verify, hash, Some(3.0));
             let memory = peak_memory(&mut self.sp(&args));
             println!(
-                "{:<44} {:>8} KB {:>8} KB {:>7.2} {:>7}",
-                "  peak memory : the file",
+                "{:<44} {:>6} KiB {:>6} KiB {:>7.2} {:>7}",
+                "  peak memory : file size",
                 memory,
                 size / 1024,
                 memory as f64 / (size / 1024) as f64,
@@ -267,48 +267,46 @@ impl Bench {
         let empty = median(|| time(&mut Command::new("true")));
         let version = median(|| time(&mut self.sp(&["--version"])));
         row("sp --version : true", version, empty, None);
-        println!(
-            "\nsp --version takes {:.1} ms in all; the limit is 5 ms",
-            version.as_secs_f64() * 1000.0
-        );
+        println!("\nsp --version takes {:.1} ms; limit: 5 ms", version.as_secs_f64() * 1000.0);
     }
 }
 
-/// Skills of five files in three directories each.
-fn author(root: &Path) {
-    std::fs::create_dir_all(root.join("packs")).expect("a directory");
-    std::fs::write(root.join("packs/all.yaml"), "name: all\ninclude: ['**']\n").expect("a pack");
+/// Writes skills with five files in three directories each.
+fn write_repository(root: &Path) {
+    std::fs::create_dir_all(root.join("packs")).expect("create directory");
+    std::fs::write(root.join("packs/all.yaml"), "name: all\ninclude: ['**']\n")
+        .expect("write pack");
     for number in 0..SKILLS {
         let dir = root.join(format!("skills/g{}/s{number}", number / 50));
-        for below in ["references", "scripts"] {
-            std::fs::create_dir_all(dir.join(below)).expect("a directory");
+        for subdirectory in ["references", "scripts"] {
+            std::fs::create_dir_all(dir.join(subdirectory)).expect("create directory");
         }
-        // No two lines alike, so that nothing can be counted once for all.
+        // Every line is unique, so that token counts cannot be reused.
         let line = |line| {
             format!("{number}.{line} A line of the body of a skill, about as long as lines are.\n")
         };
         let body: String = (0..60).map(line).collect();
         let skill =
             format!("---\nname: s{number}\ndescription: Does thing {number}.\n---\n\n{body}");
-        std::fs::write(dir.join("SKILL.md"), skill).expect("a file");
+        std::fs::write(dir.join("SKILL.md"), skill).expect("write file");
         for part in 0..2 {
             std::fs::write(
                 dir.join(format!("references/r{part}.md")),
                 format!("{number} {part}\n").repeat(300),
             )
-            .expect("a file");
+            .expect("write file");
             std::fs::write(
                 dir.join(format!("scripts/x{part}.sh")),
                 format!("echo {number}\n").repeat(20),
             )
-            .expect("a file");
+            .expect("write file");
         }
     }
 }
 
 fn time(command: &mut Command) -> Duration {
     let start = Instant::now();
-    let status = command.status().expect("a program that starts");
+    let status = command.status().expect("start program");
     assert!(status.success(), "{command:?}");
     start.elapsed()
 }
@@ -319,24 +317,24 @@ fn median(mut run: impl FnMut() -> Duration) -> Duration {
     times[RUNS / 2]
 }
 
-/// The most memory that a command held, in kB, looked up while it runs.
+/// Returns the peak memory of a command in KiB, polled while it runs.
 fn peak_memory(command: &mut Command) -> u64 {
-    let mut child = command.spawn().expect("a program that starts");
+    let mut child = command.spawn().expect("start program");
     let status = format!("/proc/{}/status", child.id());
     let mut peak = 0;
-    while child.try_wait().expect("a child").is_none() {
+    while child.try_wait().expect("wait for child").is_none() {
         let text = std::fs::read_to_string(&status).unwrap_or_default();
         let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-        let now = line.and_then(|line| line.trim().trim_end_matches(" kB").parse().ok());
-        peak = peak.max(now.unwrap_or(0));
+        let current = line.and_then(|line| line.trim().trim_end_matches(" kB").parse().ok());
+        peak = peak.max(current.unwrap_or(0));
         std::thread::sleep(Duration::from_millis(1));
     }
     peak
 }
 
-fn row(what: &str, ours: Duration, theirs: Duration, limit: Option<f64>) {
-    let ratio = ours.as_secs_f64() / theirs.as_secs_f64();
+fn row(label: &str, measured: Duration, reference: Duration, limit: Option<f64>) {
+    let ratio = measured.as_secs_f64() / reference.as_secs_f64();
     let limit = limit.map_or(String::new(), |limit| format!("{limit:.2}"));
     let ms = |time: Duration| format!("{:.1} ms", time.as_secs_f64() * 1000.0);
-    println!("{what:<44} {:>10} {:>10} {ratio:>7.3} {limit:>7}", ms(ours), ms(theirs));
+    println!("{label:<44} {:>10} {:>10} {ratio:>7.3} {limit:>7}", ms(measured), ms(reference));
 }
