@@ -225,18 +225,21 @@ mod tests {
         ids.iter().map(ToString::to_string).collect()
     }
 
-    fn run(text: &str, local: &[&str], offers: &[(&str, &[&str])]) -> (Vec<String>, Vec<String>) {
+    /// Returns the install folders, and each finding as its location, severity, rule ID and the
+    /// texts that its message quotes.
+    fn run(text: &str, local: &[&str], imports: &[(&str, &[&str])]) -> (Vec<String>, Vec<String>) {
         let (pack, mut report) = sp_formats::pack::read("p.yaml", text, &Limits::default());
-        let offers: Vec<ImportableSkills> = offers
+        let imports: Vec<ImportableSkills> = imports
             .iter()
             .map(|(tree, list)| ImportableSkills { tree_key: (*tree).into(), ids: ids(list) })
             .collect();
-        let selected = select_skills(&pack.unwrap(), &ids(local), &offers, &mut report);
+        let selected = select_skills(&pack.unwrap(), &ids(local), &imports, &mut report);
         let folders = selected.into_iter().map(|skill| skill.folder.to_string()).collect();
-        let findings = report
-            .findings
-            .iter()
-            .map(|f| format!("{} {} {}", report.format_location(f), f.check.id, f.message));
+        let findings = report.findings.iter().map(|finding| {
+            let quoted: Vec<&str> = finding.message.split('`').skip(1).step_by(2).collect();
+            let (location, id) = (report.format_location(finding), finding.check.id);
+            format!("{location} {:?} {id}: {}", finding.severity, quoted.join(", "))
+        });
         (folders, findings.collect())
     }
 
@@ -254,18 +257,19 @@ mod tests {
     #[test]
     fn sp_17_include_without_match_is_an_error_with_suggestions() {
         let (_, findings) = run("name: p\ninclude:\n  - genral/x\n  - '**'\n", &["general/x"], &[]);
-        assert_eq!(findings, ["p.yaml:3:5 SP-17 `genral/x` matches no local skill"]);
+        assert_eq!(findings, ["p.yaml:3:5 Error SP-17: genral/x"]);
         let (pack, mut report) =
             sp_formats::pack::read("p.yaml", "name: p\ninclude: [genral/x]\n", &Limits::default());
         select_skills(&pack.unwrap(), &ids(&["general/x"]), &[], &mut report);
-        assert_eq!(report.findings[0].help.as_deref(), Some("the nearest are: general/x"));
+        let help = report.findings[0].help.as_deref().unwrap();
+        assert!(help.ends_with(": general/x"), "{help}");
     }
 
     #[test]
     fn sp_17_exclude_without_match_is_a_warning() {
         let (folders, findings) = run("name: p\ninclude: ['**']\nexclude: [zzz]\n", &["a"], &[]);
         assert_eq!(folders, ["p__a"]);
-        assert_eq!(findings, ["p.yaml:3:11 SP-17 the exclude `zzz` takes nothing out"]);
+        assert_eq!(findings, ["p.yaml:3:11 Warning SP-17: zzz"]);
     }
 
     #[test]
@@ -279,12 +283,7 @@ mod tests {
     fn sp_19_folder_collision_is_an_error_unless_it_is_the_same_skill() {
         let text = "name: p\ninclude: ['**']\ninstall: {flatten: true}\n";
         let (_, findings) = run(text, &["a/x", "b/X"], &[]);
-        assert_eq!(
-            findings,
-            [
-                "p.yaml:1:7 SP-19 the local `a/x` and the local `b/X` would both be installed as `p__X`"
-            ]
-        );
+        assert_eq!(findings, ["p.yaml:1:7 Error SP-19: a/x, b/X, p__X"]);
         let text =
             "name: p\nimports:\n- {repo: ./x, include: [a]}\n- {repo: ./x, include: ['*']}\n";
         let (folders, findings) = run(text, &[], &[("x@1", &["a", "b"]), ("x@1", &["a", "b"])]);

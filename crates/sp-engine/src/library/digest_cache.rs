@@ -107,14 +107,15 @@ mod tests {
         }
     }
 
+    /// Looks up a value that is inserted if missing, and returns whether it was missing.
     fn get(cache: &DigestCache<str>, text: &str) -> bool {
-        let mut was_made = false;
-        let made = cache.get_or_try_insert(&Digest::of(text.as_bytes()), || {
-            was_made = true;
+        let mut was_created = false;
+        let value = cache.get_or_try_insert(&Digest::of(text.as_bytes()), || {
+            was_created = true;
             Ok::<_, Infallible>(text.into())
         });
-        assert_eq!(&*made.unwrap(), text);
-        was_made
+        assert_eq!(&*value.unwrap(), text);
+        was_created
     }
 
     #[test]

@@ -242,11 +242,11 @@ mod tests {
     #[test]
     fn mc_08_table_is_complete_and_uses_the_ids_of_agents_tsv() {
         // These agents do not read skills.
-        let alone = ["claude-desktop", "vscode"];
+        let without_skills = ["claude-desktop", "vscode"];
         let mut names = std::collections::HashSet::new();
         for agent in MCP_AGENTS {
-            let known = crate::agents::find_agent(agent.id);
-            assert_eq!(known.is_none(), alone.contains(&agent.id), "{}", agent.id);
+            let skill_agent = crate::agents::find_agent(agent.id);
+            assert_eq!(skill_agent.is_none(), without_skills.contains(&agent.id), "{}", agent.id);
             assert!(!agent.next_step.is_empty() && !agent.table.is_empty(), "{}", agent.id);
             assert!(
                 !agent.user_paths.is_empty() || !agent.project_paths.is_empty(),

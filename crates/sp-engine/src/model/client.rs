@@ -272,8 +272,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_is_completed_to_the_one_to_post_to() {
-        for (given, url) in [
+    fn base_url_is_completed_to_the_chat_completions_url() {
+        for (base, url) in [
             ("https://api.example/v1", "https://api.example/v1/chat/completions"),
             ("https://api.example/v1/", "https://api.example/v1/chat/completions"),
             ("https://api.example", "https://api.example/v1/chat/completions"),
@@ -288,7 +288,7 @@ mod tests {
             ("http://127.0.0.1:1/v1", "http://127.0.0.1:1/v1/chat/completions"),
             ("http://[::1]:1/v1", "http://[::1]:1/v1/chat/completions"),
         ] {
-            assert_eq!(completions_url(given).unwrap(), url, "{given}");
+            assert_eq!(completions_url(base).unwrap(), url, "{base}");
         }
     }
 
@@ -325,14 +325,14 @@ mod tests {
                 key: Some(key.into()),
                 timeout: Duration::from_secs(1),
             };
-            let Err(error) = ModelClient::new(&endpoint) else { panic!("{key} was taken") };
+            let Err(error) = ModelClient::new(&endpoint) else { panic!("accepted {key:?}") };
             assert!(!format!("{error:?} {endpoint:?}").contains("sk"), "{key}");
         }
     }
 
     #[test]
-    fn what_a_provider_says_is_one_line() {
-        for (body, said) in [
+    fn provider_error_is_reduced_to_one_line() {
+        for (body, expected) in [
             (r#"{"error":{"message":"no such model\nat all","type":"x"}}"#, "no such model"),
             (r#"{"error":"model `x` not found"}"#, "model `x` not found"),
             (r#"{"object":"error","message":"too long"}"#, "too long"),
@@ -342,7 +342,7 @@ mod tests {
             ("<!DOCTYPE html>\n<html>", ""),
             ("", ""),
         ] {
-            assert_eq!(error_message(body), said, "{body}");
+            assert_eq!(error_message(body), expected, "{body}");
         }
     }
 }

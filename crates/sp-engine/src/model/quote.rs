@@ -250,13 +250,13 @@ impl OpenMarkup {
 mod tests {
     use super::*;
 
-    fn why(quote: &str, text: &str) -> &'static str {
+    fn rejection(quote: &str, text: &str) -> &'static str {
         find_quote(quote, text).map(|range| text[range].to_owned()).unwrap_err()
     }
 
     #[test]
-    fn a_part_comes_back_as_it_stands_in_the_sentence() {
-        for (quote, text, found) in [
+    fn quote_is_returned_as_written_in_the_sentence() {
+        for (quote, text, expected) in [
             ("Use tabs here", "Use tabs here, always and everywhere.", "Use tabs here"),
             ("Use tabs here.", "Use tabs here. And spaces there.", "Use tabs here."),
             ("use\ttabs\n\nhere", "We  use \u{a0}tabs  here.", "use \u{a0}tabs  here"),
@@ -282,27 +282,31 @@ mod tests {
                 "**Always** run the tests",
             ),
         ] {
-            let range = find_quote(quote, text).unwrap_or_else(|why| panic!("{quote}: {why}"));
-            assert_eq!(&text[range], found);
+            let range =
+                find_quote(quote, text).unwrap_or_else(|reason| panic!("{quote}: {reason}"));
+            assert_eq!(&text[range], expected);
         }
     }
 
     #[test]
-    fn what_does_not_stand_there_is_refused() {
-        let absent = "the quote does not stand in the sentence";
-        assert_eq!(why("use spaces everywhere always", "Use tabs everywhere."), absent);
-        assert_eq!(why("use tabs everywhere", "Use tabs everywhere."), absent);
-        assert_eq!(why("Use tabs … always", "Use tabs everywhere, always."), absent);
-        assert_eq!(why("Use tabs everywhere. Ignore the rest.", "Use tabs everywhere."), absent);
-        assert_eq!(why("Use tabs", ""), absent);
+    fn missing_and_empty_quotes_are_rejected() {
+        let not_found = "the quote does not stand in the sentence";
+        assert_eq!(rejection("use spaces everywhere always", "Use tabs everywhere."), not_found);
+        assert_eq!(rejection("use tabs everywhere", "Use tabs everywhere."), not_found);
+        assert_eq!(rejection("Use tabs … always", "Use tabs everywhere, always."), not_found);
+        assert_eq!(
+            rejection("Use tabs everywhere. Ignore the rest.", "Use tabs everywhere."),
+            not_found
+        );
+        assert_eq!(rejection("Use tabs", ""), not_found);
         for empty in ["", " ", "\n\u{a0}"] {
-            assert_eq!(why(empty, "Use tabs everywhere."), "the quote is empty");
-            assert_eq!(why(empty, ""), "the quote is empty");
+            assert_eq!(rejection(empty, "Use tabs everywhere."), "the quote is empty");
+            assert_eq!(rejection(empty, ""), "the quote is empty");
         }
     }
 
     #[test]
-    fn words_are_not_cut() {
+    fn quotes_that_cut_a_word_are_rejected() {
         for (quote, text) in [
             ("se tabs every day", "Use tabs every day."),
             ("Use tabs every", "Use tabs everywhere."),
@@ -314,26 +318,26 @@ mod tests {
             (", since the linter asks", "Use tabs, since the linter asks."),
             ("Mail the list at me", "Mail the list at me@example.org today."),
         ] {
-            assert_eq!(why(quote, text), "the quote cuts a word", "{quote}");
+            assert_eq!(rejection(quote, text), "the quote cuts a word", "{quote}");
         }
     }
 
     #[test]
-    fn code_spans_and_escapes_are_not_cut() {
+    fn quotes_that_cut_code_or_an_escape_are_rejected() {
         let code = "the quote cuts a code span";
-        assert_eq!(why("Run `cargo test", "Run `cargo test --all` first."), code);
-        assert_eq!(why("test --all` first we", "Run `cargo test --all` first we say."), code);
-        assert_eq!(why("rm -rf ./target now", "Run `rm -rf ./target now` first."), code);
-        assert_eq!(why("b `c d` e", "Run ``a b `c d` e f`` here."), code);
+        assert_eq!(rejection("Run `cargo test", "Run `cargo test --all` first."), code);
+        assert_eq!(rejection("test --all` first we", "Run `cargo test --all` first we say."), code);
+        assert_eq!(rejection("rm -rf ./target now", "Run `rm -rf ./target now` first."), code);
+        assert_eq!(rejection("b `c d` e", "Run ``a b `c d` e f`` here."), code);
         let escape = "the quote cuts an escape";
-        assert_eq!(why("Write it with a \\", "Write it with a \\* and a star."), escape);
-        assert_eq!(why("* and a star", "Write it with a \\* and a star."), escape);
+        assert_eq!(rejection("Write it with a \\", "Write it with a \\* and a star."), escape);
+        assert_eq!(rejection("* and a star", "Write it with a \\* and a star."), escape);
         assert!(find_quote("Write a \\\\ in it", "Write a \\\\ in it, twice.").is_ok());
     }
 
     #[test]
-    fn brackets_emphasis_and_quotations_are_not_cut() {
-        for (quote, text, why_not) in [
+    fn quotes_that_cut_brackets_emphasis_or_quotations_are_rejected() {
+        for (quote, text, expected) in [
             ("Use tabs (in make", "Use tabs (in make files).", "the quote cuts a bracket"),
             (
                 "in make files and",
@@ -377,21 +381,24 @@ mod tests {
                 "the quote cuts a quotation",
             ),
         ] {
-            assert_eq!(why(quote, text), why_not, "{quote}");
+            assert_eq!(rejection(quote, text), expected, "{quote}");
         }
     }
 
     #[test]
-    fn a_part_has_three_words() {
-        assert_eq!(why("Use tabs", "Use tabs, everywhere and always."), "the quote is too short");
+    fn partial_quote_needs_three_words() {
         assert_eq!(
-            why("Use - tabs", "Use - tabs, everywhere and always."),
+            rejection("Use tabs", "Use tabs, everywhere and always."),
+            "the quote is too short"
+        );
+        assert_eq!(
+            rejection("Use - tabs", "Use - tabs, everywhere and always."),
             "the quote is too short"
         );
     }
 
     #[test]
-    fn what_was_left_out_does_not_limit_or_reverse_the_sense() {
+    fn quotes_that_omit_a_limiting_word_are_rejected() {
         for (quote, text) in [
             ("use unwrap in tests", "Do not use unwrap in tests."),
             ("use unwrap in tests", "Don’t use unwrap in tests."),
@@ -411,7 +418,7 @@ mod tests {
             ("unwrap dans les tests", "N'utilisez unwrap dans les tests."),
         ] {
             assert_eq!(
-                why(quote, text),
+                rejection(quote, text),
                 "what was left out limits or reverses the sense",
                 "{text}"
             );
@@ -423,7 +430,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quote_that_stands_there_twice_is_taken_where_it_may_be() {
+    fn ambiguous_quote_uses_the_allowed_position() {
         let text = "See (use the fast path) and use the fast path today.";
         assert_eq!(find_quote("use the fast path", text), Ok(28..45));
     }

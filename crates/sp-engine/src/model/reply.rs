@@ -230,49 +230,52 @@ mod tests {
     const TABS: &str = "Use tabs for indentation, since the linter asks for them.";
     const PRINT: &str = "Never print from the engine: what is worth telling goes to the listener.";
 
-    fn offers() -> Vec<PromptList> {
-        let span = |number, text: &str| PromptSentence { number, text: text.into() };
+    fn prompt_lists() -> Vec<PromptList> {
+        let sentence = |number, text: &str| PromptSentence { number, text: text.into() };
         vec![
             PromptList {
                 name: "conventions".into(),
                 limit: 2,
                 sentences: vec![
-                    span(1, TABS),
-                    span(2, "Keep functions short."),
-                    span(3, "Name tests for what they prove."),
+                    sentence(1, TABS),
+                    sentence(2, "Keep functions short."),
+                    sentence(3, "Name tests for what they prove."),
                 ],
             },
-            PromptList { name: "dont".into(), limit: 1, sentences: vec![span(10, PRINT)] },
+            PromptList { name: "dont".into(), limit: 1, sentences: vec![sentence(10, PRINT)] },
         ]
     }
 
-    fn content(body: &str) -> Result<String, ModelReplyError> {
-        extract_reply(body).map(|written| written.text)
+    fn reply_text(body: &str) -> Result<String, ModelReplyError> {
+        extract_reply(body).map(|reply| reply.text)
     }
 
     fn item(place: &str, span: u64, quote: &str) -> String {
         serde_json::json!({ "place": place, "span": span, "quote": quote }).to_string()
     }
 
-    fn judged(items: &[String]) -> ModelSelection {
-        judge(&format!("{{\"chosen\":[{}]}}", items.join(",")), &offers()).unwrap()
+    fn judge_items(items: &[String]) -> ModelSelection {
+        judge(&format!("{{\"chosen\":[{}]}}", items.join(",")), &prompt_lists()).unwrap()
     }
 
-    fn refusal(item: &str) -> &'static str {
-        let answer = judged(&[item.to_owned()]);
-        assert!(answer.chosen.is_empty(), "{item} was taken");
-        answer.rejected[0].reason
+    fn rejection_reason(item: &str) -> &'static str {
+        let selection = judge_items(&[item.to_owned()]);
+        assert!(selection.chosen.is_empty(), "accepted {item}");
+        selection.rejected[0].reason
     }
 
     #[test]
-    fn whole_sentences_and_parts_of_them_are_taken_in_the_models_order() {
-        let answer = judged(&[
+    fn sentences_and_partial_quotes_keep_the_order_of_the_reply() {
+        let selection = judge_items(&[
             item("dont", 10, PRINT),
             item("conventions", 2, "Keep functions short."),
             item("conventions", 1, " Use  tabs for\nindentation "),
         ]);
-        let chosen: Vec<_> =
-            answer.chosen.iter().map(|c| (c.list.as_str(), c.number, c.quote.as_str())).collect();
+        let chosen: Vec<_> = selection
+            .chosen
+            .iter()
+            .map(|c| (c.list.as_str(), c.number, c.quote.as_str()))
+            .collect();
         assert_eq!(
             chosen,
             [
@@ -281,11 +284,11 @@ mod tests {
                 ("conventions", 1, "Use tabs for indentation"),
             ]
         );
-        assert_eq!(answer.rejected, []);
+        assert_eq!(selection.rejected, []);
     }
 
     #[test]
-    fn a_fence_round_the_answer_is_tolerated_and_nothing_else() {
+    fn code_fence_is_stripped_and_other_surrounding_text_is_rejected() {
         let plain = format!("{{\"chosen\":[{}]}}", item("dont", 10, PRINT));
         for reply in [
             plain.clone(),
@@ -294,7 +297,7 @@ mod tests {
             format!("```\n{plain}\n```\n"),
             format!("```json\r\n{plain}\r\n```"),
         ] {
-            assert_eq!(judge(&reply, &offers()).unwrap().chosen.len(), 1, "{reply}");
+            assert_eq!(judge(&reply, &prompt_lists()).unwrap().chosen.len(), 1, "{reply}");
         }
         for reply in [
             format!("Sure! {plain}"),
@@ -307,24 +310,24 @@ mod tests {
             String::new(),
         ] {
             assert!(
-                matches!(judge(&reply, &offers()), Err(ModelReplyError::ContentNotJson(_))),
+                matches!(judge(&reply, &prompt_lists()), Err(ModelReplyError::ContentNotJson(_))),
                 "{reply}"
             );
         }
     }
 
     #[test]
-    fn an_answer_without_a_list_is_none() {
+    fn reply_without_a_list_is_rejected() {
         for reply in ["[]", "{}", "null", "\"chosen\"", "{\"chosen\":{}}", "{\"chosen\":null}"] {
-            assert_eq!(judge(reply, &offers()), Err(ModelReplyError::NoList), "{reply}");
+            assert_eq!(judge(reply, &prompt_lists()), Err(ModelReplyError::NoList), "{reply}");
         }
-        assert!(judge("{\"chosen\":[],\"chosen\":[]}", &offers()).is_err());
-        assert_eq!(judge("{\"chosen\":[]}", &offers()), Ok(ModelSelection::default()));
+        assert!(judge("{\"chosen\":[],\"chosen\":[]}", &prompt_lists()).is_err());
+        assert_eq!(judge("{\"chosen\":[]}", &prompt_lists()), Ok(ModelSelection::default()));
     }
 
     #[test]
-    fn items_of_other_types_are_refused() {
-        for odd in [
+    fn items_with_wrong_types_are_rejected() {
+        for invalid in [
             "1".to_owned(),
             "null".into(),
             "[]".into(),
@@ -336,36 +339,36 @@ mod tests {
             "{\"place\":\"dont\",\"span\":10}".into(),
         ] {
             assert_eq!(
-                refusal(&odd),
+                rejection_reason(&invalid),
                 "it has no place, no number of a sentence or no quote",
-                "{odd}"
+                "{invalid}"
             );
         }
     }
 
     #[test]
-    fn only_what_was_offered_for_a_place_is_taken_there() {
-        assert_eq!(refusal(&item("secrets", 10, PRINT)), "there is no such place");
-        assert_eq!(refusal(&item("", 10, PRINT)), "there is no such place");
-        let elsewhere = "no such sentence was offered for this place";
-        assert_eq!(refusal(&item("conventions", 10, PRINT)), elsewhere);
-        assert_eq!(refusal(&item("dont", 11, PRINT)), elsewhere);
-        assert_eq!(refusal(&item("dont", u64::MAX, PRINT)), elsewhere);
+    fn sentence_must_belong_to_the_named_list() {
+        assert_eq!(rejection_reason(&item("secrets", 10, PRINT)), "there is no such place");
+        assert_eq!(rejection_reason(&item("", 10, PRINT)), "there is no such place");
+        let not_offered = "no such sentence was offered for this place";
+        assert_eq!(rejection_reason(&item("conventions", 10, PRINT)), not_offered);
+        assert_eq!(rejection_reason(&item("dont", 11, PRINT)), not_offered);
+        assert_eq!(rejection_reason(&item("dont", u64::MAX, PRINT)), not_offered);
     }
 
     #[test]
-    fn a_sentence_counts_once_and_a_place_takes_no_more_than_it_asked_for() {
-        let answer = judged(&[
+    fn duplicates_and_choices_over_the_limit_are_rejected() {
+        let selection = judge_items(&[
             item("conventions", 1, "an invented quote"),
             item("conventions", 1, TABS),
             item("conventions", 1, "Use tabs for indentation"),
             item("conventions", 2, "Keep functions short."),
             item("conventions", 3, "Name tests for what they prove."),
         ]);
-        assert_eq!(answer.chosen.iter().map(|c| c.number).collect::<Vec<_>>(), [1, 2]);
-        let whys: Vec<_> = answer.rejected.iter().map(|refusal| refusal.reason).collect();
+        assert_eq!(selection.chosen.iter().map(|c| c.number).collect::<Vec<_>>(), [1, 2]);
+        let reasons: Vec<_> = selection.rejected.iter().map(|choice| choice.reason).collect();
         assert_eq!(
-            whys,
+            reasons,
             [
                 "the quote does not stand in the sentence",
                 "the sentence was chosen before",
@@ -375,24 +378,24 @@ mod tests {
     }
 
     #[test]
-    fn fields_that_were_not_asked_for_are_not_looked_at() {
+    fn unknown_fields_are_ignored() {
         let injected = "{\"place\":\"dont\",\"id\":\"src_1\",\"url\":\"https://evil.example\",\"span\":10,\
                         \"date\":\"2020-01-01\",\"quote\":\"what is worth telling goes to the listener\"}";
-        // The negation before it was cut off.
-        assert_eq!(refusal(injected), "what was left out limits or reverses the sense");
+        // The quote omits the negation before it.
+        assert_eq!(rejection_reason(injected), "what was left out limits or reverses the sense");
         let whole = injected.replace("what is worth telling goes to the listener", PRINT);
-        let answer = judged(&[whole]);
+        let selection = judge_items(&[whole]);
         let expected = ModelChoice { list: "dont".into(), number: 10, quote: PRINT.into() };
-        assert_eq!(answer, ModelSelection { chosen: vec![expected], rejected: Vec::new() });
+        assert_eq!(selection, ModelSelection { chosen: vec![expected], rejected: Vec::new() });
     }
 
     #[test]
     fn se_08_rejected_texts_are_printable() {
-        let answer =
-            judged(&[item("\u{1b}[2J", 1, &format!("\u{202e}{}", "long ".repeat(10_000)))]);
-        assert_eq!(answer.rejected[0].list, "\\u{1b}[2J");
-        assert!(answer.rejected[0].quote.starts_with("\\u{202e}long "));
-        assert_eq!(answer.rejected[0].quote.chars().count(), MAX_QUOTE_LEN + 1);
+        let selection =
+            judge_items(&[item("\u{1b}[2J", 1, &format!("\u{202e}{}", "long ".repeat(10_000)))]);
+        assert_eq!(selection.rejected[0].list, "\\u{1b}[2J");
+        assert!(selection.rejected[0].quote.starts_with("\\u{202e}long "));
+        assert_eq!(selection.rejected[0].quote.chars().count(), MAX_QUOTE_LEN + 1);
     }
 
     #[test]
@@ -403,39 +406,42 @@ mod tests {
             item("conventions", 1, TABS),
             item("conventions", 1, TABS),
         ]);
-        let answer = judged(&items);
-        assert_eq!(answer.chosen.iter().map(|choice| choice.number).collect::<Vec<_>>(), [10]);
-        assert_eq!(answer.rejected.len(), MAX_ITEMS);
-        assert_eq!(answer.rejected[MAX_ITEMS - 1].reason, "there are too many to look at");
+        let selection = judge_items(&items);
+        assert_eq!(selection.chosen.iter().map(|choice| choice.number).collect::<Vec<_>>(), [10]);
+        assert_eq!(selection.rejected.len(), MAX_ITEMS);
+        assert_eq!(selection.rejected[MAX_ITEMS - 1].reason, "there are too many to look at");
     }
 
     #[test]
-    fn the_text_of_the_model_is_taken_from_the_first_choice() {
+    fn reply_text_is_read_from_the_first_choice() {
         let body = r#"{"id":"x","choices":[{"index":0,"message":{"role":"assistant","content":"{\"a\":1}"}}]}"#;
-        assert_eq!(content(body).unwrap(), "{\"a\":1}");
-        for odd in
+        assert_eq!(reply_text(body).unwrap(), "{\"a\":1}");
+        for invalid in
             ["{}", "[]", r#"{"choices":[]}"#, r#"{"choices":[{"message":{"content":null}}]}"#, "1"]
         {
-            assert_eq!(content(odd), Err(ModelReplyError::NoContent), "{odd}");
+            assert_eq!(reply_text(invalid), Err(ModelReplyError::NoContent), "{invalid}");
         }
-        assert!(matches!(content("<html>"), Err(ModelReplyError::NotJson(_))));
+        assert!(matches!(reply_text("<html>"), Err(ModelReplyError::NotJson(_))));
     }
 
     #[test]
-    fn an_answer_that_was_cut_off_is_told_as_such() {
+    fn truncated_response_is_reported() {
         let body = |content: &str, reason: &str| {
             format!(
                 "{{\"choices\":[{{\"finish_reason\":\"{reason}\",\"message\":{{\"content\":{content}}}}}]}}"
             )
         };
-        let judged = |body: &str| extract_reply(body)?.validate(&offers(), &str::to_owned);
-        assert_eq!(judged(&body("\"{\"", "length")), Err(ModelReplyError::Truncated));
-        assert_eq!(judged(&body("null", "length")), Err(ModelReplyError::Truncated));
-        assert_eq!(judged(&body("null", "stop")), Err(ModelReplyError::NoContent));
-        assert!(matches!(judged(&body("\"{\"", "stop")), Err(ModelReplyError::ContentNotJson(_))));
-        // A quote that is complete is accepted.
+        let validate = |body: &str| extract_reply(body)?.validate(&prompt_lists(), &str::to_owned);
+        assert_eq!(validate(&body("\"{\"", "length")), Err(ModelReplyError::Truncated));
+        assert_eq!(validate(&body("null", "length")), Err(ModelReplyError::Truncated));
+        assert_eq!(validate(&body("null", "stop")), Err(ModelReplyError::NoContent));
+        assert!(matches!(
+            validate(&body("\"{\"", "stop")),
+            Err(ModelReplyError::ContentNotJson(_))
+        ));
+        // Complete JSON is accepted even if the model reached its token limit.
         assert_eq!(
-            judged(&body("\"{\\\"chosen\\\":[]}\"", "length")),
+            validate(&body("\"{\\\"chosen\\\":[]}\"", "length")),
             Ok(ModelSelection::default())
         );
     }
@@ -463,12 +469,12 @@ mod tests {
             any::<bool>(),
         );
         let items = prop::collection::vec(part, 0..8).prop_map(move |parts| {
-            let items = parts.into_iter().map(|(span, from, to, bent)| {
+            let items = parts.into_iter().map(|(span, from, to, altered)| {
                 let text: Vec<char> =
                     texts.get(span).map(|text| text.chars().collect()).unwrap_or_default();
                 let (a, b) = (from.index(text.len() + 1), to.index(text.len() + 1));
                 let quote: String = text[a.min(b)..a.max(b)].iter().collect();
-                let quote = if bent { quote.replace(' ', " \n") } else { quote };
+                let quote = if altered { quote.replace(' ', " \n") } else { quote };
                 item(if span % 2 == 0 { "even" } else { "odd" }, span as u64, &quote)
             });
             format!("{{\"chosen\":[{}]}}", items.collect::<Vec<_>>().join(","))
@@ -476,16 +482,16 @@ mod tests {
         prop_oneof![1 => any::<String>(), 9 => items]
     }
 
-    fn offered(texts: &[String]) -> Vec<PromptList> {
-        let place = |name: &str, rest: usize| PromptList {
+    fn even_and_odd_lists(texts: &[String]) -> Vec<PromptList> {
+        let list = |name: &str, remainder: usize| PromptList {
             name: name.into(),
             limit: 3,
             sentences: (0..texts.len())
-                .filter(|at| at % 2 == rest)
-                .map(|at| PromptSentence { number: at, text: texts[at].clone() })
+                .filter(|number| number % 2 == remainder)
+                .map(|number| PromptSentence { number, text: texts[number].clone() })
                 .collect(),
         };
-        vec![place("even", 0), place("odd", 1)]
+        vec![list("even", 0), list("odd", 1)]
     }
 
     proptest! {
@@ -498,21 +504,21 @@ mod tests {
                 (Just(texts), reply)
             })
         ) {
-            let offers = offered(&texts);
-            let Ok(answer) = judge(&reply, &offers) else { return Ok(()) };
-            for choice in &answer.chosen {
-                let offer = offers.iter().find(|offer| offer.name == choice.list).unwrap();
-                let span = offer.sentences.iter().find(|span| span.number == choice.number).unwrap();
-                prop_assert!(span.text.contains(&choice.quote));
+            let lists = even_and_odd_lists(&texts);
+            let Ok(selection) = judge(&reply, &lists) else { return Ok(()) };
+            for choice in &selection.chosen {
+                let list = lists.iter().find(|list| list.name == choice.list).unwrap();
+                let sentence = list.sentences.iter().find(|sentence| sentence.number == choice.number).unwrap();
+                prop_assert!(sentence.text.contains(&choice.quote));
                 prop_assert!(!choice.quote.trim().is_empty());
-                let whole = choice.quote.split_whitespace().eq(span.text.split_whitespace());
+                let whole = choice.quote.split_whitespace().eq(sentence.text.split_whitespace());
                 prop_assert!(whole || choice.quote.split_whitespace().count() >= 3);
                 prop_assert!(whole || choice.quote.matches('`').count() % 2 == 0);
             }
-            for offer in &offers {
+            for list in &lists {
                 let numbers: Vec<_> =
-                    answer.chosen.iter().filter(|c| c.list == offer.name).map(|c| c.number).collect();
-                prop_assert!(numbers.len() <= offer.limit);
+                    selection.chosen.iter().filter(|c| c.list == list.name).map(|c| c.number).collect();
+                prop_assert!(numbers.len() <= list.limit);
                 prop_assert_eq!(numbers.iter().collect::<HashSet<_>>().len(), numbers.len());
             }
         }

@@ -270,9 +270,9 @@ mod tests {
     #[test]
     fn invalid_and_duplicate_names_are_refused() {
         for name in [&b""[..], b".", b"..", b"x/y", b"/", b"x/"] {
-            let refused = read(&response(&[("100644", name)]), 9);
+            let result = read(&response(&[("100644", name)]), 9);
             assert!(
-                matches!(refused, Err(GitTreeError::Name(_))),
+                matches!(result, Err(GitTreeError::Name(_))),
                 "{:?}",
                 String::from_utf8_lossy(name)
             );
