@@ -98,15 +98,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_connection_is_complete_when_the_input_has_ended_and_nothing_is_pending() {
+    fn connection_is_complete_after_end_of_input_and_all_responses() {
         let pending = PendingRequests::new();
         let id = RequestId::Number(1);
         assert!(pending.begin(&id) && !pending.begin(&id));
         pending.end_input();
         assert!(!pending.is_complete(), "a request has no response");
         let write = pending.begin_write(Some(&id));
-        assert!(!pending.is_complete(), "a response is not flushed");
-        assert!(pending.begin(&id), "the ID is free again");
+        assert!(!pending.is_complete(), "the response is not flushed");
+        assert!(pending.begin(&id), "the ID can be reused");
         drop(write);
         assert!(!pending.is_complete(), "the second request has no response");
         pending.cancel(&id);
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn a_connection_whose_output_is_closed_is_complete() {
+    fn connection_with_closed_output_is_complete() {
         let pending = PendingRequests::new();
         assert!(pending.begin(&RequestId::Number(1)));
         pending.fail_output();

@@ -100,13 +100,13 @@ mod tests {
     use super::*;
 
     #[derive(JsonSchema)]
-    #[expect(dead_code, reason = "only its schema is looked at")]
+    #[expect(dead_code, reason = "only the schema is used")]
     struct Inner {
         deep: Option<bool>,
     }
 
     #[derive(JsonSchema)]
-    #[expect(dead_code, reason = "only its schema is looked at")]
+    #[expect(dead_code, reason = "only the schema is used")]
     struct Outer {
         count: Option<u32>,
         inner: Option<Inner>,
@@ -118,8 +118,8 @@ mod tests {
     fn mc_06_schemas_have_no_unions_or_references() {
         let schema = serde_json::to_value(&*schema_of::<Outer>()).unwrap();
         let text = schema.to_string();
-        for odd in ["null", "$ref", "$defs", "anyOf", "format", "$schema"] {
-            assert!(!text.contains(odd), "{odd}: {text}");
+        for keyword in ["null", "$ref", "$defs", "anyOf", "format", "$schema"] {
+            assert!(!text.contains(keyword), "{keyword}: {text}");
         }
         assert_eq!(schema["properties"]["count"]["type"], "integer");
         assert_eq!(schema["properties"]["inner"]["type"], "object");

@@ -239,14 +239,14 @@ mod tests {
 
     #[test]
     fn cp_16_conditions_compare_etag_and_modification_time() {
-        let served = HttpContent {
+        let content = HttpContent {
             digest: Digest::of(b"0123456789"),
             length: 10,
             content_type: "text/plain",
             last_modified: Some("2026-09-21T14:13:20Z".into()),
             bytes: HttpContentBytes::InMemory(Bytes::from_static(b"0123456789")),
         };
-        let (tag, at) = (served.etag(), "Mon, 21 Sep 2026 14:13:20 GMT");
+        let (tag, modified) = (content.etag(), "Mon, 21 Sep 2026 14:13:20 GMT");
         let (before, after) = ("Mon, 21 Sep 2026 14:13:19 GMT", "Mon, 21 Sep 2026 14:13:21 GMT");
         let range = ("range", "bytes=0-1");
         let weak = format!("W/{tag}");
@@ -262,7 +262,7 @@ mod tests {
                 vec![("if-none-match", "\"x\""), ("if-modified-since", after)],
                 ConditionalOutcome::Full,
             ),
-            (vec![("if-modified-since", at)], ConditionalOutcome::NotModified),
+            (vec![("if-modified-since", modified)], ConditionalOutcome::NotModified),
             (vec![("if-modified-since", after)], ConditionalOutcome::NotModified),
             (vec![("if-modified-since", before)], ConditionalOutcome::Full),
             (vec![("if-modified-since", "yesterday")], ConditionalOutcome::Full),
@@ -270,10 +270,10 @@ mod tests {
             (vec![("if-match", &weak)], ConditionalOutcome::PreconditionFailed),
             (vec![("if-match", "\"x\"")], ConditionalOutcome::PreconditionFailed),
             (vec![("if-unmodified-since", before)], ConditionalOutcome::PreconditionFailed),
-            (vec![("if-unmodified-since", at)], ConditionalOutcome::Full),
+            (vec![("if-unmodified-since", modified)], ConditionalOutcome::Full),
             (vec![range], ConditionalOutcome::Range(0..2)),
             (vec![range, ("if-range", &tag)], ConditionalOutcome::Range(0..2)),
-            (vec![range, ("if-range", at)], ConditionalOutcome::Range(0..2)),
+            (vec![range, ("if-range", modified)], ConditionalOutcome::Range(0..2)),
             (vec![range, ("if-range", &weak)], ConditionalOutcome::Full),
             (vec![range, ("if-range", "\"x\"")], ConditionalOutcome::Full),
             (vec![range, ("if-range", after)], ConditionalOutcome::Full),
@@ -287,10 +287,10 @@ mod tests {
                     HeaderValue::from_str(value).unwrap(),
                 );
             }
-            assert_eq!(served.evaluate(&Method::GET, &map), expected, "{headers:?}");
+            assert_eq!(content.evaluate(&Method::GET, &map), expected, "{headers:?}");
         }
         let mut map = HeaderMap::new();
         map.insert(header::RANGE, HeaderValue::from_static("bytes=0-1"));
-        assert_eq!(served.evaluate(&Method::HEAD, &map), ConditionalOutcome::Full);
+        assert_eq!(content.evaluate(&Method::HEAD, &map), ConditionalOutcome::Full);
     }
 }

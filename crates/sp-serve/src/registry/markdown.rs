@@ -135,7 +135,7 @@ mod tests {
                 "{html}"
             );
         }
-        let tricks = [
+        let unsafe_addresses = [
             "javascript:alert(1)",
             "JaVaScRiPt:alert(1)",
             "data:text/html,x",
@@ -147,7 +147,7 @@ mod tests {
             "<\u{1}javascript:x>",
             "blob:x",
         ];
-        for address in tricks {
+        for address in unsafe_addresses {
             for form in [
                 format!("[a]({address})"),
                 format!("![a]({address})"),
@@ -175,10 +175,13 @@ mod tests {
 
     #[test]
     fn headings_are_demoted_and_long_text_is_truncated() {
-        let (html, cut) = render("# One\n\n#### Four\n");
-        assert!(html.contains("<h3>One</h3>") && html.contains("<h6>Four</h6>") && !cut, "{html}");
-        let (html, cut) = render(&"é ".repeat(MAX_MARKDOWN_BYTES));
-        assert!(cut && html.len() < 2 * MAX_MARKDOWN_BYTES);
+        let (html, truncated) = render("# One\n\n#### Four\n");
+        assert!(
+            html.contains("<h3>One</h3>") && html.contains("<h6>Four</h6>") && !truncated,
+            "{html}"
+        );
+        let (html, truncated) = render(&"é ".repeat(MAX_MARKDOWN_BYTES));
+        assert!(truncated && html.len() < 2 * MAX_MARKDOWN_BYTES);
     }
 
     #[test]

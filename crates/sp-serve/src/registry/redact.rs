@@ -64,7 +64,7 @@ mod tests {
 
     #[test]
     fn cp_16_signatures_are_not_logged() {
-        for (address, shown) in [
+        for (url, expected) in [
             ("/packs/pk_1/pack.json?exp=1&kid=k1&sig=abc", "/packs/pk_1/pack.json?…"),
             ("/packs/pk_1/pack.json?%73%69g=abc", "/packs/pk_1/pack.json?…"),
             ("/packs/pk_1/pack.json?X-Amz-Signature=abc", "/packs/pk_1/pack.json?…"),
@@ -79,7 +79,7 @@ mod tests {
             ("/api/v1/packages/acme/notes/1.0.0", "/api/v1/packages/acme/notes/1.0.0"),
             ("/%zz%", "/%zz%"),
         ] {
-            assert_eq!(path(address), shown);
+            assert_eq!(path(url), expected);
         }
     }
 }

@@ -103,8 +103,8 @@ mod tests {
 
     #[test]
     fn badges_escape_text_and_shorten_numbers() {
-        let picture = render_svg("</text><script>", "\" onload=\"x", BLUE);
-        assert!(!picture.contains("<script") && !picture.contains("\" onload"), "{picture}");
+        let svg = render_svg("</text><script>", "\" onload=\"x", BLUE);
+        assert!(!svg.contains("<script") && !svg.contains("\" onload"), "{svg}");
         assert_eq!(
             (compact_number(999), compact_number(1234), compact_number(5_600_000)),
             ("999".into(), "1.2k".into(), "5.6M".into())

@@ -167,7 +167,7 @@ mod tests {
         let routes = super::super::routes();
         let routed: BTreeSet<(String, String)> =
             routes.iter().map(|route| (document_path(route), route.method.to_owned())).collect();
-        assert_eq!(routed.len(), routes.len(), "each stands once");
+        assert_eq!(routed.len(), routes.len(), "duplicate route");
         let document = build_document(&routes);
         let documented: BTreeSet<(String, String)> = document["paths"]
             .as_object()
@@ -184,7 +184,7 @@ mod tests {
     #[test]
     fn all_routes_come_from_the_table() {
         let source = concat!(include_str!("mod.rs"), include_str!("../router.rs"));
-        assert_eq!(source.matches(".route(").count(), 1, "the one that takes them from the table");
+        assert_eq!(source.matches(".route(").count(), 1, "add routes to the table");
     }
 
     #[test]
@@ -207,9 +207,11 @@ mod tests {
         }
         let document = build_document(&routes);
         let text = document.to_string();
-        for at in text.match_indices("\"$ref\":\"#/").map(|(at, _)| at + "\"$ref\":\"#".len()) {
-            let pointer = &text[at..at + text[at..].find('"').unwrap()];
-            assert!(document.pointer(pointer).is_some(), "{pointer} leads nowhere");
+        for start in
+            text.match_indices("\"$ref\":\"#/").map(|(index, _)| index + "\"$ref\":\"#".len())
+        {
+            let pointer = &text[start..start + text[start..].find('"').unwrap()];
+            assert!(document.pointer(pointer).is_some(), "unresolved reference {pointer}");
         }
     }
 }

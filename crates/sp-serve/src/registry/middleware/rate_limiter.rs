@@ -112,10 +112,11 @@ mod tests {
         let limiter = RateLimiter::new("10:5".parse().unwrap());
         let (start, key) =
             (Instant::now(), RateLimitKey::from_address("127.0.0.1".parse().unwrap()));
-        let taken = |at: u64| limiter.retry_after(key, start + Duration::from_millis(at)).is_none();
-        assert_eq!((0..20).filter(|_| taken(0)).count(), 5);
-        assert!(taken(100) && !taken(100));
-        assert_eq!((0..20).filter(|_| taken(10_000)).count(), 5);
+        let is_allowed =
+            |millis: u64| limiter.retry_after(key, start + Duration::from_millis(millis)).is_none();
+        assert_eq!((0..20).filter(|_| is_allowed(0)).count(), 5);
+        assert!(is_allowed(100) && !is_allowed(100));
+        assert_eq!((0..20).filter(|_| is_allowed(10_000)).count(), 5);
         assert!(
             limiter
                 .retry_after(RateLimitKey::from_address("127.0.0.2".parse().unwrap()), start)
@@ -137,8 +138,8 @@ mod tests {
     fn parses_rate_and_burst() {
         assert_eq!("7".parse(), Ok(RequestRate { per_second: 7, burst: 28 }));
         assert_eq!("7:9".parse(), Ok(RequestRate { per_second: 7, burst: 9 }));
-        for wrong in ["", "0", "7:0", "x", "7:9:1", "-1", "99999999"] {
-            assert!(wrong.parse::<RequestRate>().is_err(), "{wrong}");
+        for invalid in ["", "0", "7:0", "x", "7:9:1", "-1", "99999999"] {
+            assert!(invalid.parse::<RequestRate>().is_err(), "{invalid}");
         }
     }
 }

@@ -49,9 +49,10 @@ enum TokenAction {
 
 async fn render_tokens(state: &AppState, visit: &PageVisitor, done: TokenAction) -> PageResult {
     let bearer = visit.bearer.as_ref().ok_or_else(ResponseError::unauthorized)?;
-    let tokens = match visit.layout.is_admin {
-        true => state.metadata.with(Database::tokens).await?,
-        false => Vec::new(),
+    let tokens = if visit.layout.is_admin {
+        state.metadata.with(Database::tokens).await?
+    } else {
+        Vec::new()
     };
     let line = |item: TokenItem| TokenView { day: display::date(&item.created_at).into(), item };
     let mut view = TokensPage {
