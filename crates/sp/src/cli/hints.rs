@@ -59,12 +59,12 @@ fn flags<'a>(words: impl Iterator<Item = &'a str>) -> impl Iterator<Item = &'a s
 }
 
 /// Returns why a suggested command line is invalid, if it is.
-fn problem(top: &Command, line: &str) -> Option<String> {
+fn problem(root: &Command, line: &str) -> Option<String> {
     let mut words = line.split_whitespace().skip(1).peekable();
-    let (mut command, mut named) = (top, Vec::new());
+    let (mut command, mut subcommands) = (root, Vec::new());
     while let Some(next) = words.peek().and_then(|word| command.find_subcommand(word)) {
         command = next;
-        named.extend(words.next());
+        subcommands.extend(words.next());
     }
     // `sp …` and `sp {verb} …` are placeholders, not commands.
     let is_word = |word: &str| {
@@ -73,14 +73,14 @@ fn problem(top: &Command, line: &str) -> Option<String> {
     if command.has_subcommands()
         && let Some(unknown) = words.peek().filter(|word| is_word(word))
     {
-        return Some(format!("`{unknown}` is no command of `sp {}`", named.join(" ")));
+        return Some(format!("unknown subcommand `{unknown}` of `sp {}`", subcommands.join(" ")));
     }
-    if named.is_empty() {
+    if subcommands.is_empty() {
         return None;
     }
     flags(words)
         .find(|flag| !has_flag(command, flag))
-        .map(|flag| format!("`sp {}` has no `--{flag}`", named.join(" ")))
+        .map(|flag| format!("`sp {}` has no `--{flag}`", subcommands.join(" ")))
 }
 
 fn all_commands(command: &Command) -> Vec<&Command> {
@@ -89,18 +89,18 @@ fn all_commands(command: &Command) -> Vec<&Command> {
 
 #[test]
 fn every_suggested_command_line_exists() {
-    let mut top = Cli::command();
-    top.build();
+    let mut root = Cli::command();
+    root.build();
     let (mut problems, mut checked) = (Vec::new(), 0);
     for path in sources() {
         let text = std::fs::read_to_string(&path).unwrap();
         for line in quoted(&text) {
             let found = if line.starts_with("sp ") {
-                problem(&top, &line)
+                problem(&root, &line)
             } else if line.starts_with("--") {
                 // A flag without a command must exist in some command.
                 flags(line.split_whitespace())
-                    .find(|flag| !all_commands(&top).iter().any(|command| has_flag(command, flag)))
+                    .find(|flag| !all_commands(&root).iter().any(|command| has_flag(command, flag)))
                     .map(|flag| format!("no command has `--{flag}`"))
             } else {
                 continue;
@@ -109,15 +109,15 @@ fn every_suggested_command_line_exists() {
             problems.extend(found.map(|found| format!("{}: `{line}`: {found}", path.display())));
         }
     }
-    assert!(checked > 100, "only {checked} were found");
+    assert!(checked > 100, "found only {checked} suggestions");
     assert!(problems.is_empty(), "{}", problems.join("\n"));
 }
 
 #[test]
 fn invalid_command_lines_are_reported() {
-    let mut top = Cli::command();
-    top.build();
-    for (line, is_right) in [
+    let mut root = Cli::command();
+    root.build();
+    for (line, is_valid) in [
         ("sp pkg merge a b --force", true),
         ("sp pkg merge a --output x", true),
         ("sp pkg list --force", false),
@@ -125,6 +125,6 @@ fn invalid_command_lines_are_reported() {
         ("sp install {name} --agent=claude", true),
         ("sp install x --agents", false),
     ] {
-        assert_eq!(problem(&top, line).is_none(), is_right, "{line}");
+        assert_eq!(problem(&root, line).is_none(), is_valid, "{line}");
     }
 }

@@ -365,7 +365,7 @@ mod tests {
     use clap::CommandFactory;
 
     #[test]
-    fn the_command_line_is_consistent() {
+    fn command_definitions_are_consistent() {
         Cli::command().debug_assert();
     }
 }

@@ -109,32 +109,32 @@ mod tests {
     fn location(text: &str, start: usize) -> String {
         let mut report = Report::new("file", text);
         report.error(&PK_01, start..start + 1, "it is wrong").help("change it");
-        let shown = anstream::adapter::strip_str(&render_findings(&report)).to_string();
-        let line = shown.lines().find(|line| line.contains("-->")).unwrap_or_default();
+        let rendered = anstream::adapter::strip_str(&render_findings(&report)).to_string();
+        let line = rendered.lines().find(|line| line.contains("-->")).unwrap_or_default();
         line.trim().to_owned()
     }
 
     #[test]
     fn locations_refer_to_the_file_even_if_the_line_is_truncated() {
-        // On a long line, of which only a part is shown.
+        // Long lines are truncated.
         assert_eq!(location(&"x".repeat(5000), 0), "--> file:1:1");
         assert_eq!(location(&"x".repeat(5000), 161), "--> file:1:162");
         assert_eq!(location(&"x".repeat(5000), 4321), "--> file:1:4322");
         assert_eq!(location(&format!("a\n{}", "é".repeat(2000)), 2 + 3000), "--> file:2:1501");
-        // After characters that are shown as several.
+        // Some characters are rendered as several.
         assert_eq!(location("\t\tx", 2), "--> file:1:3");
         assert_eq!(location("\u{202e}\u{7}x", 4), "--> file:1:3");
-        // On a line whose number has several digits, which widens the margin.
+        // A line number with several digits widens the margin.
         assert_eq!(location(&format!("{}x", "\n".repeat(99)), 99), "--> file:100:1");
     }
 
     #[test]
-    fn a_snippet_shows_title_location_line_and_help() {
+    fn snippet_has_title_location_line_and_help() {
         let mut report = Report::new("file", "one\ntwo three\n");
         report.error(&PK_01, 8..13, "it is wrong").help("change it");
-        let shown = anstream::adapter::strip_str(&render_findings(&report)).to_string();
+        let rendered = anstream::adapter::strip_str(&render_findings(&report)).to_string();
         assert_eq!(
-            shown,
+            rendered,
             "error[PK-01]: it is wrong\n --> file:2:5\n  |\n2 | two three\n  |     ^^^^^\n  |\n  = help: change it\n\n"
         );
     }
