@@ -257,11 +257,10 @@ impl McpChild {
     /// Sends a request without waiting. Returns its ID.
     pub fn send(&mut self, method: &str, params: Value) -> u64 {
         self.last_id += 1;
-        let message = match self.is_introduced {
-            true => {
-                json!({"jsonrpc": "2.0", "id": self.last_id, "method": method, "params": object(params)})
-            }
-            false => stateless_request(self.last_id, method, params),
+        let message = if self.is_introduced {
+            json!({"jsonrpc": "2.0", "id": self.last_id, "method": method, "params": object(params)})
+        } else {
+            stateless_request(self.last_id, method, params)
         };
         self.write_line(&message.to_string());
         self.last_id
