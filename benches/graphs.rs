@@ -129,8 +129,8 @@ impl Bench {
         path
     }
 
-    /// Merges two graphs that share half of their nodes, at increasing sizes. The time per node must
-    /// not grow.
+    /// Merges two graphs that share half of their nodes, at increasing sizes. The time per node
+    /// must not grow.
     pub(super) fn merge(&self) {
         println!(
             "\n{:<28} {:>10} {:>10} {:>10} {:>10} {:>10}",
