@@ -426,7 +426,7 @@ fn se_04_hostile_frontmatter_is_checked_in_linear_time() {
     }
 }
 
-/// So many that a quadratic scan would take hours.
+/// Large enough that a quadratic scan would take hours.
 const MANY: usize = 100_000;
 
 #[test]

@@ -137,6 +137,27 @@ impl World {
         Run::of(&output, |text| self.normalize(text))
     }
 
+    /// Runs `sp` with its standard output on a full disk.
+    pub fn sp_on_full_disk(&self, args: &[&str]) -> Run {
+        let full = std::fs::File::options().write(true).open("/dev/full").expect("/dev/full");
+        self.run_with_stdout(args, full.into())
+    }
+
+    /// Runs `sp` with its standard output on a pipe whose reader is closed.
+    pub fn sp_with_closed_stdout(&self, args: &[&str]) -> Run {
+        let (reader, writer) = std::io::pipe().expect("a pipe");
+        drop(reader);
+        self.run_with_stdout(args, writer.into())
+    }
+
+    fn run_with_stdout(&self, args: &[&str], stdout: Stdio) -> Run {
+        let mut command = self.command(args);
+        let child = command.stdout(stdout).stderr(Stdio::piped()).spawn();
+        let child = child.expect("a program that starts");
+        let output = crate::hang::output_of(child).expect("the output of a program");
+        Run::of(&output, |text| self.normalize(text))
+    }
+
     /// Waits until no process started in this world is left.
     pub fn wait_until_idle(&self) {
         let home = format!("HOME={}\0", self.home().display());

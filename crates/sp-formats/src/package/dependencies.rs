@@ -9,7 +9,9 @@ use crate::json::{JsonKind, JsonValue};
 use crate::printable::printable;
 use crate::report::Report;
 
-use super::manifest_fields::{ManifestFields, describe_value, truncate_for_message};
+use super::manifest_fields::{
+    ManifestFields, describe_value, invalid_name_message, truncate_for_message,
+};
 use super::name::{PackageName, VersionRange};
 
 /// A package that another package depends on.
@@ -144,10 +146,7 @@ fn read_package_name(value: JsonValue<'_>, report: &mut Report) -> Option<Packag
     match PackageName::new(&text) {
         Ok(name) => Some(name),
         Err(why) => {
-            let message = format!(
-                "`{}` is no name of a package: {why}",
-                printable(&truncate_for_message(&text))
-            );
+            let message = invalid_name_message(&text, &why);
             report
                 .error(&PK_05, value.span(), message)
                 .help("name a package, such as `my-project` or `@team/my-project`");

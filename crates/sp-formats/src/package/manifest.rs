@@ -12,8 +12,8 @@ use crate::report::Report;
 
 use super::dependencies::{PackageDependency, read_conflicts, read_dependencies};
 use super::manifest_fields::{
-    ManifestFields, describe_non_number, describe_value, start_span, truncate_for_message,
-    warn_kind,
+    ManifestFields, describe_non_number, describe_value, invalid_name_message, start_span,
+    truncate_for_message, warn_kind,
 };
 use super::name::{PackageName, PackageVersion};
 use super::time::is_timestamp;
@@ -230,10 +230,7 @@ fn read_name(
         }
         Ok(name) => Some(name),
         Err(why) => {
-            let message = format!(
-                "`{}` is no name of a package: {why}",
-                printable(&truncate_for_message(&text))
-            );
+            let message = invalid_name_message(&text, &why);
             report
                 .error(&PK_03, value.span(), message)
                 .help("write a name such as `my-project` or `@team/my-project`");

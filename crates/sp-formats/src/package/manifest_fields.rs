@@ -91,6 +91,11 @@ pub(super) fn start_span(value: JsonValue<'_>) -> Range<usize> {
     span.start..span.start + 1
 }
 
+/// Returns the message for an invalid package name.
+pub(super) fn invalid_name_message(text: &str, why: &impl std::fmt::Display) -> String {
+    format!("`{}` is no name of a package: {why}", printable(&truncate_for_message(text)))
+}
+
 /// Shortens a text for a message.
 pub(super) fn truncate_for_message(text: &str) -> String {
     const MAX_CHARS: usize = 80;

@@ -412,30 +412,11 @@ fn sp_31_se_12_output_errors_are_failures_but_closed_pipes_are_not() {
         &["cost"],
         &["schema", "config"],
     ] {
-        let mut command = world.command(args);
-        command
-            .stdout(std::fs::File::options().write(true).open("/dev/full").unwrap())
-            .stderr(Stdio::piped());
-        let output = command.spawn().unwrap().wait_with_output().unwrap();
-        let stderr = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(5), "{args:?}: {stderr}");
-        assert!(stderr.starts_with("error: "), "{args:?}: {stderr}");
-        let (reader, writer) = std::io::pipe().unwrap();
-        drop(reader);
-        let mut command = world.command(args);
-        let output = command
-            .stdout(writer)
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap()
-            .wait_with_output()
-            .unwrap();
+        let run = world.sp_on_full_disk(args).fails(5);
+        assert!(run.stderr.starts_with("error: "), "{args:?}: {run}");
         // The exit code still depends on the findings.
         let expected = i32::from(args[0] == "check");
-        assert_eq!(
-            (output.status.code(), output.stderr.as_slice()),
-            (Some(expected), &b""[..]),
-            "{args:?}"
-        );
+        let run = world.sp_with_closed_stdout(args);
+        assert_eq!((run.code, run.stderr.as_str()), (Some(expected), ""), "{args:?}");
     }
 }

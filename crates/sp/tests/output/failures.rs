@@ -1,10 +1,5 @@
 //! Exit codes, error codes, and the use of stdout and stderr.
 
-use std::fs::File;
-use std::process::Stdio;
-
-use sp_testkit::Run;
-
 use super::*;
 
 #[test]
@@ -83,29 +78,10 @@ fn sp_31_se_12_output_errors_are_failures_but_closed_pipes_are_not() {
     let world = installed();
     for args in [&["list"][..], &["config"], &["show", "team"], &["completions", "bash"], &["man"]]
     {
-        let mut command = world.command(&[args, &["--format", "json"]].concat());
-        command
-            .stdout(File::options().write(true).open("/dev/full").unwrap())
-            .stderr(Stdio::piped());
-        let output = command.spawn().unwrap().wait_with_output().unwrap();
-        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
-        let run = Run { code: output.status.code(), stdout: String::new(), stderr };
+        let run = world.sp_on_full_disk(&[args, &["--format", "json"]].concat());
         assert_eq!(run.error().code, "E-output", "{args:?}");
-        let (reader, writer) = std::io::pipe().unwrap();
-        drop(reader);
-        let mut command = world.command(args);
-        let output = command
-            .stdout(writer)
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap()
-            .wait_with_output()
-            .unwrap();
-        assert_eq!(
-            (output.status.code(), output.stderr.as_slice()),
-            (Some(0), &b""[..]),
-            "{args:?}"
-        );
+        let run = world.sp_with_closed_stdout(args).ok();
+        assert_eq!(run.stderr, "", "{args:?}");
     }
 }
 

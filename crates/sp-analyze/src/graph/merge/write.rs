@@ -244,7 +244,7 @@ impl EdgeTotals {
             weights += contribution.weight;
             coactivations += contribution.coactivations;
         }
-        #[expect(clippy::cast_precision_loss, reason = "nobody merges 2^52 packages")]
+        #[expect(clippy::cast_precision_loss, reason = "there are fewer than 2^52 packages")]
         let count = contributions.len() as f64;
         Self { mean_weight: weights / count, coactivations }
     }
