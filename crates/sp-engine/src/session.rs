@@ -24,6 +24,7 @@ pub(crate) struct Session<'a> {
 
 impl<'a> Session<'a> {
     /// Reads the configuration and recovers from an interrupted run.
+    #[tracing::instrument(level = "debug", skip_all)]
     pub(crate) fn begin(context: &'a Context<'a>) -> Result<Self> {
         let config = load_config(context)?;
         let limits = effective_limits(context, &config);

@@ -1,11 +1,12 @@
 //! The `sp` command line: arguments in, one engine call, text or JSON out.
 //!
 //! [`cli`] declares the commands and flags, [`environment`] reads the process, [`commands`] calls
-//! the engine, and [`terminal`] prints. Decisions about packages are made in `sp-engine`.
+//! the engine, [`terminal`] prints, and [`logging`] logs. Decisions about packages are made in `sp-engine`.
 
 mod cli;
 mod commands;
 mod environment;
+mod logging;
 mod terminal;
 
 use std::process::ExitCode;

@@ -50,6 +50,7 @@ pub(crate) struct SourceRequest<'a> {
 
 impl OpenedSource {
     /// Opens a source, fetching it if needed.
+    #[tracing::instrument(level = "debug", skip_all)]
     pub(crate) fn open(session: &Session<'_>, request: &SourceRequest<'_>) -> Result<Self> {
         match request.source {
             SourceRef::Dir(path) => {

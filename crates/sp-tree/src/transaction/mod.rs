@@ -180,6 +180,7 @@ impl<'a> Transaction<'a> {
     /// Writes the journal, then creates the roots and their stages.
     ///
     /// The caller holds the lock of `home` and has recovered.
+    #[tracing::instrument(level = "debug", skip_all)]
     pub fn begin(
         home: &'a Dir,
         limits: &'a Limits,
@@ -256,6 +257,7 @@ impl<'a> Transaction<'a> {
     }
 
     /// Puts every folder into its place. On an error everything is rolled back.
+    #[tracing::instrument(level = "debug", skip_all, fields(changes = self.journal.changes.len()))]
     pub fn swap(&mut self) -> Result<(), TransactionError> {
         let swapped = self.swap_all();
         self.or_roll_back(swapped)
@@ -351,6 +353,7 @@ impl<'a> Transaction<'a> {
     ///
     /// `generation` reads the stored generation in case `write_state` fails, which may happen
     /// before or after the state was replaced.
+    #[tracing::instrument(level = "debug", skip_all)]
     pub fn commit<E: From<TransactionError> + std::error::Error + Send + Sync + 'static>(
         self,
         write_state: impl FnOnce() -> Result<(), E>,

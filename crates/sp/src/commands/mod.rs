@@ -37,11 +37,14 @@ use sp_engine::{
 
 use crate::cli::{self, Cli, CliCommand, OutputFormat};
 use crate::environment;
+use crate::logging;
 use crate::terminal::Terminal;
 
 pub(crate) fn run(cli: &Cli, terminal: &Terminal) -> Result<ExitCode> {
     check_format(cli)?;
     let context = environment::context(&cli.options, terminal)?;
+    logging::init(&context.env)?;
+    let _command = tracing::info_span!("command").entered();
     let root = cli.options.root.as_deref();
     let result = match &cli.command {
         CliCommand::Check(check) => return check::run(&context, &cli.options, check, terminal),

@@ -118,6 +118,7 @@ impl CheckoutOpener<'_> {
         }
     }
 
+    #[tracing::instrument(level = "debug", skip_all, fields(repo = %imports[group.numbers[0]].repo))]
     fn open_repo(&self, group: &ImportGroup, imports: &[PackImport]) -> Result<Vec<OpenedImport>> {
         let ImportGroup { url, numbers } = group;
         let repo = &imports[numbers[0]].repo;

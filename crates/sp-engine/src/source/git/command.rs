@@ -95,6 +95,7 @@ pub(super) struct GitCommand {
 
 impl GitCommand {
     pub(super) fn spawn(mut self, stdin: Stdio, stdout: Stdio, stderr: Stdio) -> Result<Child> {
+        tracing::debug!(arguments = ?self.command.get_args().collect::<Vec<_>>(), "run git");
         let child =
             self.command.stdin(stdin).stdout(stdout).stderr(stderr).spawn().map_err(spawn_error)?;
         limit_memory(&child, self.limits.memory_bytes);
