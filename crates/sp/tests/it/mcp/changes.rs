@@ -1,0 +1,85 @@
+//! Install and uninstall: refused by default, otherwise only with the ID of a plan.
+
+use serde_json::{Value, json};
+use sp_testkit::World;
+
+use super::{serve, tool_error, two_skills};
+
+const SINK: &str = "home/.claude/skills";
+
+fn with_pack() -> World {
+    let world = two_skills();
+    world.pack("team", "name: team\ninclude: ['**']\n");
+    world
+}
+
+/// The arguments of `plan_install` and `plan_uninstall`.
+fn plan_arguments() -> Value {
+    json!({"packs": ["team"], "agents": ["claude"]})
+}
+
+/// The arguments of `install` and `uninstall`.
+fn apply_arguments(plan: &Value) -> Value {
+    json!({"packs": ["team"], "agents": ["claude"], "plan": plan})
+}
+
+#[test]
+fn mc_03_write_tools_are_refused_without_allow_write() {
+    let world = with_pack();
+    let mut server = serve(&world, &[]);
+    let planned = server.call("plan_install", plan_arguments());
+    assert_eq!(planned["applied"], false);
+    for tool in ["install", "uninstall"] {
+        let refused = server.try_call(tool, apply_arguments(&planned["plan"]));
+        assert_eq!(refused["isError"], true);
+        assert_eq!(refused["_meta"]["skillpack/code"], "E-read-only-server", "{refused}");
+        assert!(refused["content"][0]["text"].as_str().unwrap().contains("--allow-write"));
+    }
+    assert!(!world.path(SINK).exists());
+}
+
+#[test]
+fn mc_03_install_and_uninstall_apply_the_plan() {
+    let world = with_pack();
+    let mut server = serve(&world, &["--allow-write"]);
+    let planned = server.call("plan_install", plan_arguments());
+    let installed = server.call("install", apply_arguments(&planned["plan"]));
+    assert_eq!((&installed["applied"], &installed["plan"]), (&json!(true), &planned["plan"]));
+    assert!(world.path(SINK).join("team__review/SKILL.md").is_file());
+    let planned = server.call("plan_uninstall", plan_arguments());
+    assert!(world.path(SINK).join("team__review").exists());
+    let uninstalled = server.call("uninstall", apply_arguments(&planned["plan"]));
+    assert_eq!(uninstalled["applied"], true);
+    assert!(!world.path(SINK).join("team__review").exists());
+}
+
+#[test]
+fn mc_03_outdated_and_invalid_plans_are_refused() {
+    let world = with_pack();
+    let mut server = serve(&world, &["--allow-write"]);
+    let planned = server.call("plan_install", plan_arguments());
+    world
+        .write("skills/review/SKILL.md", "---\nname: review\ndescription: Other.\n---\n\nOther.\n");
+    let outdated = tool_error(&mut server, "install", apply_arguments(&planned["plan"]));
+    assert_eq!(outdated, "E-plan-mismatch");
+    assert!(!world.path(SINK).join("team__review").exists());
+    for (plan, code) in [
+        (json!("yes"), "E-invalid-id"),
+        (json!(""), "E-invalid-id"),
+        (json!(null), "E-invalid-arguments"),
+        (json!({}), "E-invalid-arguments"),
+    ] {
+        assert_eq!(tool_error(&mut server, "install", apply_arguments(&plan)), code, "{plan}");
+    }
+}
+
+#[test]
+fn mc_03_paths_are_not_accepted_as_pack_names() {
+    let world = with_pack();
+    let mut server = serve(&world, &[]);
+    for path in ["packs/team.yaml", "team.yaml", "../repo/packs/team.yml"] {
+        let arguments = json!({"packs": [path], "agents": ["claude"]});
+        let code = tool_error(&mut server, "plan_install", arguments);
+        assert_eq!(code, "E-invalid-arguments", "{path}");
+    }
+}

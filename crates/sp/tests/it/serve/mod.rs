@@ -1,0 +1,89 @@
+//! `sp serve`: the HTTP API and the commands that use it, crashes, disks and limits, on SQLite and
+//! PostgreSQL.
+
+mod api;
+#[path = "api.rs"]
+#[expect(clippy::duplicate_mod, reason = "the same tests run on both databases")]
+mod api_on_postgres;
+mod commands;
+#[path = "commands.rs"]
+#[expect(clippy::duplicate_mod, reason = "the same tests run on both databases")]
+mod commands_on_postgres;
+mod disk;
+mod operations;
+mod postgres_server;
+
+use sp_testkit::{HttpResponse, Postgres, PostgresDatabase, Registry, World, world};
+
+use crate::support::knowledge_package::package_of_knowledge;
+use crate::support::registry::{create_token, serve_command, start};
+
+/// The database of a registry.
+enum Database {
+    Sqlite,
+    Postgres(PostgresDatabase<'static>),
+}
+
+impl Database {
+    /// Returns the database that the name of a module ends with; SQLite by default.
+    fn of_module(module: &str) -> Self {
+        if module.ends_with("postgres") { Self::postgres() } else { Self::Sqlite }
+    }
+
+    fn postgres() -> Self {
+        Self::Postgres(Postgres::shared().database())
+    }
+
+    /// Waits until the database has finished or aborted the statements of a killed registry.
+    fn wait_until_idle(&self) {
+        const BUSY: &str = "SELECT EXISTS (SELECT 1 FROM pg_stat_activity
+            WHERE application_name = 'sp' AND datname = current_database() AND state <> 'idle')";
+        let Self::Postgres(database) = self else { return };
+        while database.query(BUSY) == "t" {
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+    }
+
+    /// Returns everything that is stored in the database.
+    fn dump(&self, world: &World) -> Vec<u8> {
+        let file =
+            |name: &&str| std::fs::read(world.path("registry").join(name)).unwrap_or_default();
+        match self {
+            Self::Sqlite => ["registry.db", "registry.db-wal"].iter().flat_map(file).collect(),
+            Self::Postgres(database) => database.dump(),
+        }
+    }
+}
+
+/// Returns a world with a registry on the database of a module, and the token of its admin.
+fn running(module: &str) -> (World, Registry, String) {
+    running_on(&Database::of_module(module))
+}
+
+fn running_on(database: &Database) -> (World, Registry, String) {
+    let mut world = world!();
+    if let Database::Postgres(database) = database {
+        world.set_env("SP_DATABASE_URL", &database.address());
+    }
+    let registry = start(&world);
+    let admin = registry.admin.clone().unwrap();
+    (world, registry, admin)
+}
+
+/// Returns the bytes of a package with one node.
+fn package(name: &str, version: &str, content: &str) -> Vec<u8> {
+    package_of_knowledge(name, version, &[("n1", content)])
+}
+
+fn put(registry: &Registry, token: &str, path: &str, bytes: &[u8]) -> HttpResponse {
+    registry.request(&format!("PUT /api/v1/packages/{path}"), Some(token), bytes)
+}
+
+fn get(registry: &Registry, token: Option<&str>, path: &str) -> HttpResponse {
+    registry.request(&format!("GET /api/v1/{path}"), token, b"")
+}
+
+/// Returns the latest version of `@acme/notes`.
+fn latest(registry: &Registry) -> serde_json::Value {
+    get(registry, None, "packages/acme/notes/index.json").json()["latest"].clone()
+}
