@@ -30,7 +30,7 @@ fn installed_item(install: &InstallRecord) -> InstalledItem {
         sink: install.sink.clone(),
         path: install.sink_path.clone().into(),
         pack: install.pack.clone(),
-        pack_file: install.pack_file.clone(),
+        pack_file: install.source.to_string(),
         folders: install.installed_paths.iter().map(folder_name).collect(),
         imports: install
             .imports

@@ -11,20 +11,11 @@ use sp_formats::report::Report;
 use sp_formats::suggest::nearest_few;
 use sp_tree::{Name, fold_name};
 
-/// The source of a selected skill.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum SkillSource {
-    /// The repository of the pack.
-    Local,
-    /// The import with this index.
-    Import(usize),
-    /// The skill with this index in a package.
-    Package(usize),
-}
-
+/// A skill that a pack selects.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SelectedSkill {
-    pub source: SkillSource,
+    /// The number of the import. `None` for a skill of the pack's own repository.
+    pub import: Option<usize>,
     pub id: String,
     pub folder: Name,
 }
@@ -45,12 +36,12 @@ pub(crate) fn select_skills(
     offers: &[ImportableSkills],
     report: &mut Report,
 ) -> Vec<SelectedSkill> {
-    let mut picked: Vec<(SkillSource, &str)> = Vec::new();
+    let mut picked: Vec<(Option<usize>, &str)> = Vec::new();
     let local = matching_ids(&pack.include, local, "local skill", report);
-    picked.extend(local.into_iter().map(|id| (SkillSource::Local, id)));
+    picked.extend(local.into_iter().map(|id| (None, id)));
     for (number, (import, offer)) in pack.imports.iter().zip(offers).enumerate() {
         let ids = matching_import_ids(import, offer, report);
-        picked.extend(ids.into_iter().map(|id| (SkillSource::Import(number), id)));
+        picked.extend(ids.into_iter().map(|id| (Some(number), id)));
     }
     for exclude in &pack.exclude {
         let before = picked.len();
@@ -146,27 +137,26 @@ fn warn_if_unused(exclude: &SpannedPattern, is_used: bool, report: &mut Report) 
 
 /// Removes a skill that another import of the same tree already selected.
 fn dedup_imported<'a>(
-    picked: Vec<(SkillSource, &'a str)>,
+    picked: Vec<(Option<usize>, &'a str)>,
     offers: &[ImportableSkills],
-) -> Vec<(SkillSource, &'a str)> {
+) -> Vec<(Option<usize>, &'a str)> {
     let mut seen = std::collections::HashSet::new();
     picked
         .into_iter()
-        .filter(|(source, id)| match source {
-            SkillSource::Local | SkillSource::Package(_) => true,
-            SkillSource::Import(number) => seen.insert((offers[*number].tree_key.clone(), *id)),
+        .filter(|(import, id)| {
+            import.is_none_or(|number| seen.insert((offers[number].tree_key.clone(), *id)))
         })
         .collect()
 }
 
 fn assign_folders(
     pack: &Pack,
-    picked: &[(SkillSource, &str)],
+    picked: &[(Option<usize>, &str)],
     report: &mut Report,
 ) -> Vec<SelectedSkill> {
     let mut selected: Vec<SelectedSkill> = Vec::new();
     let mut by_folder: HashMap<String, usize> = HashMap::new();
-    for &(source, id) in picked {
+    for &(import, id) in picked {
         let folder = match pack.naming.folder_name(id) {
             Ok(folder) => folder,
             Err(error) => {
@@ -178,7 +168,7 @@ fn assign_folders(
             }
         };
         let folded = fold_name(folder.as_str());
-        let skill = SelectedSkill { source, id: id.into(), folder };
+        let skill = SelectedSkill { import, id: id.into(), folder };
         if let Some(&other) = by_folder.get(&folded) {
             report_shared_folder(pack, &selected[other], &skill, report);
             continue;
@@ -197,8 +187,8 @@ fn report_shared_folder(
 ) {
     let message = format!(
         "{} and {} would both be installed as `{}`",
-        describe_skill(pack, first.source, &first.id),
-        describe_skill(pack, second.source, &second.id),
+        describe_skill(pack, first),
+        describe_skill(pack, second),
         second.folder
     );
     let help = if pack.naming.flatten {
@@ -209,10 +199,10 @@ fn report_shared_folder(
     report.error(&SP_19, pack.name_span.clone(), message).help(help);
 }
 
-fn describe_skill(pack: &Pack, source: SkillSource, id: &str) -> String {
-    match source {
-        SkillSource::Local | SkillSource::Package(_) => format!("the local `{id}`"),
-        SkillSource::Import(number) => format!("`{id}` of `{}`", pack.imports[number].repo),
+fn describe_skill(pack: &Pack, skill: &SelectedSkill) -> String {
+    match skill.import {
+        None => format!("the local `{}`", skill.id),
+        Some(number) => format!("`{}` of `{}`", skill.id, pack.imports[number].repo),
     }
 }
 

@@ -6,32 +6,29 @@ use sp_formats::output::{ImportItem, PackView, SelectedSkillItem};
 
 use crate::context::Context;
 use crate::error::Result;
-use crate::install::selection::resolve_pack;
-use crate::select::SkillSource;
+use crate::install::selection::{SkillSource, resolve_pack};
 use crate::session::Session;
 
 /// Returns what the pack `spec`, a name or a path, would install.
 pub fn show(context: &Context<'_>, root: Option<&Path>, spec: &str) -> Result<PackView> {
     let session = Session::begin(context)?;
     let resolved = resolve_pack(&session, root, spec, None)?;
-    let pack = &resolved.file.pack;
     let skills = resolved.skills.iter().map(|skill| SelectedSkillItem {
-        id: skill.id.clone(),
+        id: skill.source.id().to_owned(),
         import: match skill.source {
-            SkillSource::Local | SkillSource::Package(_) => None,
-            SkillSource::Import(number) => Some(number),
+            SkillSource::Git { import, .. } => Some(import),
+            SkillSource::Local { .. } | SkillSource::Package { .. } => None,
         },
         folder: skill.folder.to_string(),
     });
-    let imports =
-        pack.imports.iter().zip(&resolved.checkouts).map(|(import, checkout)| ImportItem {
-            repo: import.repo.display_url.clone(),
-            git_ref: import.git_ref.as_ref().map(ToString::to_string),
-            commit: checkout.commit.clone(),
-        });
+    let imports = resolved.origin.imports.into_iter().map(|import| ImportItem {
+        repo: import.repo,
+        git_ref: import.git_ref,
+        commit: import.commit,
+    });
     Ok(PackView {
-        pack: pack.name.clone(),
-        pack_file: resolved.file.path.clone(),
+        pack: resolved.origin.name,
+        pack_file: resolved.path,
         skills: skills.collect(),
         imports: imports.collect(),
     })

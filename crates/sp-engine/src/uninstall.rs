@@ -8,7 +8,7 @@ use crate::context::Context;
 use crate::error::{Error, ErrorCode, Result};
 use crate::home::{DigestIndexes, read_state};
 use crate::install::change::{ApplyOptions, change_sinks};
-use crate::install::plan::{OtherPacks, PackTargets, PlanRequest, ReplacePolicy};
+use crate::install::plan::{PlanRequest, SinkTarget};
 use crate::install::plan_id::PlanId;
 use crate::session::Session;
 use crate::sinks::{Sink, SinkRequest, resolve_sinks};
@@ -35,14 +35,12 @@ pub fn uninstall(context: &Context<'_>, request: &UninstallRequest) -> Result<Pa
         }
     }
     let plan_request = PlanRequest {
-        packs: &[],
+        targets: SinkTarget::all(&sinks, &[]),
         removed_packs: request.packs.clone(),
-        other_packs: OtherPacks::Keep,
-        replace: ReplacePolicy::Refuse,
-        targets: PackTargets::AllSinks,
+        ..PlanRequest::default()
     };
     let options = ApplyOptions { mode: request.mode, expected_plan: request.expected_plan };
-    change_sinks(&session, &sinks, &plan_request, options, &mut DigestIndexes::new(context))
+    change_sinks(&session, &plan_request, options, &mut DigestIndexes::new(context))
 }
 
 fn require_installed(

@@ -5,6 +5,7 @@
 //! members survive a rewrite byte for byte.
 
 use std::borrow::Cow;
+use std::fmt;
 
 use serde::de::{Error as _, MapAccess, Visitor};
 use serde::ser::SerializeMap;
@@ -13,8 +14,12 @@ use sp_tree::Digest;
 use thiserror::Error;
 
 use crate::json::JsonMembers;
+use crate::package::PackageName;
 
 const VERSION: u64 = 1;
+
+/// What the member `pack_file` of a package of skills starts with. The package's name follows.
+const PACKAGE_PREFIX: &str = "ctxpkg:";
 
 /// Why a text is not a usable state.
 #[derive(Debug, Error)]
@@ -47,7 +52,8 @@ pub struct InstallRecord {
     /// Device and inode of the sink; `None` in a record written by another tool.
     pub sink_id: Option<String>,
     pub pack: String,
-    pub pack_file: String,
+    /// The member `pack_file`.
+    pub source: InstallSource,
     pub prefix: String,
     pub sep: String,
     /// Whether only the last segment of IDs was used for folder names.
@@ -60,6 +66,15 @@ pub struct InstallRecord {
     /// RFC 3339.
     pub installed_at: String,
     pub extra: UnknownRecordMembers,
+}
+
+/// Where the skills of a record came from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum InstallSource {
+    /// The path of a pack file. Empty in a record without one, written by another tool.
+    PackFile(String),
+    /// A package of skills.
+    Package(PackageName),
 }
 
 /// Members that are not known to `sp`, kept as raw text.
@@ -132,6 +147,41 @@ impl InstallState {
     }
 }
 
+impl InstallSource {
+    /// Returns the name of the package, if it is one.
+    pub fn package(&self) -> Option<&PackageName> {
+        match self {
+            Self::PackFile(_) => None,
+            Self::Package(name) => Some(name),
+        }
+    }
+}
+
+impl Default for InstallSource {
+    fn default() -> Self {
+        Self::PackFile(String::new())
+    }
+}
+
+impl From<String> for InstallSource {
+    fn from(text: String) -> Self {
+        let package = text.strip_prefix(PACKAGE_PREFIX).map(PackageName::new);
+        match package {
+            Some(Ok(name)) => Self::Package(name),
+            Some(Err(_)) | None => Self::PackFile(text),
+        }
+    }
+}
+
+impl fmt::Display for InstallSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::PackFile(path) => f.write_str(path),
+            Self::Package(name) => write!(f, "{PACKAGE_PREFIX}{name}"),
+        }
+    }
+}
+
 impl InstallRecord {
     fn key(&self) -> (&str, &str) {
         (&self.sink_path, &self.pack)
@@ -158,7 +208,7 @@ impl Serialize for InstallRecord {
             map.serialize_entry("sink_id", id)?;
         }
         map.serialize_entry("pack", &self.pack)?;
-        map.serialize_entry("pack_file", &self.pack_file)?;
+        map.serialize_entry("pack_file", &format_args!("{}", self.source))?;
         map.serialize_entry("prefix", &self.prefix)?;
         map.serialize_entry("sep", &self.sep)?;
         map.serialize_entry("flatten", &self.flatten)?;
@@ -180,7 +230,7 @@ impl<'de> Deserialize<'de> for InstallRecord {
                 sink: members.take_required("sink")?,
                 sink_path: members.take_required("sink_path")?,
                 sink_id: members.take("sink_id")?,
-                pack_file: members.take("pack_file")?.unwrap_or_default(),
+                source: members.take::<String>("pack_file")?.unwrap_or_default().into(),
                 prefix: members.take("prefix")?.unwrap_or_else(|| pack.clone()),
                 sep: members.take("sep")?.unwrap_or_else(|| "__".into()),
                 flatten: members.take("flatten")?.unwrap_or(false),
@@ -329,6 +379,23 @@ mod tests {
             r#""depth": 1e0"#,
         ] {
             assert!(written.contains(member), "{member} in {written}");
+        }
+    }
+
+    #[test]
+    fn sp_29_source_of_a_record_round_trips() {
+        for (text, package) in [
+            ("", None),
+            ("/repo/packs/team.yaml", None),
+            ("ctxpkg:notes", Some("notes")),
+            ("ctxpkg:@acme/notes", Some("@acme/notes")),
+            ("ctxpkg:", None),
+            ("ctxpkg:not a name", None),
+            ("CTXPKG:notes", None),
+        ] {
+            let source = InstallSource::from(text.to_owned());
+            assert_eq!(source.package().map(PackageName::as_str), package, "{text}");
+            assert_eq!(source.to_string(), text);
         }
     }
 

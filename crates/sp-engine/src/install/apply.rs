@@ -5,23 +5,20 @@
 //! the swap leaves everything as it was. After the swap the transaction is either finished or
 //! rolled back, by this run or by the next one.
 
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use sp_formats::output::FolderAction;
-use sp_formats::state::{InstallRecord, InstallState};
+use sp_formats::state::InstallState;
 use sp_tree::transaction::{
     Transaction, TransactionAction, TransactionChange, TransactionPlan, TrashedEntry,
 };
 use sp_tree::{DirSnapshot, Follow, Name, PathStamps, PinnedDir};
 
 use super::plan::{ChangePlan, FolderPlan};
-use super::plan_id::{PlanId, PlanIdInput};
-use super::records::RecordBuilder;
-use super::selection::{ResolvedPack, SkillIndex};
-use super::stage::{SkillStager, StageJob, StagedSkills};
-use crate::context::Event;
+use super::plan_id::PlanId;
+use super::stage::{SkillStager, StageJobs, StagedSkill, StagedSource};
+use crate::context::{Context, Event};
 use crate::error::Result;
 use crate::home::{DigestIndexes, LockedHome};
 use crate::session::Session;
@@ -30,7 +27,6 @@ use crate::session::Session;
 pub(super) struct PlanApplier<'a> {
     pub session: &'a Session<'a>,
     pub home: &'a LockedHome<'a>,
-    pub packs: &'a [ResolvedPack],
     /// The plan ID of an earlier dry run. If set, any other plan is refused.
     pub expected_plan: Option<PlanId>,
 }
@@ -42,36 +38,38 @@ pub(super) struct AppliedPlan {
     pub id: PlanId,
 }
 
-/// What is in the stage, ready to be swapped.
-struct StagedPlan {
-    jobs: Vec<StageJob>,
-    skills: StagedSkills,
-    id: PlanId,
-}
-
 impl PlanApplier<'_> {
     /// Applies the plan, unless another one is expected.
     pub(super) fn apply(
         &self,
-        state: &InstallState,
-        plan: &ChangePlan,
+        plan: &mut ChangePlan,
         indexes: &mut DigestIndexes<'_>,
     ) -> Result<AppliedPlan> {
         index_observed(plan, indexes);
-        let changes = transaction_changes(plan);
-        if changes.is_empty() {
-            let id = self.verify_plan_id(plan, &HashMap::new())?;
-            self.store_records(state, plan)?;
-            indexes.store(self.home);
-            return Ok(AppliedPlan { trashed: Vec::new(), id });
-        }
-        let generation = self.home.next_generation(state)?;
-        let stager = SkillStager { session: self.session, packs: self.packs };
+        let applied = if plan.is_empty() {
+            let id = plan.verified_id(self.expected_plan)?;
+            self.store_records(plan)?;
+            AppliedPlan { trashed: Vec::new(), id }
+        } else {
+            self.run_transaction(plan, indexes)?
+        };
+        indexes.store(self.home);
+        Ok(applied)
+    }
+
+    fn run_transaction(
+        &self,
+        plan: &mut ChangePlan,
+        indexes: &mut DigestIndexes<'_>,
+    ) -> Result<AppliedPlan> {
+        let generation = self.home.next_generation(&plan.state)?;
+        let stager = SkillStager { session: self.session };
         let jobs = stager.prepare(plan)?;
-        let transaction_plan = self.transaction_plan(plan, changes, generation)?;
+        let transaction_plan = self.transaction_plan(plan, generation)?;
         let mut transaction =
             Transaction::begin(&self.home.dir, &self.session.limits, transaction_plan)?;
-        let staged = match self.stage(&stager, &transaction, plan, jobs) {
+        let staged = self.stage(&stager, &transaction, plan, jobs);
+        let (staged, id) = match staged {
             Ok(staged) => staged,
             Err(error) => {
                 transaction.abort()?;
@@ -79,31 +77,24 @@ impl PlanApplier<'_> {
             }
         };
         transaction.swap()?;
-        self.index_sources(&staged.skills, indexes);
-        self.index_copies(&transaction, plan, &staged, indexes);
-        let next_state = state.with_installs(generation, self.records(state, plan, &staged.skills));
+        self.index_staged(&transaction, plan, &staged, indexes);
+        let next_state = self.next_state(plan, generation);
         let trashed = transaction.commit(
             || self.home.store_state(&next_state),
             || self.home.state().ok().map(|state| state.generation),
         )?;
-        indexes.store(self.home);
-        self.hint_folder_names(plan, &staged.skills);
-        Ok(AppliedPlan { trashed, id: staged.id })
+        hint_folder_names(self.session.context, plan, &staged);
+        Ok(AppliedPlan { trashed, id })
     }
 
-    fn transaction_plan(
-        &self,
-        plan: &ChangePlan,
-        changes: Vec<TransactionChange>,
-        generation: u64,
-    ) -> Result<TransactionPlan> {
+    fn transaction_plan(&self, plan: &ChangePlan, generation: u64) -> Result<TransactionPlan> {
         let sinks = plan.sinks.iter().map(|sink| Ok(sink.sink.pinned.clone()));
         let file_dirs = file_dirs(plan).into_iter().map(|dir| Ok(Arc::new(PinnedDir::open(&dir)?)));
         Ok(TransactionPlan {
             id: Name::new(&self.session.context.run_id)?,
             generation,
             roots: sinks.chain(file_dirs).collect::<Result<_>>()?,
-            changes,
+            changes: transaction_changes(plan),
             remove_if_empty: plan
                 .files
                 .iter()
@@ -117,100 +108,78 @@ impl PlanApplier<'_> {
         &self,
         stager: &SkillStager<'_>,
         transaction: &Transaction<'_>,
-        plan: &ChangePlan,
-        jobs: Vec<StageJob>,
-    ) -> Result<StagedPlan> {
-        let skills = stager.stage(transaction, &jobs)?;
+        plan: &mut ChangePlan,
+        jobs: StageJobs,
+    ) -> Result<(Vec<StagedSkill>, PlanId)> {
+        let staged = stager.stage(transaction, jobs)?;
         stage_files(transaction, plan)?;
         // The ID covers the staged bytes: a source may have changed since the plan was made.
-        let id = self.verify_plan_id(plan, &skills)?;
-        Ok(StagedPlan { jobs, skills, id })
+        plan.set_digests(staged.iter().flat_map(StagedSkill::digests));
+        let id = plan.verified_id(self.expected_plan)?;
+        Ok((staged, id))
     }
 
-    fn verify_plan_id(&self, plan: &ChangePlan, staged: &StagedSkills) -> Result<PlanId> {
-        let skill_digest = |index: SkillIndex| staged.get(&index).map(|staged| staged.digest);
-        let id = PlanIdInput { plan, packs: self.packs, skill_digest: &skill_digest }.plan_id();
-        id.ensure_matches(self.expected_plan)?;
-        Ok(id)
+    fn next_state(&self, plan: &ChangePlan, generation: u64) -> InstallState {
+        let records = plan.records(&self.session.context.timestamp());
+        plan.state.with_installs(generation, records)
     }
 
-    fn records(
-        &self,
-        state: &InstallState,
-        plan: &ChangePlan,
-        staged: &StagedSkills,
-    ) -> Vec<InstallRecord> {
-        let timestamp = self.session.context.timestamp();
-        RecordBuilder { packs: self.packs, staged, timestamp }.records(state, plan)
-    }
-
-    /// Writes the state of a plan that changes no folder, if its records differ.
-    fn store_records(&self, state: &InstallState, plan: &ChangePlan) -> Result<()> {
-        let records = self.records(state, plan, &HashMap::new());
-        if records == state.installs {
+    /// Writes the state of a plan that changes no folder and no file, if its records differ.
+    fn store_records(&self, plan: &ChangePlan) -> Result<()> {
+        let records = plan.records(&self.session.context.timestamp());
+        if records == plan.state.installs {
             return Ok(());
         }
-        self.home.store_state(&state.with_installs(self.home.next_generation(state)?, records))
+        let generation = self.home.next_generation(&plan.state)?;
+        self.home.store_state(&plan.state.with_installs(generation, records))
     }
 
-    /// Adds the sources of the staged skills to the indexes of their repositories.
-    fn index_sources(&self, staged: &StagedSkills, indexes: &mut DigestIndexes<'_>) {
-        let now = (self.session.context.wall_clock)();
-        for (index, staged) in staged {
-            if let Some(stamps) = &staged.source_stamps {
-                let pack = &self.packs[index.pack];
-                let id = &pack.skills[index.skill].id;
-                let snapshot = DirSnapshot::from_settled(id, staged.digest, stamps.clone(), now);
-                indexes.for_dir(&pack.repository.skills_dir()).set_snapshot(id, snapshot.as_ref());
-            }
-        }
-    }
-
-    /// Adds the new folders to the indexes of their sinks.
-    fn index_copies(
+    /// Adds the staged skills to the indexes of their repositories and sinks.
+    fn index_staged(
         &self,
         transaction: &Transaction<'_>,
         plan: &ChangePlan,
-        staged: &StagedPlan,
+        staged: &[StagedSkill],
         indexes: &mut DigestIndexes<'_>,
     ) {
-        let folders: Vec<(usize, &Name)> =
-            plan.changed_folders().map(|(sink, folder)| (sink, &folder.name)).collect();
+        let folders: Vec<(usize, &FolderPlan)> = plan.changed_folders().collect();
         let now = (self.session.context.wall_clock)();
-        for job in &staged.jobs {
-            let Some(skill) = staged.skills.get(&job.skill) else { continue };
-            for (slot, stamps) in job.slots.iter().zip(&skill.copy_stamps) {
-                let (sink, name) = folders[*slot];
-                let stamps = stamps_after_move(transaction, sink, name, stamps);
-                let snapshot = stamps.and_then(|stamps| {
-                    DirSnapshot::from_settled(name.as_str(), skill.digest, stamps, now)
-                });
-                indexes
-                    .for_dir(&plan.sinks[sink].sink.path)
-                    .set_snapshot(name.as_str(), snapshot.as_ref());
+        for skill in staged {
+            if let Some(StagedSource { skills_dir, id, stamps }) = &skill.source {
+                let snapshot = DirSnapshot::from_settled(id, skill.digest, stamps.clone(), now);
+                indexes.for_dir(skills_dir).set_snapshot(id, snapshot.as_ref());
+            }
+            for copy in &skill.copies {
+                let (sink, folder) = folders[copy.slot];
+                let name = folder.name.as_str();
+                let stamps = stamps_after_move(transaction, sink, &folder.name, &copy.stamps);
+                let snapshot = stamps
+                    .and_then(|stamps| DirSnapshot::from_settled(name, skill.digest, stamps, now));
+                indexes.for_dir(&plan.sinks[sink].sink.path).set_snapshot(name, snapshot.as_ref());
             }
         }
     }
+}
 
-    /// Emits a hint where an agent requires folder names to match skill names, and one does not.
-    fn hint_folder_names(&self, plan: &ChangePlan, staged: &StagedSkills) {
-        for sink in &plan.sinks {
-            let Some(agent) = sink.sink.agent.filter(|agent| agent.requires_matching_names) else {
-                continue;
-            };
-            let differs = sink.folders.iter().any(|folder| {
-                let name = folder
-                    .skill
-                    .and_then(|index| staged.get(&index))
-                    .and_then(|staged| staged.name.as_deref());
-                name.is_some_and(|name| name != folder.name.as_str())
-            });
-            if differs {
-                self.session.context.emit(Event::Hint(format!(
-                    "{} expects a folder to be called as its skill is; `install: {{prefix: \"\", flatten: true}}` in the pack does that",
-                    agent.name
-                )));
-            }
+/// Emits a hint where an agent requires folder names to match skill names, and one does not.
+fn hint_folder_names(context: &Context<'_>, plan: &ChangePlan, staged: &[StagedSkill]) {
+    let folders: Vec<(usize, &FolderPlan)> = plan.changed_folders().collect();
+    for (number, sink) in plan.sinks.iter().enumerate() {
+        let Some(agent) = sink.sink.agent.filter(|agent| agent.requires_matching_names) else {
+            continue;
+        };
+        let differs = |skill: &StagedSkill| {
+            skill.copies.iter().any(|copy| {
+                let (sink, folder) = folders[copy.slot];
+                sink == number
+                    && skill.name.as_deref().is_some_and(|name| name != folder.name.as_str())
+            })
+        };
+        if staged.iter().any(differs) {
+            context.emit(Event::Hint(format!(
+                "{} expects a folder to be called as its skill is; `install: {{prefix: \"\", flatten: true}}` in the pack does that",
+                agent.name
+            )));
         }
     }
 }

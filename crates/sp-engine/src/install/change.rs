@@ -8,23 +8,20 @@ use std::io::ErrorKind;
 
 use sp_formats::output::{PackChangeReport, SinkChange, TrashedFolder};
 use sp_formats::state::InstallState;
-use sp_tree::Digest;
 use sp_tree::transaction::TrashedEntry;
 
 use super::apply::{AppliedPlan, PlanApplier};
 use super::local_digests::{LocalDigests, recorded_folders};
-use super::plan::{ChangePlan, FilePlan, OtherPacks, PackTargets, PlanRequest, ReplacePolicy};
-use super::plan_id::{PlanId, PlanIdInput};
-use super::selection::{ResolvedPack, SkillIndex};
+use super::plan::{ChangePlan, FilePlan, PlanRequest, SinkPlan};
+use super::plan_id::PlanId;
 use super::sink_planner::SinkPlanner;
 use super::stage::SkillStager;
 use crate::apply_mode::ApplyMode;
 use crate::context::Event;
 use crate::error::{Error, Result};
 use crate::home::{DigestIndexes, LockedHome, read_state};
-use crate::select::SkillSource;
 use crate::session::Session;
-use crate::sinks::{Sink, refuse_own_dirs};
+use crate::sinks::refuse_own_dirs;
 
 /// Whether a change is applied, and on what condition.
 #[derive(Clone, Copy)]
@@ -43,8 +40,7 @@ impl From<ApplyMode> for ApplyOptions {
 /// Plans a change of sinks and, unless it is a dry run, applies it.
 pub(crate) fn change_sinks(
     session: &Session<'_>,
-    sinks: &[Sink],
-    request: &PlanRequest<'_>,
+    request: &PlanRequest,
     options: ApplyOptions,
     indexes: &mut DigestIndexes<'_>,
 ) -> Result<PackChangeReport> {
@@ -56,7 +52,7 @@ pub(crate) fn change_sinks(
         Some(LockedHome::open(context, limits)?)
     };
     let executor = ChangeExecutor { session, home: home.as_ref(), options };
-    Ok(executor.execute(sinks, request, Vec::new(), indexes)?.report)
+    Ok(executor.execute(request, Vec::new(), indexes)?.report)
 }
 
 /// Plans and applies one change of sinks and files.
@@ -80,16 +76,9 @@ impl ChangeExecutor<'_> {
     /// Fails with [`Error::is_concurrent_change`] and changes nothing if a file is not what its
     /// plan saw.
     pub(crate) fn execute_files(&self, files: Vec<FilePlan>) -> Result<()> {
-        let request = PlanRequest {
-            packs: &[],
-            removed_packs: Vec::new(),
-            other_packs: OtherPacks::Keep,
-            replace: ReplacePolicy::Refuse,
-            targets: PackTargets::AllSinks,
-        };
         let context = self.session.context;
         let outcome = self
-            .execute(&[], &request, files, &mut DigestIndexes::new(context))
+            .execute(&PlanRequest::default(), files, &mut DigestIndexes::new(context))
             .map_err(without_sink_hints)?;
         for trashed in outcome.trashed_files {
             context.emit(Event::Warning(format!(
@@ -104,51 +93,69 @@ impl ChangeExecutor<'_> {
     /// Plans a change of sinks and files and, unless it is a dry run, applies it.
     pub(crate) fn execute(
         &self,
-        sinks: &[Sink],
-        request: &PlanRequest<'_>,
+        request: &PlanRequest,
         files: Vec<FilePlan>,
         indexes: &mut DigestIndexes<'_>,
     ) -> Result<ChangeOutcome> {
-        // Uninstalling from such a sink stays possible: an earlier version allowed to install
-        // there.
-        if !request.packs.is_empty() {
-            sinks.iter().try_for_each(|sink| refuse_own_dirs(self.session.context, sink))?;
-        }
         let state = match self.home {
             Some(home) => home.state()?,
             None => read_state(self.session.context)?,
         };
-        let digests = self.local_digests(&state, sinks, request.packs, indexes)?;
-        let planner =
-            SinkPlanner { session: self.session, state: &state, request, digests: &digests };
-        let sink_plans: Result<Vec<_>> =
-            sinks.iter().map(|sink| planner.plan(sink, indexes.for_dir(&sink.path))).collect();
-        let plan = ChangePlan { sinks: sink_plans?, files };
-        let applied = match (self.options.mode, self.home) {
-            (ApplyMode::Apply, Some(home)) => {
-                let applier = PlanApplier {
-                    session: self.session,
-                    home,
-                    packs: request.packs,
-                    expected_plan: self.options.expected_plan,
-                };
-                applier.apply(&state, &plan, indexes)?
-            }
-            _ => self.dry_run(&plan, request.packs, &digests)?,
-        };
-        Ok(self.outcome(&plan, request.packs, applied))
+        let plan = self.plan(state, request, files, indexes)?;
+        self.run(plan, indexes)
     }
 
-    fn outcome(
+    /// Plans a change of sinks and files.
+    pub(crate) fn plan(
         &self,
-        plan: &ChangePlan,
-        packs: &[ResolvedPack],
-        applied: AppliedPlan,
-    ) -> ChangeOutcome {
+        state: InstallState,
+        request: &PlanRequest,
+        files: Vec<FilePlan>,
+        indexes: &mut DigestIndexes<'_>,
+    ) -> Result<ChangePlan> {
+        // Uninstalling from such a sink stays possible: an earlier version allowed to install
+        // there.
+        for target in request.targets.iter().filter(|target| !target.sets.is_empty()) {
+            refuse_own_dirs(self.session.context, &target.sink)?;
+        }
+        let digests = self.local_digests(&state, request, indexes)?;
+        let planner =
+            SinkPlanner { session: self.session, state: &state, request, digests: &digests };
+        let sinks: Result<Vec<_>> = request
+            .targets
+            .iter()
+            .map(|target| planner.plan(target, indexes.for_dir(&target.sink.path)))
+            .collect();
+        Ok(ChangePlan { sinks: sinks?, files, state })
+    }
+
+    /// Applies a plan, unless it is a dry run.
+    pub(crate) fn run(
+        &self,
+        mut plan: ChangePlan,
+        indexes: &mut DigestIndexes<'_>,
+    ) -> Result<ChangeOutcome> {
+        let expected_plan = self.options.expected_plan;
+        let applied = match (self.options.mode, self.home) {
+            (ApplyMode::Apply, Some(home)) => {
+                PlanApplier { session: self.session, home, expected_plan }
+                    .apply(&mut plan, indexes)?
+            }
+            _ => {
+                // Every check of an install that needs no write, so that a dry run fails where an
+                // install would.
+                SkillStager { session: self.session }.prepare(&plan)?;
+                AppliedPlan { trashed: Vec::new(), id: plan.verified_id(expected_plan)? }
+            }
+        };
+        Ok(self.outcome(&plan, applied))
+    }
+
+    fn outcome(&self, plan: &ChangePlan, applied: AppliedPlan) -> ChangeOutcome {
         let mut report = PackChangeReport {
             applied: self.options.mode == ApplyMode::Apply,
             plan: applied.id.to_string(),
-            sinks: plan.sinks.iter().map(|sink| sink.to_sink_change(packs)).collect(),
+            sinks: plan.sinks.iter().map(SinkPlan::to_sink_change).collect(),
         };
         let mut trashed_files = Vec::new();
         let is_in_sink =
@@ -166,31 +173,15 @@ impl ChangeExecutor<'_> {
     fn local_digests(
         &self,
         state: &InstallState,
-        sinks: &[Sink],
-        packs: &[ResolvedPack],
+        request: &PlanRequest,
         indexes: &mut DigestIndexes<'_>,
     ) -> Result<LocalDigests> {
-        let recorded = recorded_folders(state, sinks);
+        let recorded = recorded_folders(state, &request.targets);
         // The plan ID covers the content of every folder. A dry run has to read new skills for it;
         // an install learns their digests while it stages them.
         let is_needed =
             |folder: &str| self.options.mode == ApplyMode::DryRun || recorded.contains(folder);
-        LocalDigests::compute(self.session, packs, &is_needed, indexes)
-    }
-
-    /// Runs every check of an install that needs no write, so that a dry run fails where it would.
-    fn dry_run(
-        &self,
-        plan: &ChangePlan,
-        packs: &[ResolvedPack],
-        digests: &LocalDigests,
-    ) -> Result<AppliedPlan> {
-        SkillStager { session: self.session, packs }.prepare(plan)?;
-        let skill_digest =
-            |skill| digests.get(skill).or_else(|| packaged_skill_digest(packs, skill));
-        let id = PlanIdInput { plan, packs, skill_digest: &skill_digest }.plan_id();
-        id.ensure_matches(self.options.expected_plan)?;
-        Ok(AppliedPlan { trashed: Vec::new(), id })
+        LocalDigests::compute(self.session, &request.targets, &is_needed, indexes)
     }
 }
 
@@ -206,14 +197,6 @@ fn without_sink_hints(error: Error) -> Error {
         _ => return error,
     };
     Error { hints: vec![hint.into()], ..error }
-}
-
-fn packaged_skill_digest(packs: &[ResolvedPack], index: SkillIndex) -> Option<Digest> {
-    let pack = &packs[index.pack];
-    match (&pack.packaged_skills, pack.skills[index.skill].source) {
-        (Some(packaged), SkillSource::Package(number)) => Some(packaged.contents[number].digest()),
-        _ => None,
-    }
 }
 
 pub(crate) fn trashed_folder(entry: TrashedEntry) -> TrashedFolder {

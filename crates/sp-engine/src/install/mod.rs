@@ -26,19 +26,20 @@ mod sink_planner;
 mod stage;
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use sp_formats::output::PackChangeReport;
 
 use crate::apply_mode::ApplyMode;
 use crate::context::Context;
-use crate::error::{Error, ErrorCode, Result};
+use crate::error::Result;
 use crate::home::DigestIndexes;
 use crate::session::Session;
 use crate::sinks::{Sink, SinkRequest, hint_agent_dir, refuse_repository_overlap, resolve_sinks};
 use change::{ApplyOptions, change_sinks};
-use plan::{OtherPacks, PackTargets, PlanRequest, ReplacePolicy};
+use plan::{OtherPacks, PlanRequest, ReplacePolicy, SinkTarget};
 use plan_id::PlanId;
-use selection::{ResolvedPack, resolve_pack};
+use selection::{SkillSet, resolve_packs};
 
 /// Which packs to install, and where.
 #[derive(Debug, Clone)]
@@ -60,43 +61,23 @@ pub fn install(context: &Context<'_>, request: &InstallRequest) -> Result<PackCh
     let session = Session::begin(context)?;
     let sinks = resolve_sinks(&session, &request.sinks)?;
     let mut indexes = DigestIndexes::new(context);
-    let packs = resolve_packs(&session, request, &mut indexes)?;
+    let packs = resolve_packs(&session, request.root.as_deref(), &request.packs, &mut indexes)?;
     for sink in &sinks {
         for pack in &packs {
             refuse_repository_overlap(context, sink, &pack.repository)?;
         }
     }
+    let sets: Vec<Arc<SkillSet>> = packs.into_iter().map(|pack| Arc::new(pack.into())).collect();
     let plan_request = PlanRequest {
-        packs: &packs,
+        targets: SinkTarget::all(&sinks, &sets),
         removed_packs: Vec::new(),
         other_packs: request.other_packs,
         replace: request.replace,
-        targets: PackTargets::AllSinks,
     };
     let options = ApplyOptions { mode: request.mode, expected_plan: request.expected_plan };
-    let report = change_sinks(&session, &sinks, &plan_request, options, &mut indexes)?;
+    let report = change_sinks(&session, &plan_request, options, &mut indexes)?;
     hint_agent_dirs(context, &sinks);
     Ok(report)
-}
-
-fn resolve_packs(
-    session: &Session<'_>,
-    request: &InstallRequest,
-    indexes: &mut DigestIndexes<'_>,
-) -> Result<Vec<ResolvedPack>> {
-    let mut packs: Vec<ResolvedPack> = Vec::new();
-    for spec in &request.packs {
-        let pack = resolve_pack(session, request.root.as_deref(), spec, Some(indexes))?;
-        if packs.iter().any(|other| other.name() == pack.name()) {
-            return Err(Error::new(
-                ErrorCode::DuplicateArgument,
-                format!("the pack `{}` is named twice", pack.name()),
-            )
-            .hint("name it once"));
-        }
-        packs.push(pack);
-    }
-    Ok(packs)
 }
 
 /// Emits a hint for each agent that reads skills from a directory other than its sink.

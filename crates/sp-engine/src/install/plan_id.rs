@@ -1,6 +1,6 @@
 //! The ID of a plan: a digest over everything the plan would change.
 //!
-//! A dry run prints the ID, and `--plan` makes the run that follows refuse any other plan. So the
+//! [`ChangePlan::id`] needs nothing but the plan. A dry run prints the ID, and `--plan` makes the run that follows refuse any other plan. So the
 //! ID covers only what is equal in both runs: no timestamps, no run IDs.
 
 use std::fmt;
@@ -12,12 +12,11 @@ use sp_tree::transaction::PriorState;
 use sp_tree::{Digest, DigestError, Hasher};
 
 use super::plan::{ChangePlan, FilePlan, FolderPlan, SinkPlan};
-use super::selection::{ResolvedPack, SkillIndex};
+use super::selection::{SkillContainer, SkillOrigin, SkillSource};
 use crate::error::{Error, ErrorCode, Result};
-use crate::select::SkillSource;
 
 /// Changes whenever the encoding of a plan changes.
-const PLAN_ID_VERSION: &str = "sp plan 1";
+const PLAN_ID_VERSION: &str = "sp plan 2";
 
 /// The digest of a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,7 +38,7 @@ impl fmt::Display for PlanId {
 
 impl PlanId {
     /// Refuses a plan other than the expected one, if one is expected.
-    pub(super) fn ensure_matches(self, expected: Option<Self>) -> Result<()> {
+    fn ensure_matches(self, expected: Option<Self>) -> Result<()> {
         match expected {
             Some(shown) if shown != self => Err(Error::new(ErrorCode::PlanMismatch, "this is not what was shown")
                 .because(format!("the plan that was shown is `{shown}`, and by now it is `{self}`"))
@@ -49,83 +48,90 @@ impl PlanId {
     }
 }
 
-/// A plan with everything its ID covers.
-pub(super) struct PlanIdInput<'a> {
-    pub plan: &'a ChangePlan,
-    pub packs: &'a [ResolvedPack],
-    /// Returns the digest of a skill that the plan installs.
-    pub skill_digest: &'a dyn Fn(SkillIndex) -> Option<Digest>,
-}
+impl ChangePlan {
+    /// Returns the ID of the plan, unless another plan is expected.
+    pub(super) fn verified_id(&self, expected: Option<PlanId>) -> Result<PlanId> {
+        let id = self.id();
+        id.ensure_matches(expected)?;
+        Ok(id)
+    }
 
-impl PlanIdInput<'_> {
-    pub(super) fn plan_id(&self) -> PlanId {
+    /// Returns the ID of the plan. The digests of all local skills must be known: see
+    /// [`FolderPlan::digest`].
+    pub(super) fn id(&self) -> PlanId {
         let mut hasher = PlanHasher::default();
         hasher.text(PLAN_ID_VERSION);
-        hasher.list(self.packs.iter(), hash_pack);
-        hasher.list(self.plan.sinks.iter(), |hasher, sink| self.hash_sink(hasher, sink));
-        hasher.list(self.plan.files.iter(), hash_file);
+        hasher.list(self.sinks.iter(), hash_sink);
+        hasher.list(self.files.iter(), hash_file);
         PlanId(hasher.0.finish())
     }
+}
 
-    fn hash_sink(&self, hasher: &mut PlanHasher, sink: &SinkPlan) {
-        hasher.path(&sink.sink.path);
-        hasher.text(&sink.sink.name);
-        hasher.list(sink.packs.iter(), |hasher, number| hasher.number(*number));
-        hasher.list(sink.removed_packs.iter(), |hasher, pack| hasher.text(pack));
-        hasher.list(sink.recorded_packs.iter(), |hasher, (pack, file)| {
-            hasher.text(pack);
-            hasher.text(file);
-        });
-        hasher.list(sink.folders.iter(), |hasher, folder| self.hash_folder(hasher, folder));
-    }
+fn hash_sink(hasher: &mut PlanHasher, sink: &SinkPlan) {
+    hasher.path(&sink.sink.path);
+    hasher.text(&sink.sink.name);
+    hasher.list(sink.packs.iter(), |hasher, origin| hash_origin(hasher, origin));
+    hasher.list(sink.removed_packs.iter(), |hasher, pack| hasher.text(pack));
+    hasher.list(sink.recorded_packs.iter(), |hasher, pack| {
+        hasher.text(&pack.name);
+        hasher.text(&pack.source.to_string());
+    });
+    hasher.list(sink.folders.iter(), hash_folder);
+}
 
-    fn hash_folder(&self, hasher: &mut PlanHasher, folder: &FolderPlan) {
-        hasher.text(folder.name.as_str());
-        hasher.text(&folder.pack);
-        hasher.text(folder.id.as_deref().unwrap_or_default());
-        hasher.text(match folder.action {
-            FolderAction::Add => "add",
-            FolderAction::Update => "update",
-            FolderAction::Remove => "remove",
-            FolderAction::Keep => "keep",
-        });
-        hasher.text(if folder.edited { "edited" } else { "as it was left" });
-        hasher.before(folder.before);
-        hasher.digest(folder.current_digest);
-        self.hash_content(hasher, folder);
-    }
-
-    /// Hashes the content that the folder will have.
-    fn hash_content(&self, hasher: &mut PlanHasher, folder: &FolderPlan) {
-        let Some(index) = folder.skill else { return hasher.text("nothing") };
-        match self.packs[index.pack].skills[index.skill].source {
-            // The commit of the import is hashed with the pack and determines every byte.
-            SkillSource::Import(number) => {
-                hasher.text("import");
-                hasher.number(number);
-            }
-            SkillSource::Local | SkillSource::Package(_) => {
-                hasher.text("bytes");
-                hasher.digest(folder.unchanged_digest.or_else(|| (self.skill_digest)(index)));
-            }
+/// Hashes what is installed, with its version.
+fn hash_origin(hasher: &mut PlanHasher, origin: &SkillOrigin) {
+    match origin {
+        SkillOrigin::Pack(pack) => {
+            hasher.text("pack");
+            hasher.text(&pack.name);
+            hasher.path(&pack.file);
+            hasher.list(pack.imports.iter(), |hasher, import| {
+                hasher.text(&import.repo);
+                hasher.text(import.git_ref.as_deref().unwrap_or_default());
+                hasher.text(&import.commit);
+            });
+        }
+        SkillOrigin::Package(package) => {
+            hasher.text("package");
+            hasher.text(package.name.as_str());
+            hasher.text(package.version.as_str());
+            hasher.text(&package.sha256);
         }
     }
 }
 
-/// Hashes the source of a pack.
-fn hash_pack(hasher: &mut PlanHasher, resolved: &ResolvedPack) {
-    let (pack, path) = (&resolved.file.pack, &resolved.file.path);
-    hasher.text(&pack.name);
-    hasher.path(&path.canonicalize().unwrap_or_else(|_| path.clone()));
-    hasher.list(pack.imports.iter().zip(&resolved.checkouts), |hasher, (import, checkout)| {
-        hasher.text(&import.repo.display_url);
-        hasher.text(&import.git_ref.as_ref().map(ToString::to_string).unwrap_or_default());
-        hasher.text(&checkout.commit);
+fn hash_folder(hasher: &mut PlanHasher, folder: &FolderPlan) {
+    hasher.text(folder.name.as_str());
+    hasher.text(&folder.pack);
+    hasher.text(folder.id.as_deref().unwrap_or_default());
+    hasher.text(match folder.action {
+        FolderAction::Add => "add",
+        FolderAction::Update => "update",
+        FolderAction::Remove => "remove",
+        FolderAction::Keep => "keep",
     });
-    hasher.list(resolved.packaged_skills.iter(), |hasher, packaged| {
-        hasher.text(&packaged.version);
-        hasher.text(&packaged.sha256);
-    });
+    hasher.text(if folder.edited { "edited" } else { "as it was left" });
+    hasher.before(folder.before);
+    hasher.digest(folder.current_digest);
+    hash_content(hasher, folder);
+}
+
+/// Hashes the content that the folder will have.
+fn hash_content(hasher: &mut PlanHasher, folder: &FolderPlan) {
+    match folder.source.as_ref().map(SkillSource::container) {
+        None => hasher.text("nothing"),
+        // The commit determines every byte, so a dry run need not read the folder.
+        Some(SkillContainer::Commit { url, commit }) => {
+            hasher.text("commit");
+            hasher.text(url);
+            hasher.text(commit);
+        }
+        Some(SkillContainer::Directory(_) | SkillContainer::Package(_)) => {
+            hasher.text("bytes");
+            hasher.digest(folder.digest);
+        }
+    }
 }
 
 fn hash_file(hasher: &mut PlanHasher, file: &FilePlan) {

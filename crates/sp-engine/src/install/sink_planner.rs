@@ -6,10 +6,11 @@
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Component, Path};
+use std::sync::Arc;
 
 use rayon::prelude::*;
 use sp_formats::output::FolderAction;
-use sp_formats::state::{InstallRecord, InstallState, SkillRecord};
+use sp_formats::state::{InstallRecord, InstallSource, InstallState, SkillRecord};
 use sp_tree::transaction::PriorState;
 use sp_tree::{
     Digest, DigestIndex, Dir, DirSnapshot, EntryKind, Follow, HashedDir, Name, StampScope,
@@ -17,11 +18,12 @@ use sp_tree::{
 };
 
 use super::local_digests::LocalDigests;
-use super::plan::{FolderPlan, OtherPacks, PlanRequest, ReplacePolicy, SinkPlan};
-use super::selection::{ResolvedPack, SkillIndex};
+use super::plan::{
+    FolderPlan, OtherPacks, PlanRequest, RecordedPack, ReplacePolicy, SinkPlan, SinkTarget,
+};
+use super::selection::{InstallableSkill, PackOrigin, SkillOrigin, SkillSource};
 use crate::context::Context;
 use crate::error::{Error, ErrorCode, Result};
-use crate::select::SkillSource;
 use crate::session::Session;
 use crate::sinks::Sink;
 
@@ -32,7 +34,7 @@ const FOLDERS_PER_JOB: usize = 16;
 pub(super) struct SinkPlanner<'a> {
     pub session: &'a Session<'a>,
     pub state: &'a InstallState,
-    pub request: &'a PlanRequest<'a>,
+    pub request: &'a PlanRequest,
     pub digests: &'a LocalDigests,
 }
 
@@ -47,12 +49,19 @@ struct RecordedFolder<'r> {
 /// A folder that is requested or recorded.
 struct FolderCandidate<'r> {
     name: Name,
-    /// The skill to install. `None` if the folder is to be removed.
-    skill: Option<SkillIndex>,
+    /// What to install. `None` if the folder is to be removed.
+    requested: Option<RequestedSkill<'r>>,
     owner: Option<&'r InstallRecord>,
     record: Option<&'r SkillRecord>,
     /// Whether this operation may replace or remove an existing folder.
     may_replace: bool,
+}
+
+/// A skill to install.
+#[derive(Clone, Copy)]
+struct RequestedSkill<'r> {
+    origin: &'r SkillOrigin,
+    source: &'r SkillSource,
 }
 
 /// What is present in the sink under the name of a candidate.
@@ -66,19 +75,20 @@ struct ObservedFolder {
 
 impl SinkPlanner<'_> {
     /// Plans one sink.
-    pub(super) fn plan(&self, sink: &Sink, index: &DigestIndex) -> Result<SinkPlan> {
+    pub(super) fn plan(&self, target: &SinkTarget, index: &DigestIndex) -> Result<SinkPlan> {
+        let sink = &target.sink;
         let records: Vec<&InstallRecord> =
             self.state.installs.iter().filter(|install| sink.matches_record(install)).collect();
-        self.refuse_foreign_packs(sink, &records)?;
+        self.refuse_foreign_packs(target, &records)?;
         let recorded = self.recorded_folders(sink, &records)?;
         let dir = sink.pinned.dir();
-        let candidates = self.folder_candidates(sink, &recorded)?;
+        let candidates = self.folder_candidates(target, &recorded)?;
         let observed: Result<Vec<ObservedFolder>> = candidates
             .par_iter()
             .with_min_len(FOLDERS_PER_JOB)
             .map(|candidate| self.observe_folder(dir, index, candidate))
             .collect();
-        let mut plan = self.empty_plan(sink, &records);
+        let mut plan = self.empty_plan(target, &records);
         for (candidate, observed) in candidates.into_iter().zip(observed?) {
             if let Some(snapshot) = &observed.index_update {
                 plan.index_updates.push((candidate.name.to_string(), snapshot.clone()));
@@ -89,34 +99,35 @@ impl SinkPlanner<'_> {
     }
 
     /// Returns a plan without folders.
-    fn empty_plan(&self, sink: &Sink, records: &[&InstallRecord]) -> SinkPlan {
-        let removed = records.iter().filter(|install| self.is_removed(sink, install));
+    fn empty_plan(&self, target: &SinkTarget, records: &[&InstallRecord]) -> SinkPlan {
+        let removed = records.iter().filter(|install| self.is_removed(target, install));
         let recorded = records.iter();
         SinkPlan {
-            sink: sink.clone(),
+            sink: target.sink.clone(),
             folders: Vec::new(),
-            packs: self.request.packs_in(&sink.path).map(|(pack, _)| pack).collect(),
+            packs: target.sets.iter().map(|set| Arc::clone(&set.origin)).collect(),
             removed_packs: removed.map(|install| install.pack.clone()).collect(),
             recorded_packs: recorded
-                .map(|install| (install.pack.clone(), install.pack_file.clone()))
+                .map(|install| RecordedPack {
+                    name: install.pack.clone(),
+                    source: install.source.clone(),
+                })
                 .collect(),
             index_updates: Vec::new(),
         }
     }
 
-    /// Refuses a pack if the sink has one of the same name from another pack file.
-    fn refuse_foreign_packs(&self, sink: &Sink, records: &[&InstallRecord]) -> Result<()> {
+    /// Refuses a pack if the sink has one of the same name from another source.
+    fn refuse_foreign_packs(&self, target: &SinkTarget, records: &[&InstallRecord]) -> Result<()> {
         if self.request.replace == ReplacePolicy::Allow {
             return Ok(());
         }
-        for (_, pack) in self.request.packs_in(&sink.path) {
-            let same_name = records
-                .iter()
-                .find(|install| install.pack == pack.name() && !install.pack_file.is_empty());
+        for origin in target.origins() {
+            let same_name = records.iter().find(|install| install.pack == origin.name());
             if let Some(install) = same_name
-                && !is_same_file(Path::new(&install.pack_file), &pack.file.path)
+                && !is_same_source(&install.source, origin)
             {
-                return Err(self.foreign_pack_error(sink, pack, install));
+                return Err(self.foreign_pack_error(&target.sink, origin, install));
             }
         }
         Ok(())
@@ -125,30 +136,29 @@ impl SinkPlanner<'_> {
     fn foreign_pack_error(
         &self,
         sink: &Sink,
-        pack: &ResolvedPack,
+        origin: &SkillOrigin,
         install: &InstallRecord,
     ) -> Error {
         let context = self.session.context;
+        let display = |source: &InstallSource| context.display_path(Path::new(&source.to_string()));
         let message = format!(
             "a pack called `{}` is already installed in `{}` from another place",
-            pack.name(),
+            origin.name(),
             context.display_path(&sink.path)
         );
         Error::new(ErrorCode::PackFromElsewhere, message)
             .because(format!(
                 "it came from `{}`, and this one is `{}`",
-                context.display_path(Path::new(&install.pack_file)),
-                context.display_path(&pack.file.path)
+                display(&install.source),
+                display(&origin.install_source())
             ))
             .hint("add `--replace` to put this one in its place")
     }
 
     /// Whether the request removes an installed pack from the sink.
-    fn is_removed(&self, sink: &Sink, install: &InstallRecord) -> bool {
-        let is_requested =
-            || self.request.packs_in(&sink.path).any(|(_, pack)| pack.name() == install.pack);
+    fn is_removed(&self, target: &SinkTarget, install: &InstallRecord) -> bool {
         self.request.removed_packs.contains(&install.pack)
-            || self.request.other_packs == OtherPacks::Remove && !is_requested()
+            || self.request.other_packs == OtherPacks::Remove && !target.has_pack(&install.pack)
     }
 
     fn recorded_folders<'r>(
@@ -172,24 +182,22 @@ impl SinkPlanner<'_> {
     /// Returns the requested folders, then the recorded folders that are to be removed.
     fn folder_candidates<'r>(
         &self,
-        sink: &Sink,
+        target: &'r SinkTarget,
         recorded: &[RecordedFolder<'r>],
     ) -> Result<Vec<FolderCandidate<'r>>> {
-        let mut candidates = self.requested_folders(sink, recorded)?;
-        let requested_packs: HashSet<&str> =
-            self.request.packs_in(&sink.path).map(|(_, pack)| pack.name()).collect();
+        let mut candidates = self.requested_folders(target, recorded)?;
         let requested_folders: HashSet<&str> =
             candidates.iter().map(|candidate| candidate.name.as_str()).collect();
+        let is_obsolete = |folder: &&RecordedFolder<'_>| {
+            (self.is_removed(target, folder.owner) || target.has_pack(&folder.owner.pack))
+                && !requested_folders.contains(folder.name.as_str())
+        };
         let removed: Vec<FolderCandidate<'r>> = recorded
             .iter()
-            .filter(|folder| {
-                (self.is_removed(sink, folder.owner)
-                    || requested_packs.contains(folder.owner.pack.as_str()))
-                    && !requested_folders.contains(folder.name.as_str())
-            })
+            .filter(is_obsolete)
             .map(|folder| FolderCandidate {
                 name: folder.name.clone(),
-                skill: None,
+                requested: None,
                 owner: Some(folder.owner),
                 record: folder.record,
                 may_replace: true,
@@ -201,28 +209,29 @@ impl SinkPlanner<'_> {
 
     fn requested_folders<'r>(
         &self,
-        sink: &Sink,
+        target: &'r SinkTarget,
         recorded: &[RecordedFolder<'r>],
     ) -> Result<Vec<FolderCandidate<'r>>> {
         let by_name: HashMap<&str, &RecordedFolder<'r>> =
             recorded.iter().map(|folder| (folder.name.as_str(), folder)).collect();
         let mut candidates: Vec<FolderCandidate<'r>> = Vec::new();
         // File systems may ignore case and normalization, so names are compared folded.
-        let mut pack_by_folder: HashMap<String, &ResolvedPack> = HashMap::new();
-        for (pack_index, pack) in self.request.packs_in(&sink.path) {
-            for (skill_index, skill) in pack.skills.iter().enumerate() {
-                if let Some(other) = pack_by_folder.insert(fold_name(skill.folder.as_str()), pack) {
-                    return Err(shared_folder_error(other, pack, &skill.folder));
+        let mut origin_by_folder: HashMap<String, &SkillOrigin> = HashMap::new();
+        for set in &target.sets {
+            let origin = &*set.origin;
+            for InstallableSkill { folder: name, source } in &set.skills {
+                if let Some(other) = origin_by_folder.insert(fold_name(name.as_str()), origin) {
+                    return Err(shared_folder_error(other, origin, name));
                 }
-                let folder = by_name.get(skill.folder.as_str());
+                let folder = by_name.get(name.as_str());
                 let owner = folder.map(|folder| folder.owner);
                 candidates.push(FolderCandidate {
-                    name: skill.folder.clone(),
-                    skill: Some(SkillIndex { pack: pack_index, skill: skill_index }),
+                    name: name.clone(),
+                    requested: Some(RequestedSkill { origin, source }),
                     owner,
                     record: folder.and_then(|folder| folder.record),
                     may_replace: owner.is_some_and(|owner| {
-                        owner.pack == pack.name() || self.is_removed(sink, owner)
+                        owner.pack == origin.name() || self.is_removed(target, owner)
                     }),
                 });
             }
@@ -274,68 +283,51 @@ impl SinkPlanner<'_> {
         let recorded = candidate.record.map(|record| record.digest);
         let edited = observed.exists && recorded.is_some() && observed.digest != recorded;
         let before = if observed.exists { PriorState::Ours(recorded) } else { PriorState::Absent };
-        let plan = FolderPlan {
-            id: candidate.record.map(|record| record.id.clone()),
-            pack: candidate.owner.map(|owner| owner.pack.clone()).unwrap_or_default(),
+        let removal = FolderPlan {
             name: candidate.name.clone(),
-            skill: candidate.skill,
+            pack: candidate.owner.map(|owner| owner.pack.clone()).unwrap_or_default(),
+            id: candidate.record.map(|record| record.id.clone()),
             action: FolderAction::Remove,
+            source: None,
+            digest: None,
             edited,
             before,
             current_digest: observed.digest,
-            unchanged_digest: None,
         };
-        let Some(index) = candidate.skill else {
-            return Ok(observed.exists.then_some(plan));
+        let Some(RequestedSkill { origin, source }) = candidate.requested else {
+            return Ok(observed.exists.then_some(removal));
         };
-        let action = self.skill_action(index, candidate, observed);
-        let pack = &self.request.packs[index.pack];
+        let digest = self.source_digest(source, candidate);
+        let action = install_action(observed, digest);
         Ok(Some(FolderPlan {
-            id: Some(pack.skills[index.skill].id.clone()),
-            pack: pack.name().to_owned(),
+            pack: origin.name().to_owned(),
+            id: Some(source.id().to_owned()),
             action,
+            source: Some(source.clone()),
+            digest,
             edited: edited && action == FolderAction::Update,
-            unchanged_digest: observed.digest.filter(|_| action == FolderAction::Keep),
-            ..plan
+            ..removal
         }))
-    }
-
-    /// Decides what happens to the folder of a skill to install.
-    fn skill_action(
-        &self,
-        index: SkillIndex,
-        candidate: &FolderCandidate<'_>,
-        observed: &ObservedFolder,
-    ) -> FolderAction {
-        let source_digest = self.source_digest(index, candidate);
-        if !observed.exists {
-            FolderAction::Add
-        } else if source_digest.is_some() && source_digest == observed.digest {
-            FolderAction::Keep
-        } else {
-            FolderAction::Update
-        }
     }
 
     /// Returns the digest of a skill in its source, if it is known without reading the source.
     ///
     /// An import is unchanged if the folder has the same git tree, or comes from the same commit,
     /// as when it was installed. Its digest is then the recorded one.
-    fn source_digest(&self, index: SkillIndex, candidate: &FolderCandidate<'_>) -> Option<Digest> {
-        let pack = &self.request.packs[index.pack];
-        let skill = &pack.skills[index.skill];
-        match skill.source {
-            SkillSource::Local => self.digests.get(index),
-            SkillSource::Package(number) => {
-                pack.packaged_skills.as_ref().map(|packaged| packaged.contents[number].digest())
-            }
-            SkillSource::Import(number) => {
+    fn source_digest(
+        &self,
+        source: &SkillSource,
+        candidate: &FolderCandidate<'_>,
+    ) -> Option<Digest> {
+        match source {
+            SkillSource::Local { skills_dir, id, .. } => self.digests.get(&skills_dir.join(id)),
+            SkillSource::Package { content, .. } => Some(content.digest()),
+            SkillSource::Git { checkout, id, .. } => {
                 let (record, owner) = (candidate.record?, candidate.owner?);
-                let checkout = &pack.checkouts[number];
-                let tree = checkout.tree.folder_object(&skill.id);
+                let tree = checkout.tree.folder_object(id);
                 let same_tree = tree.is_some() && tree == record.git_tree.as_deref();
                 let import = record.import.and_then(|number| owner.imports.get(number));
-                let same_commit = record.id == skill.id
+                let same_commit = record.id == *id
                     && import.is_some_and(|import| {
                         import.commit == checkout.commit && import.repo == checkout.repo.display_url
                     });
@@ -356,7 +348,7 @@ impl SinkPlanner<'_> {
                 .because(format!(
                     "`{}` from `{}` owns it",
                     owner.pack,
-                    self.session.context.display_path(Path::new(&owner.pack_file))
+                    self.session.context.display_path(Path::new(&owner.source.to_string()))
                 ))
                 .hint(format!("`sp uninstall {} --agent {}`, or {prefix}", owner.pack, sink.name)),
             None => Error::new(ErrorCode::NotOwned, message)
@@ -366,11 +358,35 @@ impl SinkPlanner<'_> {
     }
 }
 
-fn is_same_file(a: &Path, b: &Path) -> bool {
-    a == b || matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
+/// Decides what happens to the folder of a skill whose content has this digest.
+fn install_action(observed: &ObservedFolder, digest: Option<Digest>) -> FolderAction {
+    if !observed.exists {
+        FolderAction::Add
+    } else if digest.is_some() && digest == observed.digest {
+        FolderAction::Keep
+    } else {
+        FolderAction::Update
+    }
 }
 
-fn shared_folder_error(first: &ResolvedPack, second: &ResolvedPack, folder: &Name) -> Error {
+/// Whether a record comes from a pack file or package. A record without a source may.
+fn is_same_source(recorded: &InstallSource, origin: &SkillOrigin) -> bool {
+    match (recorded, origin) {
+        (InstallSource::PackFile(file), _) if file.is_empty() => true,
+        (InstallSource::PackFile(file), SkillOrigin::Pack(pack)) => is_file_of(file, pack),
+        (InstallSource::Package(name), SkillOrigin::Package(package)) => *name == package.name,
+        (InstallSource::PackFile(_), SkillOrigin::Package(_))
+        | (InstallSource::Package(_), SkillOrigin::Pack(_)) => false,
+    }
+}
+
+/// Whether a recorded path is that of the pack file, perhaps through links.
+fn is_file_of(recorded: &str, pack: &PackOrigin) -> bool {
+    let recorded = Path::new(recorded);
+    recorded == pack.file || recorded.canonicalize().is_ok_and(|real| real == pack.file)
+}
+
+fn shared_folder_error(first: &SkillOrigin, second: &SkillOrigin, folder: &Name) -> Error {
     let (first, second) = (first.name(), second.name());
     Error::new(
         ErrorCode::NameCollision,

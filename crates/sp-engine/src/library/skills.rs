@@ -10,7 +10,7 @@ use sp_formats::mcp::{
     check_size, read_frontmatter, skill_entry, skill_path,
 };
 use sp_formats::skill::SKILL_FILE;
-use sp_formats::state::InstallRecord;
+use sp_formats::state::{InstallRecord, InstallSource};
 use sp_tree::{
     Dir, Follow, Limits, LoadedTree, Name, RelPath, TreeKind, count_untrusted, read_beneath,
     visit_untrusted,
@@ -97,9 +97,12 @@ fn is_served_already(
     filter: &LibraryFilter,
     repository: Option<&SkillRepository>,
 ) -> bool {
-    let is_package = filter.includes("package") && install.pack_file.starts_with("ctxpkg:");
-    let file = Path::new(&install.pack_file);
-    is_package || repository.is_some_and(|repository| is_below(file, &repository.root))
+    match &install.source {
+        InstallSource::Package(_) => filter.includes("package"),
+        InstallSource::PackFile(file) => {
+            repository.is_some_and(|repository| is_below(Path::new(file), &repository.root))
+        }
+    }
 }
 
 impl SkillLibrary {

@@ -28,10 +28,9 @@ use super::write_error::write_error;
 use crate::context::{Context, Event};
 use crate::error::{Error, ErrorCode, FailureKind, Result};
 use crate::home::LockedHome;
-use crate::install::selection::resolve_pack;
+use crate::install::selection::{InstallableSkill, SkillSource, resolve_pack};
 use crate::output_file::{OUTPUT_OR_FORCE_HINT, Overwrite, write_output_file};
 use crate::repository::find_pack;
-use crate::select::SkillSource;
 use crate::session::Session;
 use crate::source::load_commit_folder;
 
@@ -525,15 +524,15 @@ fn add_pack(
             .hint(format!("name a folder with a `{SKILL_FILE}`, or a pack by name or path"))
     })?;
     let resolved = resolve_pack(session, request.root.as_deref(), pack, None)?;
-    for skill in &resolved.skills {
-        let folder = skill.id.rsplit('/').next().unwrap_or(&skill.id);
-        let content = match skill.source {
-            SkillSource::Import(number) => {
-                load_commit_folder(session, &resolved.checkouts[number], &skill.id)?
+    for InstallableSkill { source, .. } in &resolved.skills {
+        let id = source.id();
+        let folder = id.rsplit('/').next().unwrap_or(id);
+        let content = match source {
+            SkillSource::Git { checkout, .. } => load_commit_folder(session, checkout, id)?,
+            SkillSource::Local { skills_dir, .. } => {
+                load_untrusted(&Dir::open(&skills_dir.join(id))?, &session.limits)?
             }
-            _ => {
-                load_untrusted(&Dir::open(&resolved.local_skill_dir(&skill.id))?, &session.limits)?
-            }
+            SkillSource::Package { content, .. } => content.as_ref().clone(),
         };
         add_skill(&content, folder, files)?;
     }

@@ -12,8 +12,7 @@ mod requests;
 mod resolve_packages;
 mod skill_plan;
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
-use std::path::PathBuf;
+use std::collections::{BTreeMap, BTreeSet};
 
 use sp_formats::output::{GraphChangeReport, PackageChangeReport};
 use sp_formats::package::lock::LockedPackage;
@@ -30,8 +29,7 @@ use crate::apply_mode::ApplyMode;
 use crate::error::Result;
 use crate::home::{DigestIndexes, LockedHome};
 use crate::install::change::{ChangeExecutor, ChangeOutcome};
-use crate::install::plan::{FilePlan, OtherPacks, PackTargets, PlanRequest, ReplacePolicy};
-use crate::install::selection::ResolvedPack;
+use crate::install::plan::{FilePlan, PlanRequest, SinkTarget};
 use crate::session::Session;
 use crate::sinks::{Sink, SinkRequest};
 
@@ -83,16 +81,6 @@ struct ResolvedPackage {
 
 /// The packages of the solution, by name.
 type ResolvedPackages = BTreeMap<PackageName, ResolvedPackage>;
-
-/// The skills to install, and where.
-struct PackageSkillPlan {
-    /// The sinks that change.
-    sinks: Vec<Sink>,
-    /// The packages as packs.
-    packs: Vec<ResolvedPack>,
-    /// The sink paths and indexes into `packs`: which pack is installed in which sink.
-    placements: HashSet<(PathBuf, usize)>,
-}
 
 /// The planned changes of the files of a project and of the store.
 struct ProjectPlan<'a> {
@@ -152,12 +140,12 @@ impl<'a> ProjectChange<'a> {
         requests: &BTreeMap<PackageName, VersionRange>,
         requested: &BTreeSet<PackageName>,
     ) -> Result<PackageChangeReport> {
-        let mut targets = self.resolve_targets(candidates, solve_request, requested)?;
+        let targets = self.resolve_targets(candidates, solve_request, requested)?;
         let packages = self.describe_changes(&targets, candidates);
-        let skills = self.plan_skills(&mut targets, requested)?;
+        let sinks = self.sink_targets(&targets, requested)?;
         let project = self.plan_project(&targets, requests)?;
         let removed = self.removed_packages(&targets);
-        let outcome = self.execute(skills, &removed, project.files)?;
+        let outcome = self.execute(sinks, &removed, project.files)?;
         if outcome.report.applied {
             project.store.emit_deferred_events();
         }
@@ -199,16 +187,14 @@ impl<'a> ProjectChange<'a> {
     /// Installs and removes skills, and writes the files, in one transaction.
     fn execute(
         &self,
-        skills: PackageSkillPlan,
+        targets: Vec<SinkTarget>,
         removed: &BTreeSet<PackageName>,
         files: Vec<FilePlan>,
     ) -> Result<ChangeOutcome> {
         let plan_request = PlanRequest {
-            packs: &skills.packs,
+            targets,
             removed_packs: removed.iter().map(ToString::to_string).collect(),
-            other_packs: OtherPacks::Keep,
-            replace: ReplacePolicy::Refuse,
-            targets: PackTargets::Only(skills.placements),
+            ..PlanRequest::default()
         };
         let executor = ChangeExecutor {
             session: self.session,
@@ -216,7 +202,7 @@ impl<'a> ProjectChange<'a> {
             options: self.options.mode.into(),
         };
         let mut indexes = DigestIndexes::new(self.session.context);
-        executor.execute(&skills.sinks, &plan_request, files, &mut indexes)
+        executor.execute(&plan_request, files, &mut indexes)
     }
 
     fn history_update(&self) -> Result<HistoryUpdate> {

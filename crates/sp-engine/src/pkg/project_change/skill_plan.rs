@@ -1,63 +1,60 @@
-//! Plans the installation of the skills of packages. A package of skills is converted to a pack, so
-//! that it is installed, updated and removed like any other pack.
+//! Which skills of packages are installed into which sinks.
+//!
+//! A package of skills becomes a [`SkillSet`], as a pack does, so that both are installed, updated
+//! and removed by the same code.
 
-use std::collections::{BTreeSet, HashSet};
-use std::path::{Path, PathBuf};
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Arc;
 
 use sp_formats::naming::FolderNaming;
-use sp_formats::pack::Pack;
 use sp_formats::package::{BundledSkills, Package, PackageKind, PackageName};
-use sp_formats::report::Report;
 use sp_formats::skill::SKILL_FILE;
 use sp_formats::state::InstallRecord;
-use sp_tree::{LoadedTree, StampScope, fold_name};
+use sp_tree::{LoadedTree, fold_name};
 
-use super::{PackageSkillPlan, ProjectChange, ResolvedPackages};
+use super::{ProjectChange, ResolvedPackages};
 use crate::context::{Context, Event};
 use crate::error::{Error, ErrorCode, Result};
 use crate::home::read_state;
-use crate::install::selection::{PackagedSkills, ResolvedPack};
-use crate::repository::{SkillRepository, ValidPackFile};
-use crate::select::{SelectedSkill, SkillSource};
-use crate::sinks::dedup_sinks;
+use crate::install::plan::SinkTarget;
+use crate::install::selection::{
+    InstallableSkill, PackageOrigin, SkillOrigin, SkillSet, SkillSource,
+};
 use crate::sinks::{Sink, agent_for_sink, pin_sink_dir, resolve_sink};
 
-/// The skills of a package, and the content of each.
-struct SelectedContents {
-    skills: Vec<SelectedSkill>,
-    contents: Vec<LoadedTree>,
-}
-
 impl ProjectChange<'_> {
-    /// Plans the skills of all packages that are written or removed.
-    pub(super) fn plan_skills(
+    /// Returns the sinks that change, each with the packages to install into it. A sink that loses
+    /// a package is among them.
+    pub(super) fn sink_targets(
         &self,
-        targets: &mut ResolvedPackages,
+        packages: &ResolvedPackages,
         requested: &BTreeSet<PackageName>,
-    ) -> Result<PackageSkillPlan> {
+    ) -> Result<Vec<SinkTarget>> {
         let requested_sinks: Vec<Sink> = self
             .options
             .sinks
             .iter()
             .map(|sink| resolve_sink(self.session, sink))
             .collect::<Result<_>>()?;
-        let mut sinks = Vec::new();
-        let (mut packs, mut placements) = (Vec::new(), HashSet::new());
-        for (name, target) in
-            targets.iter_mut().filter(|(_, target)| target.locked.kind == PackageKind::Skills)
-        {
-            let Some(package) = target.package.take() else { continue };
-            let package_sinks = self.sinks_of_package(name, &requested_sinks, requested)?;
-            let pack_index = packs.len();
-            placements.extend(package_sinks.iter().map(|sink| (sink.path.clone(), pack_index)));
-            sinks.extend(package_sinks);
-            packs.push(self.to_pack(&package, requested)?);
-            target.package = Some(package);
+        let mut targets = Vec::new();
+        for (name, resolved) in packages {
+            let (PackageKind::Skills, Some(package)) = (resolved.locked.kind, &resolved.package)
+            else {
+                continue;
+            };
+            let sinks = self.sinks_of_package(name, &requested_sinks, requested)?;
+            let set = Arc::new(self.skill_set(package, requested)?);
+            for sink in sinks {
+                add_target(&mut targets, sink, Some(&set));
+            }
         }
-        for name in self.removed_packages(targets) {
-            sinks.extend(self.recorded_sinks(&name)?);
+        for name in self.removed_packages(packages) {
+            for sink in self.recorded_sinks(&name)? {
+                add_target(&mut targets, sink, None);
+            }
         }
-        Ok(PackageSkillPlan { sinks: dedup_sinks(sinks), packs, placements })
+        Ok(targets)
     }
 
     /// Returns the sinks for a package of skills: those where it is installed, the requested ones
@@ -100,57 +97,27 @@ impl ProjectChange<'_> {
         Ok(sinks)
     }
 
-    /// Converts a package of skills to a pack.
-    fn to_pack(
-        &self,
-        package: &Package,
-        requested: &BTreeSet<PackageName>,
-    ) -> Result<ResolvedPack> {
+    /// Returns all skills of a package, with the names of their folders.
+    fn skill_set(&self, package: &Package, requested: &BTreeSet<PackageName>) -> Result<SkillSet> {
         let manifest = &package.manifest;
         let prefix = self.folder_prefix(&manifest.name, requested)?;
         let naming = FolderNaming { prefix, sep: "__".into(), flatten: true };
-        let SelectedContents { skills, contents } = self.select_contents(package, &naming)?;
-        Ok(ResolvedPack {
-            repository: SkillRepository { root: PathBuf::new() },
-            file: pack_file(&manifest.name, naming),
-            skills,
-            checkouts: Vec::new(),
-            stamp_scope: StampScope::All,
-            packaged_skills: Some(PackagedSkills {
-                version: manifest.version.to_string(),
-                sha256: manifest.integrity.sha256.clone(),
-                contents,
-            }),
-        })
-    }
-
-    /// Selects all skills of a package, and names their folders.
-    fn select_contents(
-        &self,
-        package: &Package,
-        naming: &FolderNaming,
-    ) -> Result<SelectedContents> {
-        let name = &package.manifest.name;
-        let mut skills: Vec<SelectedSkill> = Vec::new();
-        let mut contents = Vec::new();
+        let mut skills: Vec<InstallableSkill> = Vec::new();
         for (id, content) in self.skill_contents(package) {
-            let folder = naming.folder_name(&id).map_err(|why| {
-                Error::new(
-                    ErrorCode::InvalidPackage,
-                    format!("`{id}` of `{name}` cannot be installed"),
-                )
-                .because(why)
-                .hint("give another `--prefix`")
-            })?;
-            let skill = SelectedSkill { source: SkillSource::Package(contents.len()), id, folder };
-            refuse_shared_folder(name, &skills, &skill)?;
+            let skill = installable_skill(&manifest.name, &naming, id, content)?;
+            refuse_shared_folder(&manifest.name, &skills, &skill)?;
             skills.push(skill);
-            contents.push(content);
         }
         if skills.is_empty() {
-            return Err(no_skill_error(name));
+            return Err(no_skill_error(&manifest.name));
         }
-        Ok(SelectedContents { skills, contents })
+        let origin = SkillOrigin::Package(PackageOrigin {
+            name: manifest.name.clone(),
+            version: manifest.version.clone(),
+            sha256: manifest.integrity.sha256.clone(),
+            naming,
+        });
+        Ok(SkillSet { origin: Arc::new(origin), skills })
     }
 
     /// Returns the prefix of skill folders: that of this command, or else that of the installation.
@@ -185,22 +152,49 @@ impl ProjectChange<'_> {
     }
 }
 
+/// Adds a sink to the targets, unless it is one, and the package to install into it.
+fn add_target(targets: &mut Vec<SinkTarget>, sink: Sink, set: Option<&Arc<SkillSet>>) {
+    let sets = set.cloned();
+    match targets.iter_mut().find(|target| target.sink.path == sink.path) {
+        None => targets.push(SinkTarget { sink, sets: sets.into_iter().collect() }),
+        Some(target) => {
+            let is_new = |set: &Arc<SkillSet>| !target.sets.iter().any(|it| Arc::ptr_eq(it, set));
+            let new = sets.filter(is_new);
+            target.sets.extend(new);
+        }
+    }
+}
+
+fn installable_skill(
+    package: &PackageName,
+    naming: &FolderNaming,
+    id: String,
+    content: LoadedTree,
+) -> Result<InstallableSkill> {
+    let folder = naming.folder_name(&id).map_err(|why| {
+        let message = format!("`{id}` of `{package}` cannot be installed");
+        Error::new(ErrorCode::InvalidPackage, message).because(why).hint("give another `--prefix`")
+    })?;
+    let source = SkillSource::Package { package: package.clone(), id, content: Arc::new(content) };
+    Ok(InstallableSkill { folder, source })
+}
+
 /// Refuses a skill whose folder is that of another skill on a case-insensitive file system.
 fn refuse_shared_folder(
     package: &PackageName,
-    skills: &[SelectedSkill],
-    skill: &SelectedSkill,
+    skills: &[InstallableSkill],
+    skill: &InstallableSkill,
 ) -> Result<()> {
-    let SelectedSkill { id, folder, .. } = skill;
-    let is_same =
-        |other: &&SelectedSkill| fold_name(other.folder.as_str()) == fold_name(folder.as_str());
-    match skills.iter().find(is_same) {
+    let folded = fold_name(skill.folder.as_str());
+    match skills.iter().find(|other| fold_name(other.folder.as_str()) == folded) {
         None => Ok(()),
         Some(other) => Err(Error::new(
             ErrorCode::NameCollision,
             format!(
-                "`{}` and `{id}` of `{package}` would both be installed as `{folder}`",
-                other.id
+                "`{}` and `{}` of `{package}` would both be installed as `{}`",
+                other.source.id(),
+                skill.source.id(),
+                skill.folder
             ),
         )
         .hint("whoever made it must rename one of the two")),
@@ -211,21 +205,6 @@ fn no_skill_error(package: &PackageName) -> Error {
     Error::new(ErrorCode::InvalidPackage, format!("`{package}` has no skill in it"))
         .because(format!("no folder of it has a `{SKILL_FILE}`"))
         .hint("nothing was changed")
-}
-
-/// Returns what stands for the pack file of a package.
-fn pack_file(package: &PackageName, naming: FolderNaming) -> ValidPackFile {
-    let name = package.to_string();
-    let report = Report::new(name.clone(), "");
-    let pack = Pack {
-        name,
-        name_span: 0..0,
-        include: Vec::new(),
-        exclude: Vec::new(),
-        imports: Vec::new(),
-        naming,
-    };
-    ValidPackFile { path: pack_file_key(package).into(), pack, report }
 }
 
 /// Returns the sink of an installation record.
@@ -241,10 +220,5 @@ fn recorded_sink(context: &Context<'_>, name: &str, path: &str) -> Result<Sink> 
 }
 
 fn is_install_of(install: &InstallRecord, name: &PackageName) -> bool {
-    install.pack == name.as_str() && install.pack_file == pack_file_key(name)
-}
-
-/// Returns what installation records of a package have in place of the path of a pack file.
-fn pack_file_key(name: &PackageName) -> String {
-    format!("ctxpkg:{name}")
+    install.pack == name.as_str() && install.source.package() == Some(name)
 }
