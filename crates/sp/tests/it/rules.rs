@@ -8,6 +8,8 @@ use serde_json::Value;
 use sp_testkit::{World, world};
 use tempfile::TempDir;
 
+use crate::corpus::cases;
+
 const PACKAGE: &str = env!("CARGO_MANIFEST_DIR");
 
 /// Returns every rule, as `sp explain` prints it.
@@ -93,12 +95,8 @@ fn good_examples_conform_to_their_rule() {
 fn the_corpus_has_exactly_the_explained_rules() {
     let explained: BTreeSet<String> = rules().iter().map(|rule| id(rule).into()).collect();
     let mut reported = BTreeSet::new();
-    for case in
-        std::fs::read_dir(Path::new(PACKAGE).join("tests/corpus")).unwrap().map(Result::unwrap)
-    {
-        let expected =
-            std::fs::read_to_string(case.path().join("expected.snap")).unwrap_or_default();
-        reported.extend(expected.lines().filter_map(rule_of));
+    for case in cases() {
+        reported.extend(case.expected().lines().filter_map(rule_of));
     }
     assert_eq!(reported, explained);
 }

@@ -106,7 +106,8 @@ fn skills_zip() -> Vec<u8> {
 
 /// Returns the files of a valid context pack.
 fn pack_files() -> Vec<(String, Vec<u8>)> {
-    let tree = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus/good-ctx-golden/tree");
+    let tree =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus/valid/context-packs/golden/tree");
     let files = std::fs::read_dir(tree).unwrap().map(|entry| entry.unwrap().path());
     files
         .map(|path| {

@@ -71,11 +71,11 @@ fn write_valid_pack(world: &World) -> PathBuf {
 #[test]
 fn cp_15_zip_with_one_directory_is_checked_like_the_directory() {
     for case in [
-        "good-ctx-golden",
-        "ctx-footnote-to-nothing",
-        "ctx-file-not-utf8",
-        "ctx-path-unlisted",
-        "ctx-hash-before-windows-ends",
+        "valid/context-packs/golden",
+        "CP-10/ctx-footnote-to-nothing",
+        "CP-01/ctx-file-not-utf8",
+        "CP-03/ctx-path-unlisted",
+        "CP-10/ctx-hash-before-windows-ends",
     ] {
         let (world, files) = (world!(), corpus_pack(case));
         std::fs::create_dir(world.home().join("dir")).unwrap();

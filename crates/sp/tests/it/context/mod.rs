@@ -33,7 +33,7 @@ fn corpus_pack(case: &str) -> PackFiles {
 
 /// A context pack without any finding.
 fn valid_pack() -> PackFiles {
-    corpus_pack("good-ctx-golden")
+    corpus_pack("valid/context-packs/golden")
 }
 
 /// Zips files below a directory, or at the top level if `dir` is empty.

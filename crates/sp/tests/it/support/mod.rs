@@ -1,5 +1,6 @@
-//! Registries and packages that several modules use.
+//! The engine in process, registries and packages, for several modules.
 
+pub(crate) mod engine;
 pub(crate) mod knowledge_package;
 pub(crate) mod registry;
 pub(crate) mod registry_fixtures;

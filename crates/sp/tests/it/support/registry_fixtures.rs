@@ -24,7 +24,7 @@ pub(crate) fn skill_text(name: &str) -> String {
 
 /// Returns the directory of the context pack in the corpus.
 pub(crate) fn golden_dir() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus/good-ctx-golden/tree")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus/valid/context-packs/golden/tree")
 }
 
 /// Returns the names and contents of its files.
