@@ -127,6 +127,9 @@ const DEPENDENCIES: &[(&str, &[&str], InTests)] = &[
     ("rayon", &["sp-tree", "sp-engine"], OnlyShipping),
     ("sha2", &["sp-tree", "sp-testkit"], OnlyShipping),
     ("unicode-normalization", &["sp-tree"], OnlyShipping),
+    // Logs.
+    ("tracing", &["sp-tree", "sp-engine", "sp-serve", "sp"], OnlyShipping),
+    ("tracing-subscriber", &["sp"], OnlyShipping),
     // Time and errors.
     ("jiff", &["sp-formats", "sp-analyze", "sp-engine", "sp-serve", "sp"], OnlyShipping),
     ("thiserror", &["sp-tree", "sp-formats", "sp-engine", "sp-serve"], OnlyShipping),
