@@ -1,8 +1,9 @@
 //! Logs of what `sp` does and how long each step takes, for people who look for a problem.
 //!
-//! Off by default. `SP_LOG` turns it on, with a level (`SP_LOG=debug`) or with targets
+//! Off by default. `SP_LOG` turns them on, with a level (`SP_LOG=debug`) or with targets
 //! (`SP_LOG=sp_engine=trace,sp_serve=info`). Logs go to stderr and are not part of the interface:
-//! nothing may depend on their wording. Secrets are never logged: URLs appear as they are displayed.
+//! nothing may depend on their wording. Secrets are never logged: URLs appear as they are
+//! displayed elsewhere.
 
 use std::collections::BTreeMap;
 use std::io::stderr;

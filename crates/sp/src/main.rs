@@ -1,7 +1,8 @@
 //! The `sp` command line: arguments in, one engine call, text or JSON out.
 //!
 //! [`cli`] declares the commands and flags, [`environment`] reads the process, [`commands`] calls
-//! the engine, [`terminal`] prints, and [`logging`] logs. Decisions about packages are made in `sp-engine`.
+//! the engine, [`terminal`] prints, and [`logging`] logs. Decisions about packages are made in
+//! `sp-engine`.
 
 mod cli;
 mod commands;

@@ -4,6 +4,7 @@ mod failures;
 mod formats;
 mod init;
 mod limits;
+mod logging;
 mod manual;
 mod terminal;
 
