@@ -18,7 +18,7 @@ use crate::session::Session;
 
 pub use digest_cache::{CacheWeight, DigestCache, UnpackedSkills, UnpackedSkillsCache};
 pub use search::{SearchDocument, search_documents};
-pub use skills::{LibraryFilter, LibrarySkill, SkillHandle, SkillLibrary};
+pub use skills::{LibraryFilter, LibrarySkill, LibrarySource, SkillHandle, SkillLibrary};
 
 /// A context pack with the files that it lists.
 pub struct LibraryPack {

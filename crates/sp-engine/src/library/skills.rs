@@ -31,16 +31,24 @@ use crate::workspace::workspace_dir::{is_workspace, skill_folders};
 pub struct LibraryFilter {
     /// The repository or workspace given with `--root`.
     pub root: Option<PathBuf>,
-    /// Values of [`Self::ORIGINS`]. Empty means all.
-    pub origins: Vec<String>,
+    /// Where skills come from. Empty means everywhere.
+    pub sources: Vec<LibrarySource>,
+}
+
+/// Where the skills of a library come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LibrarySource {
+    Repository,
+    Workspace,
+    /// The sinks of the user and of this project.
+    Sinks,
+    /// The packages of the store.
+    Packages,
 }
 
 impl LibraryFilter {
-    /// The kinds of sources.
-    pub const ORIGINS: [&str; 4] = ["repo", "bag", "sink", "package"];
-
-    fn includes(&self, origin: &str) -> bool {
-        self.origins.is_empty() || self.origins.iter().any(|it| it == origin)
+    fn includes(&self, source: LibrarySource) -> bool {
+        self.sources.is_empty() || self.sources.contains(&source)
     }
 }
 
@@ -84,7 +92,7 @@ pub struct LibrarySkill {
 
 /// Returns the repository whose skills are served, if there is one.
 fn served_repository(context: &Context<'_>, filter: &LibraryFilter) -> Option<SkillRepository> {
-    if !filter.includes("repo") {
+    if !filter.includes(LibrarySource::Repository) {
         return None;
     }
     let repository = SkillRepository::find(context, filter.root.as_deref()).ok()?;
@@ -98,7 +106,7 @@ fn is_served_already(
     repository: Option<&SkillRepository>,
 ) -> bool {
     match &install.source {
-        InstallSource::Package(_) => filter.includes("package"),
+        InstallSource::Package(_) => filter.includes(LibrarySource::Packages),
         InstallSource::PackFile(file) => {
             repository.is_some_and(|repository| is_below(Path::new(file), &repository.root))
         }
@@ -123,15 +131,15 @@ impl SkillLibrary {
                 content: SkillGroupContent::Folders(repository.skills_dir(), found.ids),
             });
         }
-        if filter.includes("bag") {
+        if filter.includes(LibrarySource::Workspace) {
             groups.extend(workspace_group(context, filter.root.as_deref())?);
         }
-        if filter.includes("sink") {
+        if filter.includes(LibrarySource::Sinks) {
             let served_already =
                 |install: &InstallRecord| is_served_already(install, filter, repository.as_ref());
             groups.extend(sink_groups(&session, &served_already)?);
         }
-        if filter.includes("package") {
+        if filter.includes(LibrarySource::Packages) {
             groups.extend(package_groups(&session, unpacked)?);
         }
         Ok(Self { limits: served_limits(&session.limits), groups, shadowed })

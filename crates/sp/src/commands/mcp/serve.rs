@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use sp_engine::library::{LibraryFilter, read_context_pack};
+use sp_engine::library::{LibraryFilter, LibrarySource, read_context_pack};
 use sp_engine::{Error, ErrorCode, Result};
 use sp_formats::output::McpStartReport;
 use sp_serve::mcp::{
@@ -33,7 +33,7 @@ pub(super) fn run(options: &GlobalOptions, args: &McpArgs, terminal: &Terminal) 
         refresh: environment::refresh,
         library_filter: LibraryFilter {
             root: options.root.clone(),
-            origins: args.from.iter().map(|source| source_name(*source).to_owned()).collect(),
+            sources: args.from.iter().map(|source| library_source(*source)).collect(),
         },
         packs: args.packs.clone(),
         write_access: if args.allow_write { WriteAccess::Allowed } else { WriteAccess::Denied },
@@ -54,12 +54,12 @@ pub(super) fn run(options: &GlobalOptions, args: &McpArgs, terminal: &Terminal) 
     }
 }
 
-fn source_name(source: SkillSourceArg) -> &'static str {
+fn library_source(source: SkillSourceArg) -> LibrarySource {
     match source {
-        SkillSourceArg::Repo => "repo",
-        SkillSourceArg::Bag => "bag",
-        SkillSourceArg::Sink => "sink",
-        SkillSourceArg::Package => "package",
+        SkillSourceArg::Repo => LibrarySource::Repository,
+        SkillSourceArg::Bag => LibrarySource::Workspace,
+        SkillSourceArg::Sink => LibrarySource::Sinks,
+        SkillSourceArg::Package => LibrarySource::Packages,
     }
 }
 
