@@ -8,7 +8,7 @@ use crate::context::Context;
 use crate::error::Result;
 use crate::session::Session;
 use crate::sinks::{
-    BUILT_IN_SINKS, BuiltInSink, agent_for_sink, differing_agent_dir, global_dir, hint_agent_dir,
+    BUILT_IN_SINKS, BuiltInSink, agent_for_sink, differing_agent_dir, global_dir, hint_sink_config,
     real_path,
 };
 
@@ -23,7 +23,7 @@ pub fn config(context: &Context<'_>) -> Result<ConfigView> {
     let sinks: Vec<SinkItem> = names.map(|name| sink_item(context, &config, name)).collect();
     for sink in &sinks {
         if let Some(reads) = &sink.reads {
-            hint_agent_dir(context, &sink.sink, &sink.agent, reads);
+            hint_sink_config(context, &sink.sink, &sink.agent, reads);
         }
     }
     Ok(ConfigView {

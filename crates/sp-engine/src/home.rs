@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 use sp_formats::state::InstallState;
 use sp_tree::atomic::{self, Durability, TempFile};
-use sp_tree::transaction;
+use sp_tree::transaction::{self, Transaction, TransactionPlan, TrashedEntry};
 use sp_tree::{
     Digest, DigestIndex, Dir, DirLock, FileError, Follow, Limits, Name, StaticName, read_limited,
 };
@@ -58,6 +58,18 @@ impl<'a> LockedHome<'a> {
         match mode {
             ApplyMode::Apply => Self::open(context, limits).map(Some),
             ApplyMode::DryRun => Ok(None),
+        }
+    }
+
+    /// Opens the home directory to change sinks. A dry run does not create a missing one.
+    pub(crate) fn open_unless_missing(
+        context: &'a Context<'a>,
+        limits: &Limits,
+        mode: ApplyMode,
+    ) -> Result<Option<Self>> {
+        match mode {
+            ApplyMode::DryRun if !context.home.exists() => Ok(None),
+            ApplyMode::DryRun | ApplyMode::Apply => Self::open(context, limits).map(Some),
         }
     }
 
@@ -106,6 +118,36 @@ impl<'a> LockedHome<'a> {
             &bytes,
             Durability::Durable,
         )?)
+    }
+
+    /// Begins a transaction and stages its content. If that fails, everything is as it was.
+    pub(crate) fn stage_transaction<'t, T>(
+        &'t self,
+        limits: &'t Limits,
+        plan: TransactionPlan,
+        stage: impl FnOnce(&Transaction<'_>) -> Result<T>,
+    ) -> Result<(Transaction<'t>, T)> {
+        let transaction = Transaction::begin(&self.dir, limits, plan)?;
+        match stage(&transaction) {
+            Ok(staged) => Ok((transaction, staged)),
+            Err(error) => {
+                transaction.abort()?;
+                Err(error)
+            }
+        }
+    }
+
+    /// Commits a transaction that was swapped, by storing the next state. Returns what was edited
+    /// and is now in the trash.
+    pub(crate) fn commit_transaction(
+        &self,
+        transaction: Transaction<'_>,
+        next_state: &InstallState,
+    ) -> Result<Vec<TrashedEntry>> {
+        transaction.commit(
+            || self.store_state(next_state),
+            || self.state().ok().map(|state| state.generation),
+        )
     }
 
     /// Locks the home directory for writing an index. Returns `None` if another process has the

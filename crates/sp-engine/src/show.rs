@@ -6,7 +6,7 @@ use sp_formats::output::{ImportItem, PackView, SelectedSkillItem};
 
 use crate::context::Context;
 use crate::error::Result;
-use crate::install::selection::{SkillSource, resolve_pack};
+use crate::install::selection::resolve_pack;
 use crate::session::Session;
 
 /// Returns what the pack `spec`, a name or a path, would install.
@@ -15,10 +15,7 @@ pub fn show(context: &Context<'_>, root: Option<&Path>, spec: &str) -> Result<Pa
     let resolved = resolve_pack(&session, root, spec, None)?;
     let skills = resolved.skills.iter().map(|skill| SelectedSkillItem {
         id: skill.source.id().to_owned(),
-        import: match skill.source {
-            SkillSource::Git { import, .. } => Some(import),
-            SkillSource::Local { .. } | SkillSource::Package { .. } => None,
-        },
+        import: skill.source.import(),
         folder: skill.folder.to_string(),
     });
     let imports = resolved.origin.imports.into_iter().map(|import| ImportItem {

@@ -283,9 +283,17 @@ fn refuse_nested(context: &Context<'_>, sink: &Sink, dir: &Path, label: &str) ->
     Err(Error::new(ErrorCode::SinkOverlap, message).hint("choose another sink with `--path`"))
 }
 
+/// Emits a hint if the agent of a sink reads skills from another directory.
+pub(crate) fn hint_agent_dir(context: &Context<'_>, sink: &Sink) {
+    if let Some(agent_dir) = &sink.agent_dir {
+        let agent = sink.agent.map_or(sink.name.as_str(), |agent| agent.name);
+        hint_sink_config(context, &sink.name, agent, agent_dir);
+    }
+}
+
 /// Emits a hint that an agent reads another directory, with the configuration that changes the
 /// sink.
-pub(crate) fn hint_agent_dir(context: &Context<'_>, name: &str, agent: &str, reads: &Path) {
+pub(crate) fn hint_sink_config(context: &Context<'_>, name: &str, agent: &str, reads: &Path) {
     let reads = context.display_path(reads);
     let config = context.display_path(&context.home.join("config.yaml"));
     context.emit(Event::Hint(format!(

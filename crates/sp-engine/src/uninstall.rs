@@ -6,8 +6,8 @@ use sp_formats::state::InstallState;
 use crate::apply_mode::ApplyMode;
 use crate::context::Context;
 use crate::error::{Error, ErrorCode, Result};
-use crate::home::{DigestIndexes, read_state};
-use crate::install::change::{ApplyOptions, change_sinks};
+use crate::home::{DigestIndexes, LockedHome, read_state};
+use crate::install::change::{ApplyOptions, ChangeExecutor};
 use crate::install::plan::{PlanRequest, SinkTarget};
 use crate::install::plan_id::PlanId;
 use crate::session::Session;
@@ -39,8 +39,12 @@ pub fn uninstall(context: &Context<'_>, request: &UninstallRequest) -> Result<Pa
         removed_packs: request.packs.clone(),
         ..PlanRequest::default()
     };
+
+    let home = LockedHome::open_unless_missing(context, &session.limits, request.mode)?;
     let options = ApplyOptions { mode: request.mode, expected_plan: request.expected_plan };
-    change_sinks(&session, &plan_request, options, &mut DigestIndexes::new(context))
+    let change = ChangeExecutor { session: &session, home: home.as_ref(), options };
+    let outcome = change.execute(&plan_request, Vec::new(), &mut DigestIndexes::new(context))?;
+    Ok(outcome.report)
 }
 
 fn require_installed(

@@ -9,7 +9,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use sp_formats::output::FolderAction;
-use sp_formats::state::InstallState;
 use sp_tree::transaction::{
     Transaction, TransactionAction, TransactionChange, TransactionPlan, TrashedEntry,
 };
@@ -36,6 +35,12 @@ pub(super) struct AppliedPlan {
     /// Edited folders and files that were replaced or removed, and where they are now.
     pub trashed: Vec<TrashedEntry>,
     pub id: PlanId,
+}
+
+/// What is in the stage, ready to be swapped.
+struct StagedPlan {
+    skills: Vec<StagedSkill>,
+    id: PlanId,
 }
 
 impl PlanApplier<'_> {
@@ -66,25 +71,17 @@ impl PlanApplier<'_> {
         let stager = SkillStager { session: self.session };
         let jobs = stager.prepare(plan)?;
         let transaction_plan = self.transaction_plan(plan, generation)?;
-        let mut transaction =
-            Transaction::begin(&self.home.dir, &self.session.limits, transaction_plan)?;
-        let staged = self.stage(&stager, &transaction, plan, jobs);
-        let (staged, id) = match staged {
-            Ok(staged) => staged,
-            Err(error) => {
-                transaction.abort()?;
-                return Err(error);
-            }
-        };
+        let stage = |transaction: &Transaction<'_>| self.stage(&stager, transaction, plan, jobs);
+        let limits = &self.session.limits;
+        let (mut transaction, staged) =
+            self.home.stage_transaction(limits, transaction_plan, stage)?;
         transaction.swap()?;
-        self.index_staged(&transaction, plan, &staged, indexes);
-        let next_state = self.next_state(plan, generation);
-        let trashed = transaction.commit(
-            || self.home.store_state(&next_state),
-            || self.home.state().ok().map(|state| state.generation),
-        )?;
-        hint_folder_names(self.session.context, plan, &staged);
-        Ok(AppliedPlan { trashed, id })
+        self.index_staged(&transaction, plan, &staged.skills, indexes);
+        let records = plan.records(&self.session.context.timestamp());
+        let next_state = plan.state.with_installs(generation, records);
+        let trashed = self.home.commit_transaction(transaction, &next_state)?;
+        hint_folder_names(self.session.context, plan, &staged.skills);
+        Ok(AppliedPlan { trashed, id: staged.id })
     }
 
     fn transaction_plan(&self, plan: &ChangePlan, generation: u64) -> Result<TransactionPlan> {
@@ -110,18 +107,13 @@ impl PlanApplier<'_> {
         transaction: &Transaction<'_>,
         plan: &mut ChangePlan,
         jobs: StageJobs,
-    ) -> Result<(Vec<StagedSkill>, PlanId)> {
-        let staged = stager.stage(transaction, jobs)?;
+    ) -> Result<StagedPlan> {
+        let skills = stager.stage(transaction, jobs)?;
         stage_files(transaction, plan)?;
         // The ID covers the staged bytes: a source may have changed since the plan was made.
-        plan.set_digests(staged.iter().flat_map(StagedSkill::digests));
+        plan.set_digests(skills.iter().flat_map(StagedSkill::digests));
         let id = plan.verified_id(self.expected_plan)?;
-        Ok((staged, id))
-    }
-
-    fn next_state(&self, plan: &ChangePlan, generation: u64) -> InstallState {
-        let records = plan.records(&self.session.context.timestamp());
-        plan.state.with_installs(generation, records)
+        Ok(StagedPlan { skills, id })
     }
 
     /// Writes the state of a plan that changes no folder and no file, if its records differ.

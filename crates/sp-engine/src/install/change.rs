@@ -1,8 +1,8 @@
-//! Running a change: plan it and, unless it is a dry run, apply it.
+//! Running a change of sinks and files: [`ChangeExecutor`] plans it and, unless it is a dry run,
+//! applies it.
 //!
-//! [`change_sinks`] changes the folders of sinks, for `sp install` and `sp uninstall`.
-//! [`ChangeExecutor`] is for operations that already hold the lock of the home directory, or that
-//! change files (a lockfile, a settings file, keys) together with or instead of folders.
+//! Every operation that changes several files at once goes through here: `sp install` and `sp
+//! uninstall`, packages with their lockfile, settings of agents, keys, fixes of `sp check`.
 
 use std::io::ErrorKind;
 
@@ -35,24 +35,6 @@ impl From<ApplyMode> for ApplyOptions {
     fn from(mode: ApplyMode) -> Self {
         Self { mode, expected_plan: None }
     }
-}
-
-/// Plans a change of sinks and, unless it is a dry run, applies it.
-pub(crate) fn change_sinks(
-    session: &Session<'_>,
-    request: &PlanRequest,
-    options: ApplyOptions,
-    indexes: &mut DigestIndexes<'_>,
-) -> Result<PackChangeReport> {
-    let (context, limits) = (session.context, &session.limits);
-    // A dry run does not create a missing home directory.
-    let home = if options.mode == ApplyMode::DryRun && !context.home.exists() {
-        None
-    } else {
-        Some(LockedHome::open(context, limits)?)
-    };
-    let executor = ChangeExecutor { session, home: home.as_ref(), options };
-    Ok(executor.execute(request, Vec::new(), indexes)?.report)
 }
 
 /// Plans and applies one change of sinks and files.
@@ -97,12 +79,16 @@ impl ChangeExecutor<'_> {
         files: Vec<FilePlan>,
         indexes: &mut DigestIndexes<'_>,
     ) -> Result<ChangeOutcome> {
-        let state = match self.home {
-            Some(home) => home.state()?,
-            None => read_state(self.session.context)?,
-        };
-        let plan = self.plan(state, request, files, indexes)?;
+        let plan = self.plan(self.state()?, request, files, indexes)?;
         self.run(plan, indexes)
+    }
+
+    /// Reads the state that a plan is made from.
+    pub(crate) fn state(&self) -> Result<InstallState> {
+        match self.home {
+            Some(home) => home.state(),
+            None => read_state(self.session.context),
+        }
     }
 
     /// Plans a change of sinks and files.
@@ -162,8 +148,8 @@ impl ChangeExecutor<'_> {
             |entry: &TrashedEntry, sink: &SinkChange| entry.from.parent() == Some(&sink.path);
         for entry in applied.trashed {
             match report.sinks.iter_mut().find(|sink| is_in_sink(&entry, sink)) {
-                Some(sink) => sink.kept.push(trashed_folder(entry)),
-                None => trashed_files.push(trashed_folder(entry)),
+                Some(sink) => sink.kept.push(entry.into()),
+                None => trashed_files.push(entry.into()),
             }
         }
         ChangeOutcome { report, trashed_files }
@@ -197,9 +183,4 @@ fn without_sink_hints(error: Error) -> Error {
         _ => return error,
     };
     Error { hints: vec![hint.into()], ..error }
-}
-
-pub(crate) fn trashed_folder(entry: TrashedEntry) -> TrashedFolder {
-    let folder = entry.from.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    TrashedFolder { folder, kept_at: entry.to }
 }

@@ -1,12 +1,11 @@
 //! `sp install` and `sp switch`: select, plan, apply.
 //!
 //! ```text
-//! selection    pack names × repository × imports → ResolvedPack
-//! sink_planner ResolvedPack × sink × state       → SinkPlan
-//! plan         the plan as a value, and plan_id  → its ID
-//! stage        the skills of a plan              → new folders beside the sinks
-//! apply        plan × staged skills              → one transaction, new state
-//! change       runs the steps from plan to apply, or stops after planning for a dry run
+//! selection     pack names × repository × imports → skill sets
+//! sink_planner  skill sets × sink × state         → what happens to each folder
+//! plan          all of it as a value, with an ID  (plan_id)
+//! stage         plan → new folders beside the sinks
+//! apply         plan → one transaction, new state (records)
 //! ```
 //!
 //! Planning reads the sinks and changes nothing. Applying stages every new folder first, then swaps
@@ -24,6 +23,8 @@ mod records;
 pub(crate) mod selection;
 mod sink_planner;
 mod stage;
+#[cfg(test)]
+mod tests;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -33,10 +34,10 @@ use sp_formats::output::PackChangeReport;
 use crate::apply_mode::ApplyMode;
 use crate::context::Context;
 use crate::error::Result;
-use crate::home::DigestIndexes;
+use crate::home::{DigestIndexes, LockedHome};
 use crate::session::Session;
-use crate::sinks::{Sink, SinkRequest, hint_agent_dir, refuse_repository_overlap, resolve_sinks};
-use change::{ApplyOptions, change_sinks};
+use crate::sinks::{SinkRequest, hint_agent_dir, refuse_repository_overlap, resolve_sinks};
+use change::{ApplyOptions, ChangeExecutor};
 use plan::{OtherPacks, PlanRequest, ReplacePolicy, SinkTarget};
 use plan_id::PlanId;
 use selection::{SkillSet, resolve_packs};
@@ -63,9 +64,9 @@ pub fn install(context: &Context<'_>, request: &InstallRequest) -> Result<PackCh
     let mut indexes = DigestIndexes::new(context);
     let packs = resolve_packs(&session, request.root.as_deref(), &request.packs, &mut indexes)?;
     for sink in &sinks {
-        for pack in &packs {
-            refuse_repository_overlap(context, sink, &pack.repository)?;
-        }
+        packs
+            .iter()
+            .try_for_each(|pack| refuse_repository_overlap(context, sink, &pack.repository))?;
     }
     let sets: Vec<Arc<SkillSet>> = packs.into_iter().map(|pack| Arc::new(pack.into())).collect();
     let plan_request = PlanRequest {
@@ -74,18 +75,12 @@ pub fn install(context: &Context<'_>, request: &InstallRequest) -> Result<PackCh
         other_packs: request.other_packs,
         replace: request.replace,
     };
-    let options = ApplyOptions { mode: request.mode, expected_plan: request.expected_plan };
-    let report = change_sinks(&session, &plan_request, options, &mut indexes)?;
-    hint_agent_dirs(context, &sinks);
-    Ok(report)
-}
 
-/// Emits a hint for each agent that reads skills from a directory other than its sink.
-fn hint_agent_dirs(context: &Context<'_>, sinks: &[Sink]) {
-    for sink in sinks {
-        if let Some(agent_dir) = &sink.agent_dir {
-            let agent = sink.agent.map_or(sink.name.as_str(), |agent| agent.name);
-            hint_agent_dir(context, &sink.name, agent, agent_dir);
-        }
-    }
+    let home = LockedHome::open_unless_missing(context, &session.limits, request.mode)?;
+    let options = ApplyOptions { mode: request.mode, expected_plan: request.expected_plan };
+    let change = ChangeExecutor { session: &session, home: home.as_ref(), options };
+    let plan = change.plan(change.state()?, &plan_request, Vec::new(), &mut indexes)?;
+    let outcome = change.run(plan, &mut indexes)?;
+    sinks.iter().for_each(|sink| hint_agent_dir(context, sink));
+    Ok(outcome.report)
 }

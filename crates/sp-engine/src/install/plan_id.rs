@@ -1,7 +1,7 @@
 //! The ID of a plan: a digest over everything the plan would change.
 //!
-//! [`ChangePlan::id`] needs nothing but the plan. A dry run prints the ID, and `--plan` makes the run
-//! that follows refuse any other plan. So the ID covers only what is equal in both runs: no
+//! [`ChangePlan::id`] needs nothing but the plan. A dry run prints the ID, and `--plan` makes the
+//! run that follows refuse any other plan. So the ID covers only what is equal in both runs: no
 //! timestamps, no run IDs.
 
 use std::fmt;

@@ -2,7 +2,9 @@
 //!
 //! Members of a record that this version does not know are copied from the old record.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
+use std::sync::Arc;
 
 use sp_formats::state::{ImportRecord, InstallRecord, SkillRecord, UnknownRecordMembers};
 
@@ -13,29 +15,29 @@ impl ChangePlan {
     /// Returns all records after the plan: those of its packs updated, removed or added, and all
     /// others unchanged. The digests of all folders must be known.
     pub(super) fn records(&self, timestamp: &str) -> Vec<InstallRecord> {
-        let kept = self.state.installs.iter().filter_map(|install| {
+        let mut records = Vec::new();
+        let mut kept: HashSet<(&Path, &str)> = HashSet::new();
+        for install in &self.state.installs {
             let sink = self.sinks.iter().find(|sink| sink.sink.matches_record(install));
-            match sink {
-                None => Some(install.clone()),
-                Some(sink) => sink.record_after(install, timestamp),
+            let Some(sink) = sink else {
+                records.push(install.clone());
+                continue;
+            };
+            if let Some(record) = sink.record_after(install, timestamp) {
+                kept.insert((&sink.sink.path, &install.pack));
+                records.push(record);
             }
-        });
-        let added = self.sinks.iter().flat_map(|sink| {
-            let new = sink.packs.iter().filter(|origin| !sink.keeps_record_of(origin));
-            new.map(|origin| sink.record(origin, None, timestamp))
-        });
-        kept.chain(added).collect()
+        }
+        for sink in &self.sinks {
+            let is_new = |pack: &&Arc<SkillOrigin>| !kept.contains(&(&sink.sink.path, pack.name()));
+            let new = sink.packs.iter().filter(is_new);
+            records.extend(new.map(|pack| sink.record(pack, None, timestamp)));
+        }
+        records
     }
 }
 
 impl SinkPlan {
-    /// Whether the state has a record of the pack that is kept, perhaps with changes.
-    fn keeps_record_of(&self, origin: &SkillOrigin) -> bool {
-        let name = origin.name();
-        self.recorded_packs.iter().any(|recorded| recorded.name == name)
-            && !self.removed_packs.iter().any(|removed| removed == name)
-    }
-
     /// Returns what becomes of a record of this sink. `None` if the pack is removed.
     fn record_after(&self, install: &InstallRecord, timestamp: &str) -> Option<InstallRecord> {
         if self.removed_packs.contains(&install.pack) {
@@ -101,19 +103,17 @@ fn skill_records(folders: &[&FolderPlan], old: Option<&InstallRecord>) -> Vec<Sk
         .collect();
     let record = |folder: &&FolderPlan| {
         let source = folder.source.as_ref()?;
-        let (import, git_tree) = match source {
-            SkillSource::Local { .. } | SkillSource::Package { .. } => (None, None),
-            SkillSource::Git { checkout, id, import } => {
-                (Some(*import), checkout.tree.folder_object(id).map(Into::into))
-            }
+        let git_tree = match source {
+            SkillSource::Git { checkout, id, .. } => checkout.tree.folder_object(id),
+            SkillSource::Local { .. } | SkillSource::Package { .. } => None,
         };
         let old_skill = old_skills.get(folder.name.as_str());
         Some(SkillRecord {
             folder: folder.name.to_string(),
             id: source.id().to_owned(),
-            import,
+            import: source.import(),
             digest: folder.digest?,
-            git_tree,
+            git_tree: git_tree.map(Into::into),
             extra: old_skill.map(|old| old.extra.clone()).unwrap_or_default(),
         })
     };

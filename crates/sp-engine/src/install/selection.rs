@@ -135,6 +135,14 @@ impl SkillSource {
         }
     }
 
+    /// The position among the imports of the pack, if the skill is imported.
+    pub(crate) fn import(&self) -> Option<usize> {
+        match self {
+            Self::Git { import, .. } => Some(*import),
+            Self::Local { .. } | Self::Package { .. } => None,
+        }
+    }
+
     pub(crate) fn container(&self) -> SkillContainer<'_> {
         match self {
             Self::Local { skills_dir, .. } => SkillContainer::Directory(skills_dir),

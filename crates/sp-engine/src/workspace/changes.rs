@@ -19,7 +19,6 @@ use super::workspace_dir::Workspace;
 use crate::error::{Error, ErrorCode, Result};
 use crate::files::read_for_update;
 use crate::home::LockedHome;
-use crate::install::change::trashed_folder;
 use crate::session::Session;
 
 /// The changes to a workspace.
@@ -183,18 +182,12 @@ fn run_transaction(
     let state = home.state()?;
     let generation = home.next_generation(&state)?;
     let plan = transaction_plan(session, workspace, steps, generation)?;
-    let mut transaction = Transaction::begin(&home.dir, &session.limits, plan)?;
-    if let Err(error) = stage_steps(&transaction, steps) {
-        transaction.abort()?;
-        return Err(error);
-    }
+    let stage = |transaction: &Transaction<'_>| stage_steps(transaction, steps);
+    let (mut transaction, ()) = home.stage_transaction(&session.limits, plan, stage)?;
     transaction.swap()?;
     let next_state = state.with_installs(generation, state.installs.clone());
-    let trashed = transaction.commit(
-        || home.store_state(&next_state),
-        || home.state().ok().map(|state| state.generation),
-    )?;
-    Ok(trashed.into_iter().map(trashed_folder).collect())
+    let trashed = home.commit_transaction(transaction, &next_state)?;
+    Ok(trashed.into_iter().map(Into::into).collect())
 }
 
 fn transaction_plan(

@@ -16,6 +16,7 @@ use std::path::PathBuf;
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use sp_tree::transaction::TrashedEntry;
 
 pub use audit::*;
 pub use check::*;
@@ -167,6 +168,13 @@ pub struct TrashedFolder {
     pub folder: String,
     /// Where it is now, until `sp clean`.
     pub kept_at: PathBuf,
+}
+
+impl From<TrashedEntry> for TrashedFolder {
+    fn from(entry: TrashedEntry) -> Self {
+        let folder = entry.from.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        Self { folder, kept_at: entry.to }
+    }
 }
 
 /// `sp installed`

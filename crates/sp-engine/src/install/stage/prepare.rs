@@ -60,7 +60,7 @@ struct JobSize<'j> {
 
 impl StageJobs {
     /// The number of skills.
-    pub(super) fn len(&self) -> usize {
+    pub(in crate::install) fn len(&self) -> usize {
         let imported: usize = self.checkouts.iter().map(|job| job.skills.len()).sum();
         self.local.len() + self.packaged.len() + imported
     }
