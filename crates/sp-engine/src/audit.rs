@@ -6,8 +6,6 @@
 
 use std::path::PathBuf;
 
-use sp_formats::checks::SECURITY_CHECKS;
-
 use crate::check::{CheckRequest, CheckResults, CheckStrictness, ImportPolicy, check_with_facts};
 use crate::context::Context;
 use crate::error::Result;
@@ -46,9 +44,7 @@ pub fn audit(context: &Context<'_>, request: &AuditRequest) -> Result<CheckResul
     };
     let mut checked = check_with_facts(&session, &request)?;
     for file in &mut checked.files {
-        file.findings.retain(|placed| {
-            SECURITY_CHECKS.iter().any(|check| check.id == placed.finding.check.id)
-        });
+        file.findings.retain(|placed| placed.finding.check.is_security);
     }
     checked.files.retain(|file| !file.findings.is_empty());
     Ok(checked)

@@ -59,6 +59,10 @@ impl Error {
         rule.map_or(self.code.as_str(), |finding| finding.check.id)
     }
 
+    pub(crate) fn has_code(&self, code: ErrorCode) -> bool {
+        self.code == code
+    }
+
     pub fn kind(&self) -> FailureKind {
         self.code.kind()
     }

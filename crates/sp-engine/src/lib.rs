@@ -55,7 +55,7 @@ pub use apply_mode::ApplyMode;
 pub use audit::{AuditRequest, audit};
 pub use check::{
     AuditFacts, CheckRequest, CheckResults, CheckStrictness, CheckWatcher, FixResults, FixedFile,
-    ImportPolicy, check, fix, watch,
+    ImportPolicy, check, check_rules, check_targets_help, find_check_rule, fix, rule_sets, watch,
 };
 pub use clean::{CleanScope, clean};
 pub use config::config;

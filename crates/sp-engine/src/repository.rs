@@ -8,10 +8,11 @@
 
 use std::path::{Path, PathBuf};
 
-use sp_formats::checks::{SE_04, SP_02, SP_04, SP_05, SP_11};
+use sp_formats::pack::rules::{SP_02, SP_04, SP_05, SP_11};
 use sp_formats::pack::{self, Pack};
 use sp_formats::printable::printable;
 use sp_formats::report::Report;
+use sp_formats::rules::safety::SE_04;
 use sp_formats::skill::SKILL_FILE;
 use sp_formats::suggest::nearest;
 use sp_tree::{
@@ -54,7 +55,7 @@ pub(crate) struct LocalSkills {
 #[derive(Debug, Clone)]
 pub(crate) struct MisplacedSkill {
     pub path: PathBuf,
-    pub rule: &'static sp_formats::checks::CheckRule,
+    pub rule: &'static sp_formats::rules::CheckRule,
     pub message: String,
     pub help: &'static str,
 }

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use sp_formats::checks::{SP_13, SP_17, SP_19};
+use sp_formats::pack::rules::{SP_13, SP_17, SP_19};
 use sp_formats::pack::{Pack, PackImport, SpannedPattern};
 use sp_formats::report::Report;
 use sp_formats::suggest::nearest_few;

@@ -5,11 +5,13 @@
 use schemars::JsonSchema;
 use sp_tree::{LIMIT_NAMES, Limits, PublicKey};
 
-use crate::checks::{PK_13, SE_04, SP_27, SP_28};
+use crate::pack::rules::{SP_27, SP_28};
 use crate::pack::{YamlMapping, YamlMappingSpec};
+use crate::package::rules::PK_13;
 use crate::printable::{mask_secrets, printable};
 use crate::registry::RegistryPackageName;
 use crate::report::Report;
+use crate::rules::safety::SE_04;
 use crate::suggest::nearest;
 use crate::yaml::{self, YamlNode, YamlValue};
 

@@ -2,12 +2,12 @@
 //! lockfile, configuration, state, wire formats, and what `--format json` prints.
 //!
 //! Reading is pure: text in, a value and a [`Report`] of *every* problem out. Each problem is a
-//! [`Finding`] with a rule from [`checks`], a severity and a span. Nothing here touches disk or
+//! [`Finding`] with a rule from [`rules`], a severity and a span. Nothing here touches disk or
 //! network, reads the clock or prints, so all of it can be fuzzed.
 //!
 //! - Formats: [`skill`], [`pack`], [`workspace`], [`context_pack`], [`package`].
 //! - Syntax with spans: [`json`], [`yaml`], [`markdown`].
-//! - Diagnostics: [`report`], [`checks`], [`rules`].
+//! - Diagnostics: [`report`], [`rules`].
 //! - Files of `sp` itself: [`config`], [`state`], [`settings`].
 //! - Output and wire formats: [`output`], [`registry`], [`mcp`], [`schema`].
 //!
@@ -24,7 +24,6 @@
 //! assert_eq!(report.findings[0].severity, Severity::Error);
 //! ```
 
-pub mod checks;
 pub mod config;
 pub mod context_pack;
 pub mod discovery;

@@ -19,16 +19,19 @@
 //! assert_eq!(report.findings[0].message, "the pack selects nothing");
 //! ```
 
+pub mod rules;
+
 use std::ops::Range;
 
 use schemars::JsonSchema;
 use sp_tree::Limits;
 
-use crate::checks::{CheckRule, SP_08, SP_10, SP_11, SP_13, SP_33};
 use crate::git_repo::{GitRef, GitRepo};
 use crate::naming::FolderNaming;
+use crate::pack::rules::{SP_08, SP_10, SP_11, SP_13, SP_33};
 use crate::pattern::Pattern;
 use crate::report::Report;
+use crate::rules::CheckRule;
 use crate::suggest::nearest;
 use crate::yaml::{self, YamlNode, YamlValue};
 

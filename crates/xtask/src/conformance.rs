@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use sp_formats::rules::{RULE_SETS, Rule, RuleSet};
+use sp_engine::rule_sets;
+use sp_formats::rules::{Rule, RuleSet};
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Test {
@@ -20,11 +21,11 @@ pub(crate) fn page(root: &Path) -> Result<String, String> {
     let proofs = proofs(root)?;
     refuse_strangers(&proofs)?;
     let mut text = String::from("# Rules and their tests\n\n");
-    text += &crate::notice("`crates/sp-formats/src/rules.rs` and the names of the tests");
+    text += &crate::notice("the `rules.rs` of each format and the names of the tests");
     text += "\nA test that proves a rule carries its id in its name: `sp_17_…` is about SP-17. \
              A rule without a test is **open**.\n";
-    for set in RULE_SETS {
-        text += &section(set, &proofs);
+    for set in rule_sets() {
+        text += &section(&set, &proofs);
     }
     Ok(text)
 }
@@ -55,7 +56,7 @@ fn row(rule: &Rule, proofs: &Proofs) -> String {
 
 /// Rejects tests that name an unknown rule.
 fn refuse_strangers(proofs: &Proofs) -> Result<(), String> {
-    let known = |id: &str| RULE_SETS.iter().flat_map(|set| set.rules).any(|rule| rule.id == id);
+    let known = |id: &str| rule_sets().flat_map(|set| set.rules).any(|rule| rule.id == id);
     match proofs.iter().find(|(id, _)| !known(id)) {
         Some((id, tests)) => {
             Err(format!("`{}` in `{}` names {id}, which is no rule", tests[0].name, tests[0].file))
@@ -119,8 +120,7 @@ fn rule_of(name: &str) -> Option<String> {
     let (number, _) = rest.split_once('_')?;
     let is_number = number.len() == 2 && number.bytes().all(|byte| byte.is_ascii_digit());
     let prefix = format!("{}-", prefix.to_uppercase());
-    let is_prefix =
-        RULE_SETS.iter().flat_map(|set| set.rules).any(|rule| rule.id.starts_with(&prefix));
+    let is_prefix = rule_sets().flat_map(|set| set.rules).any(|rule| rule.id.starts_with(&prefix));
     (is_number && is_prefix).then(|| format!("{prefix}{number}"))
 }
 

@@ -1,23 +1,21 @@
 //! `docs/rules.md`: every rule that `sp check` can report, with the text of `sp explain`.
 
 use sp_analyze::hidden::mark;
-use sp_formats::checks::{
-    CHECKS, CheckRule, ExampleContent, ExampleFile, example_files, truncate_example,
-};
+use sp_engine::check_rules;
 use sp_formats::printable::printable;
+use sp_formats::rules::{CheckRule, ExampleContent, ExampleFile, example_files, truncate_example};
 
 pub(crate) fn page() -> String {
     let mut text = String::from("# What `sp check` reports\n\n");
-    text += &crate::notice("`crates/sp-formats/src/checks/`");
+    text += &crate::notice("the `rules.rs` of each format");
     text += "\n`sp explain <RULE>` tells the same. A rule may be reported as an error, a warning or a note, as bad \
              as it is; `--strict` makes errors of warnings.\n";
-    text += &CHECKS.iter().map(|check| rule(check)).collect::<String>();
+    text += &check_rules().iter().map(|check| rule(check)).collect::<String>();
     text
 }
 
 fn rule(check: &CheckRule) -> String {
-    let CheckRule { id, what, why, bad, good } = check;
-    let title = check.title();
+    let CheckRule { id, title, what, why, bad, good, .. } = check;
     format!(
         "\n## {id}\n\n{title}.\n\n{what}\n\n{why}\n\nBad:\n{}\nGood:\n{}",
         example(bad),

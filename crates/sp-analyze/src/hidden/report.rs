@@ -4,9 +4,9 @@ use std::ops::Range;
 
 use super::mark::{push_code_points, push_decoded};
 use super::{HiddenKind, HiddenText, Lookalike, LookalikeContext, find, find_lookalikes};
-use sp_formats::checks::SE_09;
 use sp_formats::json::{JsonKind, JsonValue};
 use sp_formats::report::{Report, Severity};
+use sp_formats::rules::safety::SE_09;
 
 /// Reports hidden characters and lookalikes in a text.
 pub fn check_text(text: &str, report: &mut Report) {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use sp_formats::FileFindings;
-use sp_formats::output::{AuditedPackage, AuditedSkill, SkillCost};
+use sp_formats::output::{AuditedPackage, AuditedSkill, CountedKind, SkillCost};
 use sp_formats::report::{LocatedFinding, Report, Severity};
 
 use sp_tree::Digest;
@@ -23,10 +23,11 @@ pub(super) struct FindingCollector<'a> {
 #[derive(Default)]
 struct CollectedFindings {
     files: BTreeMap<PathBuf, FileFindings>,
+    /// The checked items by the key of their kind.
+    items: BTreeMap<&'static str, BTreeSet<PathBuf>>,
     costs: BTreeMap<PathBuf, SkillCost>,
-    packs: BTreeMap<PathBuf, usize>,
-    packages: BTreeSet<PathBuf>,
-    context_packs: BTreeSet<PathBuf>,
+    /// The number of skipped imports by pack.
+    skipped_imports: BTreeMap<PathBuf, usize>,
     audited_skills: BTreeMap<PathBuf, AuditedSkill>,
     audited_packages: BTreeMap<PathBuf, AuditedPackage>,
     unreadable: Vec<UnreadableTarget>,
@@ -69,8 +70,13 @@ impl<'a> FindingCollector<'a> {
         file.digest = file.digest.or(digest);
     }
 
-    /// Adds a checked skill.
-    pub(super) fn add_skill(&self, dir: &Path, cost: SkillCost) {
+    /// Adds a checked item. An item that several targets contain is counted once.
+    pub(super) fn add_item(&self, kind: CountedKind, path: &Path) {
+        self.lock().items.entry(kind.key).or_default().insert(path.into());
+    }
+
+    /// Adds the cost of a checked skill.
+    pub(super) fn add_cost(&self, dir: &Path, cost: SkillCost) {
         let mut collected = self.lock();
         collected.costs.insert(dir.into(), cost);
         let done = collected.costs.len();
@@ -80,19 +86,9 @@ impl<'a> FindingCollector<'a> {
         }
     }
 
-    /// Adds a checked pack, and the number of its imports that were skipped.
-    pub(super) fn add_pack(&self, file: &Path, imports_left: usize) {
-        self.lock().packs.insert(file.into(), imports_left);
-    }
-
-    /// Adds a checked context pack.
-    pub(super) fn add_context_pack(&self, file: &Path) {
-        self.lock().context_packs.insert(file.into());
-    }
-
-    /// Adds a checked package.
-    pub(super) fn add_package(&self, file: &Path) {
-        self.lock().packages.insert(file.into());
+    /// Adds the number of imports of a pack that were skipped.
+    pub(super) fn add_skipped_imports(&self, pack: &Path, imports: usize) {
+        self.lock().skipped_imports.insert(pack.into(), imports);
     }
 
     pub(super) fn add_audited_skill(&self, skill: AuditedSkill) {
@@ -133,11 +129,8 @@ impl<'a> FindingCollector<'a> {
         unreadable.sort_by(|a, b| a.error.message.cmp(&b.error.message));
         CheckResults {
             files,
-            skills: collected.costs.len(),
-            packs: collected.packs.len(),
-            packages: collected.packages.len(),
-            context_packs: collected.context_packs.len(),
-            imports_left: collected.packs.values().sum(),
+            items: collected.items.into_iter().map(|(key, paths)| (key, paths.len())).collect(),
+            imports_left: collected.skipped_imports.values().sum(),
             costs: collected.costs.into_values().collect(),
             facts: AuditFacts {
                 skills: collected.audited_skills.into_values().collect(),

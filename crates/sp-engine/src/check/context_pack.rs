@@ -2,34 +2,54 @@
 
 use std::path::Path;
 
+use sp_formats::context_pack::rules::RULES;
 use sp_formats::context_pack::{ContextPackEntry, MANIFEST_FILE, read};
+use sp_formats::output::CountedKind;
 
+use super::format::{Form, Format, Specificity};
 use super::target::CheckTarget;
-use super::{CheckableFormat, Checker, hidden};
-use crate::context_pack::{ContextPackLocation, RemoteContextPack, is_context_pack, read_entries};
+use super::{Checker, hidden};
+use crate::context_pack::{ContextPackLocation, is_context_pack, read_entries};
 use crate::error::Result;
 
-pub(super) struct ContextPackFormat;
+pub(super) const CONTEXT_PACKS: Format = Format {
+    rules: RULES,
+    counted: Some(COUNTED),
+    targets: &["a context pack"],
+    forms: &[
+        Form {
+            specificity: Specificity::Url,
+            matches: |target| target.address.is_some(),
+            check: check_address,
+        },
+        Form {
+            specificity: Specificity::Item,
+            matches: |target| is_context_pack(&target.path),
+            check: check_local,
+        },
+    ],
+    files_in: None,
+};
 
-impl CheckableFormat for ContextPackFormat {
-    fn matches(&self, target: &CheckTarget) -> bool {
-        is_context_pack(&target.path)
-    }
+const COUNTED: CountedKind = CountedKind { key: "context_packs", noun: "context pack" };
 
-    fn check(&self, checker: &Checker<'_>, target: &CheckTarget) -> Result<()> {
-        let folder = if target.is_file_named(MANIFEST_FILE) {
-            target.path.parent().unwrap_or(&target.path)
-        } else {
-            &target.path
-        };
-        check_pack(checker, &ContextPackLocation::Local(target.path.clone()), folder)
-    }
+fn check_local(checker: &Checker<'_>, target: &CheckTarget) -> Result<()> {
+    let folder = if target.is_file_named(MANIFEST_FILE) {
+        target.path.parent().unwrap_or(&target.path)
+    } else {
+        &target.path
+    };
+    check_pack(checker, &ContextPackLocation::Local(target.path.clone()), folder)
 }
 
 /// Checks a context pack at a URL.
-pub(super) fn check_address(checker: &Checker<'_>, address: &RemoteContextPack) -> Result<()> {
-    let folder = address.to_string();
-    check_pack(checker, &ContextPackLocation::Remote(address.clone()), Path::new(&folder))
+fn check_address(checker: &Checker<'_>, target: &CheckTarget) -> Result<()> {
+    match &target.address {
+        Some(address) => {
+            check_pack(checker, &ContextPackLocation::Remote(address.clone()), &target.path)
+        }
+        None => check_local(checker, target),
+    }
 }
 
 fn check_pack(checker: &Checker<'_>, pack: &ContextPackLocation, folder: &Path) -> Result<()> {
@@ -48,6 +68,6 @@ fn check_pack(checker: &Checker<'_>, pack: &ContextPackLocation, folder: &Path) 
             }
         }
     }
-    checker.collector.add_context_pack(&folder.join(MANIFEST_FILE));
+    checker.collector.add_item(COUNTED, &folder.join(MANIFEST_FILE));
     Ok(())
 }

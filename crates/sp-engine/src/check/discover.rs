@@ -57,8 +57,3 @@ pub(super) fn find_packages(root: &Path) -> Vec<PathBuf> {
     packages.sort();
     packages
 }
-
-/// Whether a directory contains packages or has packages installed.
-pub(super) fn has_packages(dir: &Path) -> bool {
-    !find_packages(dir).is_empty()
-}

@@ -1,8 +1,7 @@
 //! `sp check`: detects the format of its targets, and reports every problem in them.
 //!
-//! Each format is one module that implements [`CheckableFormat`] and one line in [`FORMATS`]. It
-//! reads with the same functions as an install; checks that an install does not need are in the
-//! module.
+//! Each format is a [`Format`](format::Format) in the list of [`formats`]. It reads with the same
+//! functions as an install; checks that an install does not need are in its module.
 //!
 //! A check never fails because of findings. Files that cannot be read at all are collected in
 //! [`CheckResults::unreadable`], so that everything else is still checked. [`fix`] applies the
@@ -13,18 +12,23 @@ mod config;
 mod context_pack;
 mod discover;
 mod fix;
+mod format;
+mod formats;
 mod hidden;
 mod pack;
 mod package;
 mod report;
 mod repository;
+mod resolve;
 mod skill;
 mod skill_checks;
+mod skillpacks;
 mod skills_below;
 mod target;
 mod watch;
 mod workspace;
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use rayon::prelude::*;
@@ -33,6 +37,7 @@ use sp_formats::output::{AuditedPackage, AuditedSkill, SkillCost};
 use sp_formats::report::Severity;
 
 pub use fix::{FixResults, FixedFile, fix};
+pub use formats::{check_rules, check_targets_help, find_check_rule, rule_sets};
 pub use watch::{CheckWatcher, watch};
 
 use crate::context::{Context, Event};
@@ -41,6 +46,8 @@ use crate::session::Session;
 use crate::token_counter::TokenCounter;
 use collector::FindingCollector;
 use fix::FileDrafts;
+use formats::{detect, files_in};
+use resolve::resolve_targets;
 use target::CheckTarget;
 
 /// What to check, and how.
@@ -76,14 +83,9 @@ pub enum ImportPolicy {
 pub struct CheckResults {
     /// The files with findings, sorted by path.
     pub files: Vec<FileFindings>,
-    /// The number of checked skills.
-    pub skills: usize,
-    /// The number of checked packs.
-    pub packs: usize,
-    /// The number of checked packages.
-    pub packages: usize,
-    /// The number of checked context packs.
-    pub context_packs: usize,
+    /// The number of checked items by the key of their kind. A kind without items may be missing;
+    /// [`checked_counts`](Self::checked_counts) has it.
+    pub items: BTreeMap<&'static str, usize>,
     /// The number of skipped imports.
     pub imports_left: usize,
     /// The token cost of each skill, sorted by path.
@@ -136,25 +138,6 @@ impl CheckResults {
     }
 }
 
-/// A format that `sp check` can detect and check.
-trait CheckableFormat: Sync {
-    fn matches(&self, target: &CheckTarget) -> bool;
-    /// Adds all findings in the target to the collector of the checker.
-    fn check(&self, checker: &Checker<'_>, target: &CheckTarget) -> Result<()>;
-}
-
-/// All formats, the most specific first. The first that matches a target checks it.
-const FORMATS: &[&dyn CheckableFormat] = &[
-    &package::PackageFormat,
-    &config::ConfigFormat,
-    &pack::PackFormat,
-    &skill::SkillFormat,
-    &context_pack::ContextPackFormat,
-    &workspace::WorkspaceFormat,
-    &repository::RepositoryFormat,
-    &repository::SkillFolderFormat,
-];
-
 /// The state that all formats share during a check.
 struct Checker<'a> {
     session: &'a Session<'a>,
@@ -182,15 +165,8 @@ pub(crate) fn check_with_facts(
 ) -> Result<CheckResults> {
     let tokens = TokenCounter::open(session.context);
     let drafts = FileDrafts::default();
-    let findings = FindingCollector::new(session.context);
-    let checker = Checker {
-        session,
-        request,
-        tokens: &tokens,
-        drafts: &drafts,
-        collector: findings,
-        mode: CheckMode::WithFacts,
-    };
+    let mut checker = Checker::new(session, request, &tokens, &drafts);
+    checker.mode = CheckMode::WithFacts;
     let checked = check_targets(checker);
     tokens.store();
     checked
@@ -220,7 +196,7 @@ pub(crate) fn skill_costs(
             .for_each(|target| session.context.emit(Event::Warning(target.error.to_string())));
         Ok((target.path, checked.costs))
     };
-    target::resolve_targets(session.context, request)?.into_iter().map(cost_of).collect()
+    resolve_targets(session.context, request)?.into_iter().map(cost_of).collect()
 }
 
 fn check_with(
@@ -229,19 +205,23 @@ fn check_with(
     tokens: &TokenCounter<'_>,
     drafts: &FileDrafts,
 ) -> Result<CheckResults> {
-    let findings = FindingCollector::new(session.context);
-    check_targets(Checker {
-        session,
-        request,
-        tokens,
-        drafts,
-        collector: findings,
-        mode: CheckMode::FindingsOnly,
-    })
+    check_targets(Checker::new(session, request, tokens, drafts))
+}
+
+impl<'a> Checker<'a> {
+    fn new(
+        session: &'a Session<'a>,
+        request: &'a CheckRequest,
+        tokens: &'a TokenCounter<'a>,
+        drafts: &'a FileDrafts,
+    ) -> Self {
+        let collector = FindingCollector::new(session.context);
+        Self { session, request, tokens, drafts, collector, mode: CheckMode::FindingsOnly }
+    }
 }
 
 fn check_targets(checker: Checker<'_>) -> Result<CheckResults> {
-    let targets = target::resolve_targets(checker.session.context, checker.request)?;
+    let targets = resolve_targets(checker.session.context, checker.request)?;
     targets.par_iter().for_each(|target| match (check_target(&checker, target), &target.address) {
         (Ok(()), _) => {}
         (Err(error), Some(_)) => checker.collector.add_unreachable(error),
@@ -252,21 +232,28 @@ fn check_targets(checker: Checker<'_>) -> Result<CheckResults> {
     Ok(checker.collector.finish(checker.request.strictness))
 }
 
+/// Checks a target, and the files of any format that lie in it.
 fn check_target(checker: &Checker<'_>, target: &CheckTarget) -> Result<()> {
     let context = checker.session.context;
-    if let Some(address) = &target.address {
-        return context_pack::check_address(checker, address);
-    }
     target.require_exists(context)?;
-    package::check_packages_in(checker, target)?;
-    match FORMATS.iter().find(|format| format.matches(target)) {
-        Some(format) => format.check(checker, target),
-        None => Err(Error::new(
-            ErrorCode::NothingToCheck,
-            format!("there is nothing to check in `{}`", context.display_relative_path(&target.path)),
-        )
-        .hint(
-            "name a skill's folder, a pack file, a package, a context pack, or a directory with `skills/` or `packs/`",
-        )),
+    let files = if target.is_dir() { files_in(&target.path) } else { Vec::new() };
+    let has_files = !files.is_empty();
+    files.into_iter().map(CheckTarget::new).try_for_each(|file| check_detected(checker, &file))?;
+    match check_detected(checker, target) {
+        // Its files were something to check.
+        Err(error) if has_files && error.has_code(ErrorCode::NothingToCheck) => Ok(()),
+        checked => checked,
     }
+}
+
+fn check_detected(checker: &Checker<'_>, target: &CheckTarget) -> Result<()> {
+    let Some(form) = detect(target) else {
+        let path = checker.session.context.display_relative_path(&target.path);
+        return Err(Error::new(
+            ErrorCode::NothingToCheck,
+            format!("there is nothing to check in `{path}`"),
+        )
+        .hint(format!("name {}", check_targets_help())));
+    };
+    (form.check)(checker, target)
 }

@@ -1,41 +1,42 @@
-//! The format of pack files, and the checks of all packs of a repository.
+//! Checking pack files, one by one or all of a repository.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use sp_formats::checks::{SP_11, SP_12, SP_17};
+use sp_formats::output::CountedKind;
+use sp_formats::pack::rules::{SP_11, SP_12, SP_17};
 use sp_formats::pack::{self, Pack};
 use sp_formats::report::{Report, Severity};
 
 use super::discover::{is_repository, local_skill_ids};
 use super::target::CheckTarget;
-use super::{CheckableFormat, Checker, ImportPolicy, hidden};
+use super::{Checker, ImportPolicy, hidden};
 use crate::error::Result;
 use crate::install::selection::importable_skills;
 use crate::repository::{ParsedPackFile, SkillRepository, is_pack_file, parse_pack_lenient};
 use crate::select::{ImportableSkills, select_skills};
 use crate::source::git::CheckoutOpener;
 
-pub(super) struct PackFormat;
+/// What the summary counts.
+pub(super) const PACKS: CountedKind = CountedKind { key: "packs", noun: "pack" };
 
-impl CheckableFormat for PackFormat {
-    fn matches(&self, target: &CheckTarget) -> bool {
-        is_pack_file(&target.path)
-            && target.path.is_file()
-            && (target.is_in_dir_named("packs") || !target.is_inside_skill())
-    }
+/// Whether a target is a pack file. In `packs/`, a YAML file is a pack even inside a skill.
+pub(super) fn is_pack(target: &CheckTarget) -> bool {
+    is_pack_file(&target.path)
+        && target.path.is_file()
+        && (target.is_in_dir_named("packs") || !target.is_inside_skill())
+}
 
-    fn check(&self, checker: &Checker<'_>, target: &CheckTarget) -> Result<()> {
-        let read = read_pack_file(checker, target.path.clone())?;
-        match repository_root(checker, &target.path) {
-            Some(root) => {
-                let local = local_skill_ids(checker.session, &root)?;
-                check_pack(checker, &root, &local, read)
-            }
-            None => {
-                record_pack(checker, &read.0, &read.2, 0);
-                Ok(())
-            }
+pub(super) fn check_pack_file(checker: &Checker<'_>, target: &CheckTarget) -> Result<()> {
+    let read = read_pack_file(checker, target.path.clone())?;
+    match repository_root(checker, &target.path) {
+        Some(root) => {
+            let local = local_skill_ids(checker.session, &root)?;
+            check_pack(checker, &root, &local, read)
+        }
+        None => {
+            record_pack(checker, &read.0, &read.2, 0);
+            Ok(())
         }
     }
 }
@@ -157,5 +158,6 @@ fn check_local(
 
 fn record_pack(checker: &Checker<'_>, path: &Path, report: &Report, imports_left: usize) {
     checker.collector.add_report(path, report);
-    checker.collector.add_pack(path, imports_left);
+    checker.collector.add_item(PACKS, path);
+    checker.collector.add_skipped_imports(path, imports_left);
 }

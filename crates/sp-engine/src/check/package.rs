@@ -4,47 +4,54 @@ use std::path::Path;
 
 use sp_analyze::audit::SkillFacts;
 use sp_analyze::hidden::{check_json, check_part, check_text};
-use sp_formats::checks::PK_13;
-use sp_formats::output::AuditedPackage;
+use sp_formats::output::{AuditedPackage, CountedKind};
+use sp_formats::package::rules::{PK_13, RULES};
 use sp_formats::package::{Package, VerificationOutcome, check_level, read};
 use sp_formats::report::{Report, Severity};
 use sp_formats::skill::{self, SKILL_FILE, SkillMetadata};
 use sp_tree::{LoadedTree, RelPath};
 
 use super::discover::find_packages;
+use super::format::{Form, Format, Specificity};
 use super::target::CheckTarget;
-use super::{CheckMode, CheckableFormat, Checker, hidden};
+use super::{CheckMode, Checker, hidden};
 use crate::error::Result;
 use crate::pkg::{is_package_file, verify_signer};
 
-pub(super) struct PackageFormat;
+pub(super) const PACKAGES: Format = Format {
+    rules: RULES,
+    counted: Some(COUNTED),
+    targets: &["a package"],
+    forms: &[Form { specificity: Specificity::File, matches: is_package, check: check_package }],
+    files_in: Some(find_packages),
+};
 
-impl CheckableFormat for PackageFormat {
-    fn matches(&self, target: &CheckTarget) -> bool {
-        is_package_file(&target.path) && target.path.is_file()
-    }
+const COUNTED: CountedKind = CountedKind { key: "packages", noun: "package" };
 
-    fn check(&self, checker: &Checker<'_>, target: &CheckTarget) -> Result<()> {
-        let limits = &checker.session.limits;
-        let bytes = checker.drafts.read(&target.path, limits.package_bytes)?;
-        let mut read = read("", bytes, limits);
-        if let Some(package) = &read.package {
-            let mut report = Report::deferred("");
-            check_level(package.raw_manifest(), package.content(), &mut report);
-            check_hidden(package, &mut report);
-            checker.collector.add_report(&target.path, &report.with_text(package.text()));
-        }
-        read.report.sort();
-        checker.collector.add_report(&target.path, &read.report);
-        checker.collector.add_package(&target.path);
-        if let Some(package) = &read.package {
-            check_documents(checker, &target.path, package);
-            if checker.mode == CheckMode::WithFacts {
-                audit_signer(checker, &target.path, package)?;
-            }
-        }
-        Ok(())
+fn is_package(target: &CheckTarget) -> bool {
+    is_package_file(&target.path) && target.path.is_file()
+}
+
+fn check_package(checker: &Checker<'_>, target: &CheckTarget) -> Result<()> {
+    let limits = &checker.session.limits;
+    let bytes = checker.drafts.read(&target.path, limits.package_bytes)?;
+    let mut read = read("", bytes, limits);
+    if let Some(package) = &read.package {
+        let mut report = Report::deferred("");
+        check_level(package.raw_manifest(), package.content(), &mut report);
+        check_hidden(package, &mut report);
+        checker.collector.add_report(&target.path, &report.with_text(package.text()));
     }
+    read.report.sort();
+    checker.collector.add_report(&target.path, &read.report);
+    checker.collector.add_item(COUNTED, &target.path);
+    if let Some(package) = &read.package {
+        check_documents(checker, &target.path, package);
+        if checker.mode == CheckMode::WithFacts {
+            audit_signer(checker, &target.path, package)?;
+        }
+    }
+    Ok(())
 }
 
 /// Checks the files in a package of skills.
@@ -125,10 +132,4 @@ fn check_hidden(package: &Package, report: &mut Report) {
                 .for_each(|value| check_json(value, report));
         }
     }
-}
-
-/// Checks the packages in a directory.
-pub(super) fn check_packages_in(checker: &Checker<'_>, target: &CheckTarget) -> Result<()> {
-    let packages = if target.is_dir() { find_packages(&target.path) } else { Vec::new() };
-    packages.into_iter().try_for_each(|path| PackageFormat.check(checker, &CheckTarget::new(path)))
 }

@@ -3,11 +3,12 @@
 use sp_analyze::tokens::TOKENIZER;
 use sp_formats::FileFindings;
 use sp_formats::output::{
-    AuditReport, AuditSummary, CheckReport, CheckSummary, FindingItem, FixedFileItem,
-    UnreadableItem,
+    AuditReport, AuditSummary, CheckReport, CheckSummary, CheckedCounts, CountedKind,
+    FindingCounts, FindingItem, FixedFileItem, UnreadableItem,
 };
 use sp_formats::report::Severity;
 
+use super::formats::counted_kinds;
 use super::{CheckResults, UnreadableTarget};
 
 impl CheckResults {
@@ -15,13 +16,8 @@ impl CheckResults {
     pub fn to_report(&self, fixed: Vec<FixedFileItem>) -> CheckReport {
         CheckReport {
             summary: CheckSummary {
-                skills: self.skills,
-                packs: self.packs,
-                packages: self.packages,
-                context_packs: self.context_packs,
-                errors: self.count(Severity::Error),
-                warnings: self.count(Severity::Warning),
-                notes: self.count(Severity::Note),
+                checked: self.checked_counts(),
+                found: self.finding_counts(),
                 fixable: self.fixable_count(),
                 imports_left: self.imports_left,
             },
@@ -36,19 +32,25 @@ impl CheckResults {
     /// Converts the results of an audit.
     pub fn to_audit_report(&self) -> AuditReport {
         AuditReport {
-            summary: AuditSummary {
-                skills: self.skills,
-                packs: self.packs,
-                packages: self.packages,
-                context_packs: self.context_packs,
-                errors: self.count(Severity::Error),
-                warnings: self.count(Severity::Warning),
-                notes: self.count(Severity::Note),
-            },
+            summary: AuditSummary { checked: self.checked_counts(), found: self.finding_counts() },
             findings: self.finding_items(),
             skills: self.facts.skills.clone(),
             packages: self.facts.packages.clone(),
             unreadable: self.unreadable_items(),
+        }
+    }
+
+    /// Returns the number of checked items of every kind, in the order of the formats.
+    pub fn checked_counts(&self) -> CheckedCounts {
+        let count = |kind: CountedKind| self.items.get(kind.key).copied().unwrap_or_default();
+        CheckedCounts(counted_kinds().map(|kind| (kind, count(kind))).collect())
+    }
+
+    fn finding_counts(&self) -> FindingCounts {
+        FindingCounts {
+            errors: self.count(Severity::Error),
+            warnings: self.count(Severity::Warning),
+            notes: self.count(Severity::Note),
         }
     }
 

@@ -1,43 +1,75 @@
-//! The format of a single skill: a directory with a `SKILL.md`.
+//! The Agent Skills format: a skill, or any directory with skills below it.
 
 use std::path::Path;
 
+use sp_formats::skill::SKILL_FILE;
+use sp_formats::skill::rules::RULES;
+
+use super::Checker;
 use super::discover::{find_skill_dirs, is_skill_dir};
-use super::repository::RepositoryFormat;
-use super::skill_checks::check_skill;
+use super::format::{Form, Format, Specificity};
+use super::repository::check_repository;
+use super::skill_checks::{SKILLS, check_skill};
 use super::skills_below::{check_skills_below, report_shadowed_skill};
 use super::target::CheckTarget;
-use super::{CheckableFormat, Checker};
 use crate::error::{Error, ErrorCode, Result};
 use crate::repository::SkillRepository;
 
-/// A directory with a `SKILL.md`, or a file in one.
-pub(super) struct SkillFormat;
+pub(super) const AGENT_SKILLS: Format = Format {
+    rules: RULES,
+    counted: Some(SKILLS),
+    targets: &["a skill's folder"],
+    forms: &[
+        Form {
+            specificity: Specificity::Item,
+            matches: |target| skill_dir(target).is_some(),
+            check: check_skill_target,
+        },
+        Form {
+            specificity: Specificity::AnyDirectory,
+            matches: CheckTarget::is_dir,
+            check: check_skill_folder,
+        },
+    ],
+    files_in: None,
+};
 
-impl CheckableFormat for SkillFormat {
-    fn matches(&self, target: &CheckTarget) -> bool {
-        skill_dir(target).is_some()
+/// Checks a directory with a `SKILL.md`, or the one that a file lies in.
+fn check_skill_target(checker: &Checker<'_>, target: &CheckTarget) -> Result<()> {
+    let Some(dir) = skill_dir(target) else {
+        return Err(Error::new(ErrorCode::InvalidSkill, "not a skill"));
+    };
+    let found = find_skill_dirs(checker.session, dir)?;
+    let below = check_skills_below(checker, dir, &found);
+    if below.is_empty() {
+        check_skill(checker, dir);
+    } else {
+        let ids: Vec<String> = below.iter().map(|id| format!("./{id}")).collect();
+        report_shadowed_skill(checker, dir, &ids, ".");
     }
+    // A repository may have a `SKILL.md` at its root. Its packs are checked anyway.
+    let repository = SkillRepository { root: dir.into() };
+    if !repository.pack_paths()?.is_empty() {
+        return check_repository(checker, &CheckTarget::new(dir.into()));
+    }
+    Ok(())
+}
 
-    fn check(&self, checker: &Checker<'_>, target: &CheckTarget) -> Result<()> {
-        let Some(dir) = skill_dir(target) else {
-            return Err(Error::new(ErrorCode::InvalidSkill, "not a skill"));
-        };
-        let found = find_skill_dirs(checker.session, dir)?;
-        let below = check_skills_below(checker, dir, &found);
-        if below.is_empty() {
-            check_skill(checker, dir);
-        } else {
-            let ids: Vec<String> = below.iter().map(|id| format!("./{id}")).collect();
-            report_shadowed_skill(checker, dir, &ids, ".");
-        }
-        // A repository may have a `SKILL.md` at its root. Its packs are checked anyway.
-        let repository = SkillRepository { root: dir.into() };
-        if !repository.pack_paths()?.is_empty() {
-            return RepositoryFormat.check(checker, &CheckTarget::new(dir.into()));
-        }
-        Ok(())
+/// Checks a directory with skills somewhere below it, such as an agent's sink.
+fn check_skill_folder(checker: &Checker<'_>, target: &CheckTarget) -> Result<()> {
+    let found = find_skill_dirs(checker.session, &target.path)?;
+    if found.matches.is_empty() {
+        let path = checker.session.context.display_relative_path(&target.path);
+        return Err(Error::new(
+            ErrorCode::NothingToCheck,
+            format!("there is nothing to check in `{path}`"),
+        )
+        .hint(format!(
+            "it has no `skills/`, no `packs/`, and no `{SKILL_FILE}` anywhere below it"
+        )));
     }
+    check_skills_below(checker, &target.path, &found);
+    Ok(())
 }
 
 /// Returns the directory of the skill that a target is, or lies in.

@@ -6,10 +6,12 @@ use std::path::{Path, PathBuf};
 
 use sp_analyze::audit::SkillFacts;
 use sp_analyze::hidden::check_text;
-use sp_formats::checks::{CheckRule, SE_03, SE_04, SP_21};
-use sp_formats::output::SkillCost;
+use sp_formats::output::{CountedKind, SkillCost};
+use sp_formats::pack::rules::SP_21;
 use sp_formats::printable::printable;
 use sp_formats::report::{FindingLocation, Report, Severity};
+use sp_formats::rules::CheckRule;
+use sp_formats::rules::safety::{SE_03, SE_04};
 use sp_formats::skill::{
     self, ReferencingFile, SKILL_FILE, SkillFiles, SkillMetadata, check_body_size, check_markdown,
 };
@@ -20,6 +22,9 @@ use sp_tree::{
 
 use super::{CheckMode, Checker, hidden};
 use crate::error::{Error, Result};
+
+/// What the summary counts.
+pub(super) const SKILLS: CountedKind = CountedKind { key: "skills", noun: "skill" };
 
 /// The description of a skill.
 pub(super) struct SkillDescription {
@@ -130,7 +135,8 @@ impl ParsedSkill<'_> {
             facts.add_file(SKILL_FILE, false, Some(text));
             checker.collector.add_audited_skill(facts.into_audited_skill(path.into()));
         }
-        checker.collector.add_skill(path, cost);
+        checker.collector.add_item(SKILLS, path);
+        checker.collector.add_cost(path, cost);
         Ok(())
     }
 }

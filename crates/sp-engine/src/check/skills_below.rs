@@ -4,9 +4,10 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
-use sp_formats::checks::{AS_02, SP_03, SP_04};
+use sp_formats::pack::rules::{SP_03, SP_04};
 use sp_formats::report::{LocatedFinding, Report, Severity};
 use sp_formats::skill::SKILL_FILE;
+use sp_formats::skill::rules::AS_02;
 use sp_tree::WalkReport;
 
 use super::Checker;

@@ -7,7 +7,8 @@ use std::time::Duration;
 use notify::event::{AccessKind, AccessMode};
 use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 
-use super::{CheckRequest, target};
+use super::CheckRequest;
+use super::resolve::resolve_targets;
 use crate::context::Context;
 use crate::error::{Error, ErrorCode, Result};
 
@@ -30,7 +31,7 @@ pub fn watch(context: &Context<'_>, request: &CheckRequest) -> Result<CheckWatch
             .hint("on Linux, `sysctl fs.inotify.max_user_watches` limits how many directories can be watched")
     };
     let mut watcher = notify::recommended_watcher(sender).map_err(failed)?;
-    for target in target::resolve_targets(context, request)? {
+    for target in resolve_targets(context, request)? {
         target.require_local("nothing tells when it changes: check it without `--watch`")?;
         target.require_exists(context)?;
         // Editors replace files, so the directory is watched.

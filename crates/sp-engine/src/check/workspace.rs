@@ -1,12 +1,12 @@
-//! The format of SkillBag workspaces and sources. A directory may be both.
+//! The SkillBag format: workspaces and sources. A directory may be both.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use rayon::prelude::*;
-use sp_formats::checks::{SB_01, SB_04, SB_11, SB_12, SB_17};
 use sp_formats::report::{Report, Severity};
 use sp_formats::skill::SKILL_FILE;
+use sp_formats::workspace::rules::{RULES, SB_01, SB_04, SB_11, SB_12, SB_17};
 use sp_formats::workspace::{
     AGENTS_FILE, BOOTSTRAP_CATALOG_LINE, BOOTSTRAP_SKILL, CATALOG_FILE, CONTEXT_FILE,
     ENTRYPOINT_FILE, SKILLS_DIR, USER_CONTEXT_FILE, WorkspaceCatalog, WorkspaceSkill,
@@ -15,41 +15,45 @@ use sp_formats::workspace::{
 };
 
 use super::discover::is_repository;
-use super::repository::RepositoryFormat;
+use super::format::{Form, Format, Specificity};
+use super::repository::check_repository;
 use super::skill_checks::check_skill;
 use super::target::CheckTarget;
-use super::{CheckableFormat, Checker, hidden};
+use super::{Checker, hidden};
 use crate::error::Result;
 use crate::source::git::is_tracked;
 use crate::workspace::workspace_dir::{is_workspace, skill_folders};
 
-/// A directory with `SKILLBAG.md` or `.skills/`.
-pub(super) struct WorkspaceFormat;
+pub(super) const WORKSPACES: Format = Format {
+    rules: RULES,
+    counted: None,
+    targets: &["a workspace"],
+    forms: &[Form {
+        specificity: Specificity::Item,
+        matches: |target| target.is_dir() && is_workspace(&target.path),
+        check: check_target,
+    }],
+    files_in: None,
+};
 
-impl CheckableFormat for WorkspaceFormat {
-    fn matches(&self, target: &CheckTarget) -> bool {
-        target.is_dir() && is_workspace(&target.path)
+fn check_target(checker: &Checker<'_>, target: &CheckTarget) -> Result<()> {
+    let root = target.path.as_path();
+    let agents = read_text_file(checker, &root.join(AGENTS_FILE))?;
+    let is_source = agents.as_deref().is_some_and(|text| text.contains("SKILLBAG"));
+    let has_entrypoint = root.join(ENTRYPOINT_FILE).is_file();
+    let skills = check_skills(checker, root)?;
+    if is_source {
+        let (_, report) = read_agents_file("", agents.as_deref().unwrap_or_default());
+        checker.collector.add_report(&root.join(AGENTS_FILE), &report);
     }
-
-    fn check(&self, checker: &Checker<'_>, target: &CheckTarget) -> Result<()> {
-        let root = target.path.as_path();
-        let agents = read_text_file(checker, &root.join(AGENTS_FILE))?;
-        let is_source = agents.as_deref().is_some_and(|text| text.contains("SKILLBAG"));
-        let has_entrypoint = root.join(ENTRYPOINT_FILE).is_file();
-        let skills = check_skills(checker, root)?;
-        if is_source {
-            let (_, report) = read_agents_file("", agents.as_deref().unwrap_or_default());
-            checker.collector.add_report(&root.join(AGENTS_FILE), &report);
-        }
-        if has_entrypoint || !is_source {
-            check_workspace(checker, root, &skills)?;
-        }
-        check_catalog_file(checker, root, &skills, is_source)?;
-        if is_repository(root) {
-            RepositoryFormat.check(checker, target)?;
-        }
-        Ok(())
+    if has_entrypoint || !is_source {
+        check_workspace(checker, root, &skills)?;
     }
+    check_catalog_file(checker, root, &skills, is_source)?;
+    if is_repository(root) {
+        check_repository(checker, target)?;
+    }
+    Ok(())
 }
 
 /// Reads a file, or its draft. Returns `None` if it does not exist.
@@ -65,7 +69,7 @@ fn read_text_file(checker: &Checker<'_>, path: &Path) -> Result<Option<String>> 
 fn report_file_error(
     checker: &Checker<'_>,
     path: &Path,
-    rule: &'static sp_formats::checks::CheckRule,
+    rule: &'static sp_formats::rules::CheckRule,
     message: &str,
     help: &str,
 ) {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use sp_formats::checks::CP_02;
+use sp_formats::context_pack::rules::CP_02;
 use sp_formats::context_pack::{
     AGENTS_FILE, CURSOR_FILE, ContextPackDraft, ContextPackEntries, ContextPackEntry,
     ContextPackGenerator, ContextPackManifest, ContextPackProject, ContextPackReadResult,

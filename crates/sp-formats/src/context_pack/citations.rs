@@ -9,7 +9,7 @@ use super::document::ContextPackDocument;
 use super::footnotes::SourceFootnote;
 use super::manifest::ContextPackManifest;
 use super::manifest_file::CompleteLists;
-use crate::checks::CP_10;
+use crate::context_pack::rules::CP_10;
 use crate::report::{Report, Severity};
 
 /// The sources that footnotes can refer to. `None` for a list that could not be read.

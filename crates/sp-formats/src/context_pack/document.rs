@@ -12,7 +12,7 @@ use super::manifest::ContextPackManifest;
 use super::text_file::decode_text;
 use super::value_syntax::{is_known_spec_version, is_pack_id, is_source_id};
 use super::{KNOWN_FILES, SOURCES_FILE, layout};
-use crate::checks::{CP_01, CP_04, CP_07};
+use crate::context_pack::rules::{CP_01, CP_04, CP_07};
 use crate::markdown::{MarkdownSection, find_frontmatter, read_sections, report_unread, sections};
 use crate::printable::printable;
 use crate::report::{Report, Severity};

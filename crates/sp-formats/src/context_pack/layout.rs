@@ -11,11 +11,12 @@ use super::manifest::{ContextPackManifest, ContextPackSourceEntry};
 use super::sentences::count_sentences;
 use super::value_syntax::{is_day_or_time, is_source_id, is_url};
 use super::{AGENTS_FILE, CURSOR_FILE, PROMPTS_FILE, SKILLS_FILE, SOURCES_FILE, TASKS_FILE};
-use crate::checks::{CP_05, CP_06, CP_07, CP_08, CP_09, CheckRule};
+use crate::context_pack::rules::{CP_05, CP_06, CP_07, CP_08, CP_09};
 use crate::markdown::MarkdownSection;
 use crate::package::time;
 use crate::printable::printable;
 use crate::report::{Report, Severity};
+use crate::rules::CheckRule;
 
 /// The sections of `cursor.md` and `AGENTS.md`, in order.
 const RULE_SECTIONS: &[&str] =

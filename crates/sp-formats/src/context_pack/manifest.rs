@@ -11,7 +11,7 @@ use super::MANIFEST_FILE;
 use super::manifest_object::{ManifestObject, TimestampKind, UnknownMembers};
 use super::sentences::count_sentences;
 use super::value_syntax::is_source_id;
-use crate::checks::{CP_02, CP_03};
+use crate::context_pack::rules::{CP_02, CP_03};
 use crate::json::{JsonKind, JsonValue};
 use crate::package::time;
 use crate::printable::printable;

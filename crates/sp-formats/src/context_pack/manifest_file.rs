@@ -8,7 +8,7 @@ use super::MANIFEST_FILE;
 use super::entries::{ContextPackEntries, ContextPackEntry, is_folder};
 use super::manifest::{self, ContextPackManifest};
 use super::text_file::decode_text;
-use crate::checks::{CP_01, CP_02};
+use crate::context_pack::rules::{CP_01, CP_02};
 use crate::json::{JsonDocument, JsonKind, JsonValue};
 use crate::report::{Report, Severity};
 

@@ -3,10 +3,11 @@
 use std::ops::Range;
 
 use super::value_syntax::{is_day_or_time, is_known_spec_version, is_pack_id, is_time, is_url};
-use crate::checks::{CP_02, CP_03, CheckRule};
+use crate::context_pack::rules::{CP_02, CP_03};
 use crate::json::{JsonKind, JsonValue};
 use crate::printable::printable;
 use crate::report::Report;
+use crate::rules::CheckRule;
 
 /// Unknown members in order: the name, and the value as raw JSON.
 pub type UnknownMembers = Vec<(String, String)>;

@@ -43,6 +43,7 @@ mod pack_id;
 mod prompts;
 mod read;
 mod registry_api;
+pub mod rules;
 mod sentences;
 mod text_file;
 mod url_signature;

@@ -12,7 +12,7 @@ use super::document::{self, ContextPackDocument};
 use super::entries::{ContextPackEntries, ContextPackEntry, is_folder};
 use super::manifest::{ContextPackFileEntry, ContextPackManifest};
 use super::manifest_file::{ManifestFile, ParsedContextPackManifest, read_manifest};
-use crate::checks::{CP_03, CP_10};
+use crate::context_pack::rules::{CP_03, CP_10};
 use crate::report::{Report, Severity};
 
 /// A valid pack.

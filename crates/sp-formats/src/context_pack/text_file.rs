@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::checks::CP_01;
+use crate::context_pack::rules::CP_01;
 use crate::report::{Report, Severity};
 
 /// Decodes a file and reports anything but UTF-8 without a byte order mark and with LF line

@@ -20,8 +20,9 @@ pub use events::{LinkDefinition, MarkdownEvents, events};
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Tag, TagEnd};
 use sp_tree::Limits;
 
-use crate::checks::{CheckRule, SE_04};
 use crate::report::Report;
+use crate::rules::CheckRule;
+use crate::rules::safety::SE_04;
 use crate::yaml::{self, YamlNode};
 
 /// Headings beyond this number do not start a section.

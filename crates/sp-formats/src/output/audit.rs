@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{FindingItem, UnreadableItem};
+use super::{CheckedCounts, FindingCounts, FindingItem, UnreadableItem};
 
 /// `sp audit`
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct AuditReport {
-    /// What was looked at, and how many findings there are.
+    /// How many items were audited, and how many findings there are.
     pub summary: AuditSummary,
     /// What was found against the rules of safety, sorted by file and place.
     pub findings: Vec<FindingItem>,
@@ -22,23 +22,13 @@ pub struct AuditReport {
     pub unreadable: Vec<UnreadableItem>,
 }
 
-/// What was looked at, and how many findings there are.
+/// How many items were audited, and how many findings there are.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct AuditSummary {
-    /// How many skills there are.
-    pub skills: usize,
-    /// How many packs there are.
-    pub packs: usize,
-    /// How many packages there are.
-    pub packages: usize,
-    /// How many context packs there are.
-    pub context_packs: usize,
-    /// How many errors there are.
-    pub errors: usize,
-    /// How many warnings there are.
-    pub warnings: usize,
-    /// How many notes there are.
-    pub notes: usize,
+    #[serde(flatten)]
+    pub checked: CheckedCounts,
+    #[serde(flatten)]
+    pub found: FindingCounts,
 }
 
 /// What somebody should know of a skill before trusting it.

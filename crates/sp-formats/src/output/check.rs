@@ -1,16 +1,17 @@
 //! JSON output of `sp check`, `sp cost` and `sp explain`.
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 
-use schemars::JsonSchema;
-use serde::Serialize;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Serialize, Serializer};
 
 use crate::report::LocatedFinding;
 
 /// `sp check`, also with `--fix`
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct CheckReport {
-    /// How many findings there are.
+    /// How many items were checked, and how many findings there are.
     pub summary: CheckSummary,
     /// Everything that was found, sorted by file and place.
     pub findings: Vec<FindingItem>,
@@ -24,27 +25,73 @@ pub struct CheckReport {
     pub unreadable: Vec<UnreadableItem>,
 }
 
-/// How many findings there are.
+/// How many items were checked, and how many findings there are.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct CheckSummary {
-    /// How many skills were checked.
-    pub skills: usize,
-    /// How many packs were checked.
-    pub packs: usize,
-    /// How many packages were checked.
-    pub packages: usize,
-    /// How many context packs were checked.
-    pub context_packs: usize,
+    #[serde(flatten)]
+    pub checked: CheckedCounts,
+    #[serde(flatten)]
+    pub found: FindingCounts,
+    /// How many findings `--fix` would fix.
+    pub fixable: usize,
+    /// How many imports were not looked at; `--imports` does.
+    pub imports_left: usize,
+}
+
+/// How many findings there are.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct FindingCounts {
     /// How many errors there are.
     pub errors: usize,
     /// How many warnings there are.
     pub warnings: usize,
     /// How many notes there are.
     pub notes: usize,
-    /// How many findings `--fix` would mend.
-    pub fixable: usize,
-    /// How many imports were not looked at; `--imports` does.
-    pub imports_left: usize,
+}
+
+/// A kind of item that `sp check` counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CountedKind {
+    /// The member of the JSON output, such as `context_packs`.
+    pub key: &'static str,
+    /// Such as `context pack`.
+    pub noun: &'static str,
+}
+
+/// The number of checked items of each kind, as an object.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CheckedCounts(pub Vec<(CountedKind, usize)>);
+
+impl Serialize for CheckedCounts {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(kind, count)| (kind.key, count)))
+    }
+}
+
+impl JsonSchema for CheckedCounts {
+    fn schema_name() -> Cow<'static, str> {
+        "CheckedCounts".into()
+    }
+
+    /// The members that programs rely on are named. Every further kind has a member of its own.
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let mut count = |what: &str| {
+            let mut count = generator.subschema_for::<usize>();
+            count.insert("description".into(), format!("How many {what} were checked.").into());
+            count
+        };
+        json_schema!({
+            "type": "object",
+            "properties": {
+                "skills": count("skills"),
+                "packs": count("packs"),
+                "packages": count("packages"),
+                "context_packs": count("context packs"),
+            },
+            "required": ["skills", "packs", "packages", "context_packs"],
+            "additionalProperties": count("items of a further kind"),
+        })
+    }
 }
 
 /// What a skill costs in tokens, by when it is read.

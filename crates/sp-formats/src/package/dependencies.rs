@@ -4,8 +4,8 @@ use std::collections::HashSet;
 
 use serde::{Deserialize, Serialize};
 
-use crate::checks::PK_05;
 use crate::json::{JsonKind, JsonValue};
+use crate::package::rules::PK_05;
 use crate::printable::printable;
 use crate::report::Report;
 

@@ -7,8 +7,8 @@ use sp_tree::{
     ZstdError, compress, decompress,
 };
 
-use crate::checks::PK_24;
 use crate::json::{JsonKind, JsonValue, quoted};
+use crate::package::rules::PK_24;
 use crate::printable::printable;
 use crate::report::Report;
 use crate::skill::SKILL_FILE;

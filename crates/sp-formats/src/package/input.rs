@@ -6,8 +6,8 @@ use std::ops::Range;
 
 use sp_tree::Limits;
 
-use crate::checks::{PK_01, PK_03, PK_04};
 use crate::json::{JsonDocument, JsonKind, JsonValue, quoted};
+use crate::package::rules::{PK_01, PK_03, PK_04};
 use crate::printable::printable;
 use crate::report::Report;
 

@@ -5,8 +5,8 @@ use sp_tree::Digest;
 use super::manifest::PackageManifest;
 use super::manifest_fields::truncate_for_message;
 use super::{VerificationOutcome, VerificationStep};
-use crate::checks::PK_08;
 use crate::json::{CompactDigest, JsonValue};
+use crate::package::rules::PK_08;
 use crate::printable::printable;
 use crate::report::Report;
 

@@ -5,8 +5,8 @@ use std::collections::{HashMap, HashSet};
 
 use sp_tree::Digest;
 
-use crate::checks::{PK_06, PK_07};
 use crate::json::{JsonKind, JsonValue, quoted};
+use crate::package::rules::{PK_06, PK_07};
 use crate::printable::printable;
 use crate::report::Report;
 

@@ -5,8 +5,8 @@ use std::ops::Range as Bytes;
 
 use serde::{Deserialize, Serialize};
 
-use crate::checks::{PK_02, PK_03, PK_04, PK_08};
 use crate::json::{JsonKind, JsonValue};
+use crate::package::rules::{PK_02, PK_03, PK_04, PK_08};
 use crate::printable::printable;
 use crate::report::Report;
 

@@ -3,10 +3,11 @@
 
 use std::ops::Range;
 
-use crate::checks::{CheckRule, PK_03};
 use crate::json::{JsonKind, JsonValue};
+use crate::package::rules::PK_03;
 use crate::printable::printable;
 use crate::report::Report;
+use crate::rules::CheckRule;
 
 /// The members of an object, read with type checks.
 pub(super) struct ManifestFields<'j> {

@@ -58,6 +58,7 @@ pub mod lock;
 mod manifest;
 mod manifest_fields;
 mod name;
+pub mod rules;
 mod signature;
 mod skills;
 pub mod store;
@@ -68,10 +69,10 @@ use std::sync::{Arc, OnceLock};
 
 use sp_tree::{Digest, Limits, LoadedTree};
 
-use crate::checks::{PK_01, PK_02, PK_03, PK_04};
 use crate::json::{
     CompactDigest, JsonDocument, JsonError, JsonKind, JsonNumberFormat, JsonValue, canonicalize,
 };
+use crate::package::rules::{PK_01, PK_02, PK_03, PK_04};
 use crate::report::{MAX_FINDINGS, Report, Severity};
 
 pub use dependencies::PackageDependency;

@@ -4,9 +4,10 @@
 
 use sp_tree::{Digest, PrivateKey, PublicKey, Signature, SignatureError};
 
-use crate::checks::{CheckRule, PK_11, PK_12, PK_13};
 use crate::json::{JsonKind, JsonNumberFormat, JsonValue, canonicalize, quoted};
+use crate::package::rules::{PK_11, PK_12, PK_13};
 use crate::report::{Report, Severity};
+use crate::rules::CheckRule;
 
 use super::manifest::PackageManifest;
 use super::manifest_fields::{describe_value, start_span};

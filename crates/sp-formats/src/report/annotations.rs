@@ -42,7 +42,7 @@ fn escape_property(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::Report;
-    use crate::checks::AS_02;
+    use crate::skill::rules::AS_02;
     use std::path::Path;
 
     #[test]

@@ -11,7 +11,7 @@
 //!
 //! ```
 //! use sp_formats::Report;
-//! use sp_formats::checks::SP_11;
+//! use sp_formats::pack::rules::SP_11;
 //! use sp_formats::report::apply_edits;
 //!
 //! let mut report = Report::new("packs/team.yaml", "name: team\nincude: []\n");
@@ -42,8 +42,8 @@ pub use sarif::{SarifLog, sarif_log};
 
 use sp_tree::Digest;
 
-use crate::checks::CheckRule;
 use crate::printable::mask_secrets;
+use crate::rules::CheckRule;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {

@@ -6,7 +6,7 @@ use std::path::Path;
 use serde::Serialize;
 
 use super::{FileFindings, FindingLocation, LocatedFinding};
-use crate::checks::{CHECKS, CheckRule};
+use crate::rules::CheckRule;
 
 #[derive(Debug, Serialize)]
 pub struct SarifLog {
@@ -88,16 +88,17 @@ struct SarifRegion {
     end_column: usize,
 }
 
-/// Converts findings to a SARIF log. `base` is the directory that paths are relative to.
-pub fn sarif_log(files: &[FileFindings], base: &Path) -> SarifLog {
+/// Converts findings to a SARIF log. `rules` are all rules that a finding can report; `base` is the
+/// directory that paths are relative to.
+pub fn sarif_log(files: &[FileFindings], rules: &[&CheckRule], base: &Path) -> SarifLog {
     let results = files.iter().flat_map(|file| {
         let uri = path_to_uri(&file.path, base);
-        file.findings.iter().map(move |placed| sarif_result(placed, &uri))
+        file.findings.iter().map(move |placed| sarif_result(placed, rules, &uri))
     });
     let driver = SarifDriver {
         name: "sp",
         version: env!("CARGO_PKG_VERSION"),
-        rules: CHECKS.iter().map(|check| sarif_rule(check)).collect(),
+        rules: rules.iter().map(|rule| sarif_rule(rule)).collect(),
     };
     let run = SarifRun {
         tool: SarifTool { driver },
@@ -111,25 +112,22 @@ pub fn sarif_log(files: &[FileFindings], base: &Path) -> SarifLog {
     }
 }
 
-fn sarif_rule(check: &CheckRule) -> SarifRule {
+fn sarif_rule(rule: &CheckRule) -> SarifRule {
     let text = |text: &str| SarifText { text: text.into() };
     SarifRule {
-        id: check.id,
-        short_description: text(check.title()),
-        full_description: text(check.what),
-        help: text(check.why),
+        id: rule.id,
+        short_description: text(rule.title),
+        full_description: text(rule.what),
+        help: text(rule.why),
     }
 }
 
-fn sarif_result(placed: &LocatedFinding, uri: &str) -> SarifResult {
+fn sarif_result(placed: &LocatedFinding, rules: &[&CheckRule], uri: &str) -> SarifResult {
     let finding = &placed.finding;
     let help = finding.help.as_ref().map(|help| format!(": {help}")).unwrap_or_default();
     SarifResult {
         rule_id: finding.check.id,
-        rule_index: CHECKS
-            .iter()
-            .position(|check| check.id == finding.check.id)
-            .unwrap_or_default(),
+        rule_index: rules.iter().position(|rule| rule.id == finding.check.id).unwrap_or_default(),
         level: finding.severity.as_str(),
         message: SarifText { text: format!("{}{help}", finding.message) },
         locations: [SarifLocation {

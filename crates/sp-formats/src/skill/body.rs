@@ -5,10 +5,10 @@ use std::ops::Range;
 
 use pulldown_cmark::{CodeBlockKind, Event, LinkType, Options, Tag, TagEnd};
 
-use crate::checks::{AS_06, AS_07};
 use crate::markdown::{LinkDefinition, events, report_unread};
 use crate::printable::printable;
 use crate::report::Report;
+use crate::skill::rules::{AS_06, AS_07};
 use crate::suggest::nearest;
 
 /// The recommended maximum number of tokens in a body.

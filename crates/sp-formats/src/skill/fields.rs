@@ -3,9 +3,9 @@
 use std::ops::Range;
 
 use super::{SkillMetadata, SkillName};
-use crate::checks::{AS_02, AS_03, AS_04, AS_05};
 use crate::printable::printable;
 use crate::report::Report;
+use crate::skill::rules::{AS_02, AS_03, AS_04, AS_05};
 use crate::suggest::nearest;
 use crate::yaml::{YamlNode, YamlValue, to_yaml_scalar};
 

@@ -8,9 +8,9 @@ use std::ops::Range;
 use sp_tree::Limits;
 
 use super::fields::STANDARD_FIELDS;
-use crate::checks::{AS_01, AS_04};
 use crate::printable::printable;
 use crate::report::Report;
+use crate::skill::rules::{AS_01, AS_04};
 use crate::yaml::{self, YamlError, YamlNode};
 
 /// The maximum number of `---` lines inside quoted values.

@@ -20,6 +20,7 @@ mod body;
 mod fields;
 mod frontmatter;
 mod name;
+pub mod rules;
 
 use std::ops::Range;
 
@@ -32,8 +33,9 @@ pub use body::{
 
 pub use name::{SkillName, SkillNameError};
 
-use crate::checks::{AS_01, SE_04};
 use crate::report::Report;
+use crate::rules::safety::SE_04;
+use crate::skill::rules::AS_01;
 use crate::yaml::YamlValue;
 use fields::FrontmatterFields;
 use frontmatter::read_frontmatter;

@@ -1,8 +1,8 @@
 //! `AGENTS.md` of a source: its name, where its skills are, and additional installation steps.
 
-use crate::checks::SB_12;
 use crate::markdown::sections;
 use crate::report::Report;
+use crate::workspace::rules::SB_12;
 
 /// The content of a source's `AGENTS.md`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

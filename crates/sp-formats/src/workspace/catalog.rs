@@ -3,10 +3,10 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
-use crate::checks::SB_02;
 use crate::printable::printable;
 use crate::report::Report;
 use crate::skill::SkillName;
+use crate::workspace::rules::SB_02;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct WorkspaceCatalog {

@@ -22,10 +22,11 @@ use sp_tree::Limits;
 use super::dependencies::{DependencyDeclarer, SkillDependency, read_dependencies};
 use super::parameters::{LayerProhibition, LayerSetting, ParameterLayer, SettingFileLine};
 use super::tags::TagChange;
-use crate::checks::{CheckRule, SB_07, SB_16, SB_23};
 use crate::markdown::{YamlBlockRules, read_yaml_blocks};
 use crate::printable::printable;
 use crate::report::{LineIndex, Report};
+use crate::rules::CheckRule;
+use crate::workspace::rules::{SB_07, SB_16, SB_23};
 use crate::yaml::{YamlNode, YamlValue};
 
 /// A parameter value in a context file.

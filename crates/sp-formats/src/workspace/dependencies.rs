@@ -5,12 +5,13 @@ use std::ops::Range;
 use sp_tree::Limits;
 
 use super::source::SourceRef;
-use crate::checks::{CheckRule, SB_10, SB_11};
 use crate::markdown::{YamlBlockRules, read_yaml_blocks};
 use crate::printable::printable;
 use crate::report::Report;
+use crate::rules::CheckRule;
 use crate::skill::SkillName;
 use crate::suggest::nearest;
+use crate::workspace::rules::{SB_10, SB_11};
 use crate::yaml::{YamlNode, YamlValue};
 
 const DEPENDENCY_KEYS: &[&str] = &["name", "source", "version", "required"];

@@ -1,7 +1,7 @@
 //! The entrypoint `SKILLBAG.md`, whose first line states the version of the format.
 
-use crate::checks::SB_01;
 use crate::report::Report;
+use crate::workspace::rules::SB_01;
 
 /// The newest supported version.
 pub const LATEST_VERSION: SkillBagVersion = SkillBagVersion(0, 3, 0);

@@ -12,6 +12,7 @@ mod dependencies;
 mod entrypoint;
 mod lock;
 mod parameters;
+pub mod rules;
 mod secret;
 mod skill;
 mod source;

@@ -5,10 +5,10 @@ use std::ops::Range;
 use serde_json::Value as Json;
 use sp_tree::Limits;
 
-use crate::checks::SB_07;
 use crate::markdown::{YamlBlockRules, read_yaml_blocks};
 use crate::printable::printable;
 use crate::report::{LineIndex, Report};
+use crate::workspace::rules::SB_07;
 use crate::yaml::{YamlNode, YamlValue};
 
 /// The parameters that a skill declares.

@@ -6,10 +6,10 @@ use super::catalog::one_line;
 use super::dependencies::{SkillDependency, read_skill_dependencies};
 use super::parameters::{SkillParameters, read_parameters};
 use super::tags::{SkillTags, parse_tags};
-use crate::checks::{SB_04, SB_23};
 use crate::printable::printable;
 use crate::report::Report;
 use crate::skill::{self, SkillName};
+use crate::workspace::rules::{SB_04, SB_23};
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct WorkspaceSkill {

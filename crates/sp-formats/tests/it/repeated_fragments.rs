@@ -3,9 +3,9 @@
 
 use std::hint::black_box;
 
-use sp_formats::checks::AS_02;
 use sp_formats::json::JsonDocument;
 use sp_formats::report::Report;
+use sp_formats::skill::rules::AS_02;
 use sp_formats::skill::{self, ReferencingFile, SkillFiles};
 use sp_formats::{context_pack, markdown, pack, printable, workspace, yaml};
 use sp_testkit::fragments::BYTES;

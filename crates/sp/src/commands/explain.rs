@@ -3,12 +3,10 @@
 use std::io::Write;
 
 use sp_engine::hidden::mark;
-use sp_engine::{Error, ErrorCode, Result};
-use sp_formats::checks::{
-    CHECKS, CheckRule, ExampleContent, ExampleFile, example_files, find_check, truncate_example,
-};
+use sp_engine::{Error, ErrorCode, Result, check_rules, find_check_rule};
 use sp_formats::output::{ExampleItem, RuleItem, RuleList};
 use sp_formats::printable::{printable, printable_lines};
+use sp_formats::rules::{CheckRule, ExampleContent, ExampleFile, example_files, truncate_example};
 use sp_formats::suggest::nearest;
 
 use crate::cli::OutputFormat;
@@ -16,18 +14,18 @@ use crate::terminal::{ADDED, DIM, ERROR, STRONG, Terminal, table, wrap};
 
 pub(super) fn run(rule: Option<&str>, terminal: &Terminal) -> Result<()> {
     let chosen: Vec<&CheckRule> = match rule {
-        Some(id) => vec![find_check(id).ok_or_else(|| unknown_rule(id))?],
-        None => CHECKS.to_vec(),
+        Some(id) => vec![find_check_rule(id).ok_or_else(|| unknown_rule(id))?],
+        None => check_rules().to_vec(),
     };
     let list = RuleList { rules: chosen.iter().map(|check| rule_item(check)).collect() };
     terminal.print(&list, |out| match (rule, terminal.format) {
         (_, OutputFormat::Plain) => {
-            chosen.iter().try_for_each(|check| writeln!(out, "{}\t{}", check.id, check.title()))
+            chosen.iter().try_for_each(|check| writeln!(out, "{}\t{}", check.id, check.title))
         }
         (Some(_), _) => chosen.iter().try_for_each(|check| write_rule(check, terminal, out)),
         (None, _) => {
             let rows =
-                chosen.iter().map(|check| vec![check.id.into(), check.title().into()]).collect();
+                chosen.iter().map(|check| vec![check.id.into(), check.title.into()]).collect();
             write!(out, "{}", table(&["rule", "what it asks"], rows, terminal.width()))
         }
     })
@@ -37,7 +35,7 @@ fn unknown_rule(id: &str) -> Error {
     let error =
         Error::new(ErrorCode::UnknownRule, format!("`sp check` reports no rule called `{id}`"));
     let upper = id.to_uppercase();
-    match nearest(&upper, CHECKS.iter().map(|check| check.id)) {
+    match nearest(&upper, check_rules().iter().map(|check| check.id)) {
         Some(near) => {
             error.hint(format!("did you mean `{near}`?")).hint("`sp explain` lists them all")
         }
@@ -46,7 +44,7 @@ fn unknown_rule(id: &str) -> Error {
 }
 
 fn write_rule(check: &CheckRule, terminal: &Terminal, out: &mut dyn Write) -> std::io::Result<()> {
-    writeln!(out, "{STRONG}{}{STRONG:#}  {}\n", check.id, check.title())?;
+    writeln!(out, "{STRONG}{}{STRONG:#}  {}\n", check.id, check.title)?;
     writeln!(out, "{}\n", wrap(check.what, terminal.width()))?;
     writeln!(out, "{}\n", wrap(check.why, terminal.width()))?;
     writeln!(out, "{ERROR}bad{ERROR:#}\n")?;
@@ -98,7 +96,7 @@ fn rule_item(check: &CheckRule) -> RuleItem {
     };
     RuleItem {
         rule: check.id.into(),
-        title: check.title().into(),
+        title: check.title.into(),
         what: check.what.into(),
         why: check.why.into(),
         bad: example_files(check.bad).into_iter().map(example).collect(),

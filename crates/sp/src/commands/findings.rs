@@ -6,7 +6,7 @@
 use std::io::Write;
 
 use sp_engine::TOKENIZER;
-use sp_engine::{CheckResults, Context, Result};
+use sp_engine::{CheckResults, Context, Result, check_rules};
 use sp_formats::FileFindings;
 use sp_formats::output::{CheckReport, FindingItem, FixedFileItem, SkillCost};
 use sp_formats::printable::printable;
@@ -68,7 +68,7 @@ pub(super) fn print_findings(
 ) -> Result<()> {
     match terminal.format {
         OutputFormat::Sarif => {
-            terminal.print_json(&sarif_log(&results.files, &context.current_dir))
+            terminal.print_json(&sarif_log(&results.files, check_rules(), &context.current_dir))
         }
         OutputFormat::Github => terminal.print_text(|out| {
             for_each_finding(results, |file, finding| {
@@ -159,14 +159,9 @@ fn write_summary(outcome: &CheckOutcome, out: &mut dyn Write) -> std::io::Result
 
 /// Formats what was checked, such as `2 skills and 1 pack: `; empty if nothing was.
 pub(super) fn checked_summary(results: &CheckResults) -> String {
-    let counts = [
-        (results.skills, "skill"),
-        (results.packs, "pack"),
-        (results.packages, "package"),
-        (results.context_packs, "context pack"),
-    ];
+    let counts = results.checked_counts().0.into_iter();
     let checked: Vec<String> =
-        counts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| pluralize(*n, what)).collect();
+        counts.filter(|(_, n)| *n > 0).map(|(kind, n)| pluralize(n, kind.noun)).collect();
     if checked.is_empty() { String::new() } else { format!("{}: ", checked.join(" and ")) }
 }
 

@@ -3,10 +3,10 @@
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use sp_engine::Error;
 use sp_engine::hidden::mark;
-use sp_formats::checks::SE_09;
 use sp_formats::output::{ErrorItem, ErrorReport, FindingItem};
 use sp_formats::printable::{printable, printable_lines, printable_tabs};
 use sp_formats::report::{LineColumn, LocatedFinding, Report, Severity};
+use sp_formats::rules::safety::SE_09;
 
 use super::{ERROR, HINT, MARK, STRONG, severity_style};
 
@@ -103,7 +103,7 @@ pub(crate) fn render_snippet(file: &str, located: &LocatedFinding) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sp_formats::checks::PK_01;
+    use sp_formats::package::rules::PK_01;
 
     /// Renders a finding at `start`, and returns the line with its location.
     fn location(text: &str, start: usize) -> String {

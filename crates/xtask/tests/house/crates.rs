@@ -18,7 +18,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("sp-serve", &["sp-engine", "sp-formats", "sp-tree"]),
     ("sp", &["sp-engine", "sp-formats", "sp-serve"]),
     ("sp-testkit", &[]),
-    ("xtask", &["sp-analyze", "sp-formats"]),
+    ("xtask", &["sp-analyze", "sp-engine", "sp-formats"]),
 ];
 
 /// Maximum number of edges between crates that ship.

@@ -4,8 +4,8 @@
 //! activation on every node, a weight on every edge, and decay.
 
 use super::{Graph, GraphNode};
-use crate::checks::PK_16;
 use crate::json::JsonValue;
+use crate::package::rules::PK_16;
 use crate::report::Report;
 
 #[derive(Debug, Clone, PartialEq, Eq)]

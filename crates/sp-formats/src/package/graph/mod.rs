@@ -10,8 +10,8 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use foldhash::fast::RandomState;
 
-use crate::checks::{PK_02, PK_15};
 use crate::json::{JsonKind, JsonValue};
+use crate::package::rules::{PK_02, PK_15};
 use crate::printable::printable;
 use crate::report::{Report, Severity};
 
@@ -148,7 +148,7 @@ impl<'a> CappedFindings<'a> {
     pub(in crate::package) fn add_at_value(
         &mut self,
         help: &'static str,
-        check: &'static crate::checks::CheckRule,
+        check: &'static crate::rules::CheckRule,
         value: JsonValue<'_>,
         message: impl FnOnce() -> String,
     ) {
@@ -163,7 +163,7 @@ impl<'a> CappedFindings<'a> {
     }
 
     /// Reports how many findings were left out.
-    pub(in crate::package) fn finish(self, check: &'static crate::checks::CheckRule) {
+    pub(in crate::package) fn finish(self, check: &'static crate::rules::CheckRule) {
         let more: usize =
             self.counts.values().map(|count| count.saturating_sub(MAX_FINDINGS_PER_HELP)).sum();
         if more > 0 {

@@ -313,7 +313,7 @@ fn lines_of_explain_fit_the_terminal() {
     }
     for width in [40, 80, 200] {
         let lines = on_terminal(&world!(), width, "explain");
-        assert!(lines.len() > sp_formats::checks::CHECKS.len(), "{lines:?}");
+        assert!(lines.len() > sp_engine::check_rules().len(), "{lines:?}");
         assert!(
             lines.iter().all(|line| line.chars().count() <= usize::from(width)),
             "{width}: {lines:#?}"
