@@ -122,13 +122,11 @@ pub(crate) enum CliCommand {
         #[arg(long, value_enum, default_value_t)]
         scope: ScopeArg,
     },
-    /// Check skills, packs, packages and repositories, and report every problem
+    /// Check files and directories, and report every problem
     Check(CheckArgs),
-    /// Tell what should be known before skills, packs and packages are trusted
+    /// Show what to know before trusting files: security findings, scripts, hosts, secrets, signers
     Audit {
-        /// Skills, repositories, bags, packs, packages or folders [default: what the current
-        /// directory is in]
-        #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath)]
+        #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath, help = check_paths_help())]
         paths: Vec<PathBuf>,
         /// An agent, with all that it reads; may be given several times
         #[arg(long, value_name = "SINK", conflicts_with = "paths")]
@@ -302,8 +300,7 @@ pub(crate) struct UninstallArgs {
 
 #[derive(Debug, Clone, Args)]
 pub(crate) struct CheckArgs {
-    /// Skills, packs, packages, repositories or folders [default: what the current directory is in]
-    #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath)]
+    #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath, help = check_paths_help())]
     pub paths: Vec<PathBuf>,
     /// Count warnings as errors
     #[arg(long)]
@@ -320,6 +317,12 @@ pub(crate) struct CheckArgs {
     /// Check again whenever something changes
     #[arg(long, conflicts_with = "fix")]
     pub watch: bool,
+}
+
+/// Lists the formats that `sp check` and `sp audit` know.
+fn check_paths_help() -> String {
+    let targets = sp_engine::check_targets_help();
+    format!("What to look at: {targets} [default: what the current directory is in]")
 }
 
 #[derive(Debug, Args)]

@@ -13,8 +13,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rayon::prelude::*;
-use sp_formats::skill::rules::AS_05;
 use sp_formats::report::{Report, Severity};
+use sp_formats::skill::rules::AS_05;
 use sp_formats::skill::{self, SKILL_FILE};
 use sp_tree::transaction::Transaction;
 use sp_tree::{Digest, Dir, PathStamps, RelPath, TreeWriter, copy_scanned};

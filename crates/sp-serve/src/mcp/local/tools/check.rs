@@ -12,15 +12,15 @@ use crate::mcp::tool_call::ToolCall;
 const CHECK: ToolSpec = ToolSpec::read_only(
     "check",
     "Check",
-    "Check skills, packs, bags, context packs and packages, and report every problem with its rule, file, line and \
-     column, and what to do about it.",
+    "Check files and directories in every supported format, such as skills and packages, and report every problem \
+     with its rule, file, line and column, and how to fix it.",
 );
 
 const AUDIT: ToolSpec = ToolSpec::read_only(
     "audit",
     "Audit",
-    "What somebody should know before trusting skills, context packs and packages: hidden text, secrets, scripts, tools \
-     that are asked for, hosts that are named, and who signed a package.",
+    "Report what to know before trusting files in any supported format, such as skills and packages: hidden text, \
+     secrets, scripts, requested tools, hosts, and who signed a package.",
 );
 
 pub(super) fn tools() -> Vec<McpTool<LocalBackend>> {
