@@ -178,7 +178,12 @@ impl CaseWorld {
 
     /// Returns what `--format sarif` prints.
     pub(super) fn sarif(&self, checked: &CheckedCase) -> Value {
-        serde_json::to_value(sarif_log(&checked.results.files, sp_engine::check_rules(), &self.world.repo())).unwrap()
+        serde_json::to_value(sarif_log(
+            &checked.results.files,
+            sp_engine::check_rules(),
+            &self.world.repo(),
+        ))
+        .unwrap()
     }
 
     pub(super) fn assert_strict_only_raises_severity(&self, report: &Value, strict: &Value) {
