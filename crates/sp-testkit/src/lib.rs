@@ -20,7 +20,9 @@ mod proxy;
 mod random_bytes;
 mod registry;
 mod run;
+
 mod server;
+mod snapshot;
 mod swap;
 mod tab;
 mod tls;
@@ -30,7 +32,10 @@ mod world;
 mod zip;
 
 pub use browser::Browser;
-pub use faults::{FaultScenario, FaultSweep, Normalize, WorldState};
+pub use faults::{
+    FaultScenario, FaultSweep, Faults, Invariant, Messages, NextCommand, Observe, WorldState,
+    next_command, observed_files, sweep, sweep_every, whole_world,
+};
 pub use files::{FileEntry, FileMap, files, sha256};
 pub use git::GitRepository;
 pub use gzip::gzip_blanks;
@@ -59,8 +64,8 @@ macro_rules! world {
     () => {
         $crate::World::new(env!("CARGO_BIN_EXE_sp"))
     };
-    // On an in-memory file system, for tests with so many runs that the disk would dominate.
-    (in memory) => {
-        $crate::World::in_memory(env!("CARGO_BIN_EXE_sp"))
+    // Not in memory, for tests that need two file systems.
+    (on disk) => {
+        $crate::World::on_disk(env!("CARGO_BIN_EXE_sp"))
     };
 }

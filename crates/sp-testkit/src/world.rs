@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use regex_lite::Regex;
+use rustix::fs::StatVfsMountFlags;
 use tempfile::TempDir;
 
 use crate::git::GitRepository;
@@ -11,6 +12,9 @@ use crate::run::{CliError, Run};
 
 /// The fixed time of every world, in seconds since the epoch.
 const EPOCH: &str = "1790000000";
+
+/// The free space that an in-memory file system must have. Containers often have 64 MiB.
+const MIN_MEMORY_BYTES: u64 = 2 << 30;
 
 /// A temporary home with a repository of skills, and the `sp` under test.
 pub struct World {
@@ -20,15 +24,15 @@ pub struct World {
 }
 
 impl World {
-    /// Creates a world that runs this program. Use the `world!` macro.
+    /// Creates a world that runs this program, in memory if that is possible, because a disk would
+    /// dominate the tests that sync. Use the `world!` macro.
     pub fn new(sp: &str) -> Self {
-        Self::below(&std::env::temp_dir(), sp)
+        Self::below(memory_dir().unwrap_or(&std::env::temp_dir()), sp)
     }
 
-    /// Creates a world on an in-memory file system, if there is one. Use `world!(in memory)`.
-    pub fn in_memory(sp: &str) -> Self {
-        let memory = Path::new("/dev/shm");
-        Self::below(&if memory.is_dir() { memory.into() } else { std::env::temp_dir() }, sp)
+    /// Creates a world in the directory for temporary files. Use `world!(on disk)`.
+    pub fn on_disk(sp: &str) -> Self {
+        Self::below(&std::env::temp_dir(), sp)
     }
 
     /// Creates a world in a directory below `base`, for tests that need another file system.
@@ -192,4 +196,13 @@ impl World {
 
 fn with_json<'a>(args: &[&'a str]) -> Vec<&'a str> {
     [args, &["--format", "json"]].concat()
+}
+
+/// Returns a directory in memory that has enough space, and whose programs can be executed.
+fn memory_dir() -> Option<&'static Path> {
+    let dir = Path::new("/dev/shm");
+    let about = rustix::fs::statvfs(dir).ok()?;
+    let is_usable = about.f_bavail.saturating_mul(about.f_frsize) >= MIN_MEMORY_BYTES
+        && !about.f_flag.contains(StatVfsMountFlags::NOEXEC);
+    is_usable.then_some(dir)
 }

@@ -1,154 +1,66 @@
 //! Atomicity: `sp bag` is killed, or fails, at every file-system call. The workspace must be in
 //! the old or in the new state, including catalog and lock.
 
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
-use sp_testkit::FileMap;
+use sp_testkit::{FaultScenario, Faults, Messages, observed_files, sweep};
 
 use super::*;
+use crate::support::engine::recover;
 
-const ENOSPC: i32 = 28;
-/// The directories that a command may change.
-const CHANGED_DIRS: [&str; 2] = ["home", "ws"];
+/// The text of an edited file, which must not be lost.
+const EDIT: &str = "By hand.\n";
 
-/// A command of `sp bag` and the world that it starts from.
-struct Scenario {
-    world: World,
-    args: Vec<String>,
-    old: FileMap,
-    new: FileMap,
-    calls: u64,
-    /// Text of an edited file, which must not be lost.
-    edit: Option<&'static str>,
-    /// Whether only the same command, not any command, removes the temporary files of a killed
-    /// run.
-    only_rerun_cleans_up: bool,
+/// Who removes the temporary files of a killed run.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Cleanup {
+    NextCommand,
+    /// Only the same command, when it is repeated.
+    Rerun,
 }
 
-impl Scenario {
-    /// Runs the command once to record the new state and the number of calls.
-    fn new(world: World, args: &[&str], edit: Option<&'static str>) -> Self {
-        for dir in CHANGED_DIRS {
-            copy(&world.path(dir), &world.path("before").join(dir));
+/// Returns a scenario of a command of `sp bag` in the workspace.
+fn bag_scenario(world: World, args: &[&str], cleanup: Cleanup) -> FaultScenario {
+    let mut scenario = FaultScenario::new(world, "ws", &[&["bag"], args].concat(), recover());
+    scenario.observe = Box::new(move |world| {
+        let mut files = observed_files(world, "ws");
+        files.retain(|name, _| cleanup == Cleanup::NextCommand || !name.ends_with(".sp-new"));
+        files
+    });
+    scenario.messages = Messages::Hint;
+    let has_edit = has_edit(&scenario.world);
+    let assert_edit_kept = move |world: &World, what: &str| {
+        assert!(!has_edit || self::has_edit(world), "{what}: the edit is lost");
+    };
+    scenario.recovered = Box::new(move |world, what| {
+        if cleanup == Cleanup::NextCommand {
+            assert_no_leftovers(world, what);
         }
-        let (old, trace) = (world.files("ws"), world.path("trace"));
-        let args = args.iter().map(|arg| (*arg).to_owned()).collect();
-        let mut scenario = Self {
-            world,
-            args,
-            new: old.clone(),
-            old,
-            calls: 0,
-            edit,
-            only_rerun_cleans_up: false,
-        };
-        scenario.run("SP_FAULT_TRACE", &trace.display().to_string()).ok();
-        scenario.calls = std::fs::read_to_string(&trace).unwrap().lines().count() as u64;
-        scenario.new = scenario.world.files("ws");
-        assert_ne!(scenario.new, scenario.old);
-        scenario
-    }
-
-    fn run(&self, variable: &str, value: &str) -> Run {
-        let args: Vec<&str> = self.args.iter().map(String::as_str).collect();
-        let mut command = self.world.command(&[&["bag"], &args[..]].concat());
-        command.current_dir(self.world.path("ws")).env(variable, value);
-        self.world.run(command)
-    }
-
-    fn restore(&self) {
-        for dir in CHANGED_DIRS {
-            std::fs::remove_dir_all(self.world.path(dir)).unwrap();
-            copy(&self.world.path("before").join(dir), &self.world.path(dir));
-        }
-    }
-
-    /// Checks that the state is old or new after the next command, and new after a rerun. Returns
-    /// whether it was old.
-    #[track_caller]
-    fn check(&self, context: &str) -> bool {
-        // Without a workspace this command fails, but it still recovers.
-        let list = bag(&self.world, &["list"]);
-        let mut files = self.world.files("ws");
-        files.retain(|name, _| !self.only_rerun_cleans_up || !name.ends_with(".sp-new"));
-        let is_old = files == self.old;
-        assert!(is_old || files == self.new, "{context}: torn\n{files:#?}\n{list}");
-        assert!(list.code == Some(0) || is_old && self.old.is_empty(), "{context}: {list}");
-        if !self.only_rerun_cleans_up {
-            assert_no_leftovers(&self.world, context);
-        }
-        self.assert_edit_kept(context);
-        if is_old {
-            assert_eq!(self.run("X", "").code, Some(0), "{context}");
-        }
-        assert_eq!(self.world.files("ws"), self.new, "{context}: a rerun does not converge");
-        self.assert_edit_kept(context);
-        assert_consistent(&self.world, context);
-        is_old
-    }
-
-    /// Checks that the edited file is in the workspace or in the trash.
-    #[track_caller]
-    fn assert_edit_kept(&self, context: &str) {
-        let Some(text) = self.edit else { return };
-        let is_edit =
-            |entry: &FileEntry| matches!(entry, FileEntry::File(content, _) if content == text);
-        let is_kept = ["ws", "home/.skillpack/trash"]
-            .iter()
-            .any(|dir| self.world.files(dir).values().any(is_edit));
-        assert!(is_kept, "{context}: the edit is lost");
-    }
-
-    fn kill_at_every_call(&self) {
-        let (mut old, mut new) = (0, 0);
-        for call in 1..=self.calls {
-            self.restore();
-            let run = self.run("SP_FAULT", &format!("kill@{call}"));
-            assert_eq!(run.code, None, "call {call} of {}: {run}", self.calls);
-            if self.check(&format!("killed at call {call}")) {
-                old += 1;
-            } else {
-                new += 1;
-            }
-        }
-        assert!(old > 0 && new > 0, "both states must occur: {old} old, {new} new");
-    }
-
-    /// Makes each call fail with this error number, alone and with all later calls.
-    fn fail_at_every_call(&self, errno: i32) {
-        for (suffix, call) in
-            ["", "+"].iter().flat_map(|suffix| (1..=self.calls).map(move |call| (suffix, call)))
-        {
-            self.restore();
-            let fault = format!("{errno}@{call}{suffix}");
-            let run = self.run("SP_FAULT", &fault);
-            match run.code {
-                Some(0) => assert_eq!(self.world.files("ws"), self.new, "{fault}: {run}"),
-                Some(5) => assert!(
-                    run.stderr.contains("error:") && run.stderr.contains("hint:"),
-                    "{fault}: {run}"
-                ),
-                _ => panic!("{fault}: {run}"),
-            }
-            self.check(&fault);
-        }
-    }
+        assert_edit_kept(world, what);
+    });
+    scenario.done = Box::new(move |world, what| {
+        assert_edit_kept(world, what);
+        assert_consistent(world, what);
+    });
+    scenario
 }
 
-fn copy(from: &Path, to: &Path) {
-    std::fs::create_dir_all(to.parent().unwrap()).unwrap();
-    assert!(Command::new("cp").arg("-a").arg(from).arg(to).status().unwrap().success());
+/// Whether the edited file is in the workspace or in the trash.
+fn has_edit(world: &World) -> bool {
+    let is_edit = |entry: &FileEntry| matches!(entry, FileEntry::File(text, _) if text == EDIT);
+    let dirs = ["ws", "home/.skillpack/trash"];
+    dirs.iter().any(|dir| world.files(dir).values().any(is_edit))
 }
 
-fn get_scenario() -> Scenario {
+fn get_scenario() -> FaultScenario {
     let world = workspace();
     let source = source_dir(&world, "local", &SourceFiles::new(&["a", "b"]));
-    Scenario::new(world, &["get", "a", "b", "--source", &source], None)
+    bag_scenario(world, &["get", "a", "b", "--source", &source], Cleanup::NextCommand)
 }
 
 /// Returns a scenario with an edited skill, an unchanged one, a new one and one that `sp` did not
 /// install.
-fn upgrade_scenario() -> Scenario {
+fn upgrade_scenario() -> FaultScenario {
     let world = workspace();
     let source = source_dir(&world, "local", &SourceFiles::new(&["a", "b"]));
     bag(&world, &["get", "a", "b", "--source", &source]).ok();
@@ -156,60 +68,43 @@ fn upgrade_scenario() -> Scenario {
         .with_skill("a", "New.\n")
         .with_skill("b", &dependency_section(&["name: c, source: ."]))
         .write_to(&world.path("local"));
-    write(&world, "ws/.skills/a/mine.md", "By hand.\n");
+    write(&world, "ws/.skills/a/mine.md", EDIT);
     write(&world, "ws/.skills/own/SKILL.md", &skill("own", ""));
-    Scenario::new(world, &["get", "a", "b", "--upgrade", "--replace"], Some("By hand.\n"))
+    bag_scenario(world, &["get", "a", "b", "--upgrade", "--replace"], Cleanup::NextCommand)
 }
 
-fn remove_scenario() -> Scenario {
+fn remove_scenario() -> FaultScenario {
     let world = workspace();
     let source = source_dir(&world, "local", &SourceFiles::new(&["a", "b"]));
     bag(&world, &["get", "a", "b", "--source", &source]).ok();
-    write(&world, "ws/.skills/a/mine.md", "By hand.\n");
-    Scenario::new(world, &["remove", "a"], Some("By hand.\n"))
+    write(&world, "ws/.skills/a/mine.md", EDIT);
+    bag_scenario(world, &["remove", "a"], Cleanup::NextCommand)
 }
 
-#[test]
-fn se_01_get_killed_at_every_call_is_atomic() {
-    get_scenario().kill_at_every_call();
-}
-
-#[test]
-fn se_01_upgrade_killed_at_every_call_is_atomic() {
-    upgrade_scenario().kill_at_every_call();
-}
-
-#[test]
-fn se_01_remove_killed_at_every_call_is_atomic() {
-    remove_scenario().kill_at_every_call();
-}
-
-#[test]
-fn se_01_init_killed_at_every_call_is_atomic() {
+fn init_scenario() -> FaultScenario {
     let world = world!();
     std::fs::create_dir(world.path("ws")).unwrap();
-    Scenario::new(world, &["init"], None).kill_at_every_call();
+    bag_scenario(world, &["init"], Cleanup::NextCommand)
 }
 
-#[test]
-fn se_01_web_get_killed_at_every_call_is_atomic_and_leaves_no_download() {
-    let server = WebServer::start();
-    let url = server.respond("/skills.zip", WebResponse::Bytes(SourceFiles::new(&["a"]).zip("")));
-    let scenario = Scenario::new(workspace(), &["get", "a", "--source", &url], None);
-    Scenario { only_rerun_cleans_up: true, ..scenario }.kill_at_every_call();
-}
-
-#[test]
-fn se_01_check_fix_killed_at_every_call_is_atomic() {
+fn fix_scenario() -> FaultScenario {
     let world = workspace();
+    let break_catalog = || {
+        let catalog = world.path("ws/.skills/SKILLS.md");
+        std::fs::write(catalog, RESERVED_LINE).unwrap();
+        std::fs::remove_dir_all(world.path("ws/.skills/skillbag-get-skills")).unwrap();
+        std::fs::remove_file(world.path("ws/.gitignore")).unwrap();
+    };
     write(&world, "ws/.skills/own/SKILL.md", &skill("own", ""));
-    std::fs::remove_dir_all(world.path("ws/.skills/skillbag-get-skills")).unwrap();
-    std::fs::remove_file(world.path("ws/.gitignore")).unwrap();
-    Scenario::new(world, &["check", "--fix"], None).kill_at_every_call();
+    // Counts the tokens of all texts first, so that no later run loads the tokenizer.
+    break_catalog();
+    bag(&world, &["check", "--fix"]).ok();
+    break_catalog();
+    bag_scenario(world, &["check", "--fix"], Cleanup::NextCommand)
 }
 
 /// Returns a scenario that saves a value.
-fn save_scenario(context: Option<&str>) -> Scenario {
+fn save_scenario(context: Option<&str>) -> FaultScenario {
     let world = workspace();
     write(
         &world,
@@ -220,23 +115,50 @@ fn save_scenario(context: Option<&str>) -> Scenario {
     if let Some(text) = context {
         write(&world, "ws/USER_CONTEXT.md", text);
     }
-    let scenario = Scenario::new(world, &["run", "a", "--set", "note=x", "--save"], None);
-    Scenario { only_rerun_cleans_up: true, ..scenario }
+    bag_scenario(world, &["run", "a", "--set", "note=x", "--save"], Cleanup::Rerun)
+}
+
+#[test]
+fn se_01_get_killed_at_every_call_is_atomic() {
+    sweep(get_scenario, Faults::Kills);
+}
+
+#[test]
+fn se_01_upgrade_interrupted_at_every_call_is_atomic() {
+    sweep(upgrade_scenario, Faults::All);
+}
+
+#[test]
+fn se_01_remove_killed_at_every_call_is_atomic() {
+    sweep(remove_scenario, Faults::Kills);
+}
+
+#[test]
+fn se_01_init_killed_at_every_call_is_atomic() {
+    sweep(init_scenario, Faults::Kills);
+}
+
+#[test]
+fn se_01_web_get_killed_at_every_call_is_atomic_and_leaves_no_download() {
+    let server = WebServer::start();
+    let url = server.respond("/skills.zip", WebResponse::Bytes(SourceFiles::new(&["a"]).zip("")));
+    let args = ["get", "a", "--source", &url];
+    sweep(|| bag_scenario(workspace(), &args, Cleanup::Rerun), Faults::Kills);
+}
+
+#[test]
+fn se_01_check_fix_killed_at_every_call_is_atomic() {
+    sweep(fix_scenario, Faults::Kills);
 }
 
 #[test]
 fn sb_09_save_killed_at_every_call_is_atomic() {
-    save_scenario(Some("# Me\n")).kill_at_every_call();
+    sweep(|| save_scenario(Some("# Me\n")), Faults::Kills);
 }
 
 #[test]
 fn sb_09_first_save_killed_at_every_call_is_atomic() {
-    save_scenario(None).kill_at_every_call();
-}
-
-#[test]
-fn se_01_upgrade_on_a_full_disk_is_atomic() {
-    upgrade_scenario().fail_at_every_call(ENOSPC);
+    sweep(|| save_scenario(None), Faults::Kills);
 }
 
 /// Runs several `sp bag` commands concurrently.

@@ -1,6 +1,9 @@
 //! The output of `sp context build`: what it replaces, and what it never touches.
 
+use sp_testkit::{FaultScenario, Faults, Messages, observed_files, sweep_every};
+
 use super::*;
+use crate::support::engine::recover;
 
 #[test]
 fn cp_12_edited_pack_is_replaced_only_with_force() {
@@ -77,44 +80,19 @@ fn cp_12_existing_zip_is_replaced_only_with_force() {
 /// The distance between the calls at which a build is killed; `transaction` tests every call.
 const KILL_INTERVAL: usize = 5;
 
+/// Returns a scenario that builds a pack again, after a note was removed.
+fn rebuild_scenario() -> FaultScenario {
+    let world = world_with_notes();
+    let args = [&["context"], &build_args(PROMPT)[..]].concat();
+    build(&world, PROMPT);
+    std::fs::remove_file(world.path("work/kb/retries.md")).unwrap();
+    let mut scenario = FaultScenario::new(world, "work", &args, recover());
+    scenario.observe = Box::new(|world| observed_files(world, "work/pack"));
+    scenario.messages = Messages::Hint;
+    scenario
+}
+
 #[test]
 fn se_01_killed_build_leaves_the_old_pack_or_the_new_one() {
-    let world = world_with_notes();
-    build(&world, PROMPT);
-    let old = dir_bytes(&world, "pack");
-    std::fs::remove_file(world.path("work/kb/retries.md")).unwrap();
-    let run = |world: &World, name: &str, value: &str| {
-        let args = [&["context"], &build_args(PROMPT)[..]].concat();
-        let mut command = world.command(&args);
-        command.current_dir(world.path("work")).env(name, value);
-        world.run(command)
-    };
-    let trace = world.path("trace");
-    run(&world, "SP_FAULT_TRACE", &trace.display().to_string()).ok();
-    let new = dir_bytes(&world, "pack");
-    assert!(new.len() < old.len(), "the new pack has fewer files");
-    let calls = std::fs::read_to_string(&trace).unwrap().lines().count();
-    let restore = || {
-        std::fs::remove_dir_all(world.path("work/pack")).unwrap();
-        old.iter().for_each(|(path, bytes)| write(&world, &format!("pack/{path}"), bytes));
-    };
-    let (mut old_count, mut new_count) = (0, 0);
-    for call in (1..=calls).step_by(KILL_INTERVAL) {
-        restore();
-        let killed = run(&world, "SP_FAULT", &format!("kill@{call}"));
-        assert_eq!(killed.code, None, "killed at call {call}: {killed}");
-        // The next command finishes or reverts the change; this one does nothing else.
-        sp(&world, &["new", "other"]).ok();
-        std::fs::remove_dir_all(world.path("work/other")).unwrap();
-        let now = dir_bytes(&world, "pack");
-        assert!(now == old || now == new, "killed at call {call}: {:?}", now.keys());
-        old_count += usize::from(now == old);
-        new_count += usize::from(now == new);
-        build(&world, PROMPT);
-        assert_eq!(dir_bytes(&world, "pack"), new, "killed at call {call} and rebuilt");
-    }
-    assert!(
-        old_count > 0 && new_count > 0,
-        "both states occur: {old_count} old, {new_count} new of {calls}"
-    );
+    sweep_every(KILL_INTERVAL, rebuild_scenario, Faults::Kills);
 }

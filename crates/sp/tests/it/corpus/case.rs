@@ -30,7 +30,7 @@ pub(super) struct CheckedCase {
 
 impl CaseWorld {
     pub(super) fn new(case: &Case) -> Self {
-        let world = world!(in memory);
+        let world = world!();
         std::fs::remove_dir_all(world.repo()).unwrap();
         copy(&case.dir().join("tree"), &world.repo());
         Self { case: case.clone(), world }

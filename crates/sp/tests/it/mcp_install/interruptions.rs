@@ -2,40 +2,36 @@
 
 use std::process::Stdio;
 
-use super::*;
+use sp_testkit::{FaultScenario, Faults, sweep};
 
-/// Kills `sp` at each of its calls in turn. `before` is the text of the file, if it exists.
-fn kill_at_every_call(before: Option<&str>, after: &str) {
+use super::*;
+use crate::support::engine::recover;
+
+/// Returns a scenario that installs the server for VS Code. `before` is the text of its file, if it
+/// exists.
+fn install_scenario(before: Option<&str>, after: &str) -> FaultScenario {
     const FILE: &str = "repo/.vscode/mcp.json";
-    for call in 1.. {
-        let world = world_with_sp();
-        if let Some(text) = before {
-            write(&world, FILE, text);
-        }
-        let mut command =
-            world.command(&["mcp", "install", "--agent", "vscode", "--scope", "project"]);
-        command.env("SP_FAULT", format!("kill@{call}"));
-        let run = world.run(command);
-        let left = std::fs::read_to_string(home_path(&world, FILE)).ok();
-        assert!(left.as_deref() == before || left.as_deref() == Some(after), "{call}: {left:?}");
-        install(&world, &["--agent", "vscode", "--scope", "project"]).ok();
-        assert_eq!(read(&world, FILE), after);
-        if run.code == Some(0) {
-            assert!(call > 3, "too few calls were killed");
-            return;
-        }
-        // The next run that writes the file removes the temporary files of the killed one.
-        uninstall(&world, &["--agent", "vscode", "--scope", "project"]).ok();
-        assert_eq!(world.files("home/repo/.vscode").len(), 1, "{call}");
+    let world = world_with_sp();
+    if let Some(text) = before {
+        write(&world, FILE, text);
     }
+    let args = ["mcp", "install", "--agent", "vscode", "--scope", "project"];
+    let mut scenario = FaultScenario::new(world, "home/repo", &args, recover());
+    let after = after.to_owned();
+    scenario.done = Box::new(move |world, what| {
+        assert_eq!(read(world, FILE), after, "{what}");
+        assert_eq!(world.files("home/repo/.vscode").len(), 1, "{what}");
+    });
+    scenario
 }
 
 #[test]
 fn mc_08_kill_at_any_call_leaves_the_old_or_the_new_file() {
     let MergeCase { before, after, .. } = MERGE_CASES[0];
-    kill_at_every_call(Some(before), after);
+    sweep(|| install_scenario(Some(before), after), Faults::Kills);
     let [command, args] = STDIO_MEMBERS;
-    kill_at_every_call(None, &only_server("servers", &["\"type\": \"stdio\"", command, args]));
+    let only = only_server("servers", &["\"type\": \"stdio\"", command, args]);
+    sweep(|| install_scenario(None, &only), Faults::Kills);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use jiff::Timestamp;
 use sp_engine::{Context, Event, EventListener, Network};
-use sp_testkit::World;
+use sp_testkit::{NextCommand, World};
 
 /// Ignores all events.
 struct Silent;
@@ -39,4 +39,12 @@ pub(crate) fn engine_context(world: &World) -> Context<'static> {
 
 fn wall_clock() -> i64 {
     i64::try_from(SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos()).unwrap()
+}
+
+/// Recovers from an interruption, as the first step of every command.
+pub(crate) fn recover() -> NextCommand {
+    Box::new(|world| {
+        let installed = sp_engine::installed(&engine_context(world), None);
+        installed.map(drop).map_err(|error| format!("{error}: {:?}", error.causes()))
+    })
 }

@@ -40,9 +40,9 @@ impl Trace {
 
 #[test]
 fn se_02_each_step_is_durable_before_the_next_one() {
-    let scenario = Scenario::new(install_and_change, INSTALL);
-    let trace = Trace { text: std::fs::read_to_string(&scenario.trace).unwrap() };
-    let sink = scenario.world.path("sink").display().to_string();
+    let sweep = FaultSweep::new(scenario(install_and_change, INSTALL));
+    let trace = Trace { text: sweep.calls().join("\n") };
+    let sink = sweep.world().path("sink").display().to_string();
     let in_sink = format!("{sink}/");
     let staging = "/.skillpack-";
 
@@ -153,7 +153,7 @@ fn se_01_disk_that_fills_up_during_an_install_changes_nothing() {
 
 #[test]
 fn se_01_sink_on_another_file_system_keeps_edits() {
-    let world = world!();
+    let world = world!(on disk);
     let elsewhere = tempfile::tempdir_in("/dev/shm").unwrap();
     let sink = elsewhere.path().join("sink");
     let install = ["install", "team", "--agent", "custom", "--path", sink.to_str().unwrap()];

@@ -2,141 +2,89 @@
 //! next run must find the old or the new state, or restore one of them, with nothing left over.
 
 mod disks;
-mod io_errors;
-mod kills;
+mod interruptions;
 mod state;
 
-use std::path::{Path, PathBuf};
+use std::cell::OnceCell;
+use std::path::Path;
 use std::process::{Command, Stdio};
+use std::rc::Rc;
 
-use sp_testkit::{FileEntry, FileMap, Run, World, files, world};
+use sp_testkit::{
+    FaultScenario, FaultSweep, FileEntry, FileMap, Messages, Run, World, WorldState, files,
+    observed_files, world,
+};
+
+use crate::support::engine::recover;
 
 const CHANGED_SKILL: &str = "---\nname: b\ndescription: Does b otherwise.\n---\n";
+const EDIT: &str = "edited by hand";
 
-/// A command, and the world in which it starts.
-struct Scenario {
-    world: World,
-    args: Vec<String>,
-    /// A copy of the world before the command.
-    before: PathBuf,
-    trace: PathBuf,
-    old: InstalledState,
-    new: InstalledState,
-    /// The files that the command moves to the trash because they were edited.
-    trash: FileMap,
-    /// The number of mutating calls.
-    calls: u64,
+/// Returns what a user can observe: the files in the sink, and the records in the state file.
+fn installed_state(world: &World) -> WorldState {
+    let mut state = observed_files(world, "sink");
+    for (index, mut record) in records(world).into_iter().enumerate() {
+        // The sink may be created again for each run, so its inode differs.
+        record.as_object_mut().unwrap().remove("sink_id");
+        let text = FileEntry::File(record.to_string(), false);
+        state.insert(format!("record {index}"), (0, text));
+    }
+    state
 }
 
-/// The files in the sink, and the records in the state file.
-#[derive(Debug, Clone, PartialEq)]
-struct InstalledState {
-    sink: FileMap,
-    records: Vec<serde_json::Value>,
+/// Returns the records in the state file.
+fn records(world: &World) -> Vec<serde_json::Value> {
+    let text = std::fs::read(world.path("home/.skillpack/state.json"));
+    let state = text.map_or(serde_json::Value::Null, |text| serde_json::from_slice(&text).unwrap());
+    state["installs"].as_array().cloned().unwrap_or_default()
 }
 
-impl InstalledState {
-    fn of(world: &World) -> Self {
-        let text = std::fs::read(world.path("home/.skillpack/state.json"));
-        let state =
-            text.map_or(serde_json::Value::Null, |text| serde_json::from_slice(&text).unwrap());
-        let mut records = state["installs"].as_array().cloned().unwrap_or_default();
-        // The sink is restored from a copy for each run, so its inode differs.
-        records
-            .iter_mut()
-            .filter_map(|record| record.as_object_mut())
-            .for_each(|record| drop(record.remove("sink_id")));
-        Self { sink: world.files("sink"), records }
-    }
+/// Returns a scenario of a command in a world with files of others in the sink.
+///
+/// After each interruption, recovery gives the old or the new state, running the command again
+/// gives the new one, and nothing is left over. An edit must be in the sink or in the trash, and
+/// nothing else is in the trash.
+fn scenario(prepare: impl Fn(&World, &str), command: &[&str]) -> FaultScenario {
+    let world = world!();
+    let sink = world.path("sink").display().to_string();
+    prepare(&world, &sink);
+    let canary = world.path("sink/canary");
+    std::fs::create_dir_all(&canary).unwrap();
+    std::fs::write(canary.join("SKILL.md"), "foreign").unwrap();
+    std::os::unix::fs::symlink("/etc/passwd", canary.join("link")).unwrap();
+    let args: Vec<String> = command.iter().map(|arg| arg.replace("SINK", &sink)).collect();
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    let has_edit = has_edit(&world);
+    // What the command moves to the trash because it was edited. The first run is complete.
+    let expected_trash = Rc::new(OnceCell::new());
+    let first_trash = Rc::clone(&expected_trash);
+    let mut scenario = FaultScenario::new(world, "home/repo", &args, recover());
+    scenario.observe = Box::new(installed_state);
+    scenario.messages = Messages::Hint;
+    scenario.recovered = Box::new(move |world, what| {
+        assert_no_leftovers(world, what);
+        assert!(!has_edit || self::has_edit(world), "{what}: an edit is lost");
+        for (path, entry) in trash(world) {
+            let expected = expected_trash.get().and_then(|trash: &FileMap| trash.get(&path));
+            assert_eq!(expected, Some(&entry), "{what}: `{path}` in the trash was not edited");
+        }
+    });
+    scenario.done = Box::new(move |world, what| {
+        first_trash.get_or_init(|| trash(world));
+        assert_no_leftovers(world, what);
+        let left = temporary_files(world);
+        assert_eq!(left, [""; 0], "{what}: left in the cache by a rerun");
+    });
+    scenario
 }
 
-impl Scenario {
-    /// Runs the command once to record the state after it and the number of its calls.
-    fn new(prepare: impl Fn(&World, &str), command: &[&str]) -> Self {
-        let world = world!();
-        let sink = world.path("sink").display().to_string();
-        prepare(&world, &sink);
-        let canary = world.path("sink/canary");
-        std::fs::create_dir_all(&canary).unwrap();
-        std::fs::write(canary.join("SKILL.md"), "foreign").unwrap();
-        std::os::unix::fs::symlink("/etc/passwd", canary.join("link")).unwrap();
-        let (before, trace) = (world.path("before"), world.path("trace"));
-        CHANGED_DIRS.iter().for_each(|dir| copy(&world.path(dir), &before.join(dir)));
-        let args: Vec<String> = command.iter().map(|arg| arg.replace("SINK", &sink)).collect();
-        let old = InstalledState::of(&world);
-        let mut scenario = Self {
-            new: old.clone(),
-            old,
-            world,
-            args,
-            before,
-            trace,
-            trash: FileMap::new(),
-            calls: 0,
-        };
-        scenario.run(&[("SP_FAULT_TRACE", &scenario.trace.display().to_string())]).ok();
-        scenario.calls = std::fs::read_to_string(&scenario.trace).unwrap().lines().count() as u64;
-        scenario.new = InstalledState::of(&scenario.world);
-        scenario.trash = trash(&scenario.world);
-        assert_ne!(scenario.new, scenario.old);
-        scenario
-    }
-
-    fn run(&self, env: &[(&str, &str)]) -> Run {
-        let args: Vec<&str> = self.args.iter().map(String::as_str).collect();
-        let mut command = self.world.command(&args);
-        command.envs(env.iter().copied());
-        self.world.run(command)
-    }
-
-    /// Restores the world before the command.
-    fn restore(&self) {
-        for dir in CHANGED_DIRS {
-            let (from, to) = (self.before.join(dir), self.world.path(dir));
-            let _ = std::fs::remove_file(&to).or_else(|_| std::fs::remove_dir_all(&to));
-            copy(&from, &to);
-        }
-    }
-
-    /// Checks the world after an interrupted run: recovery gives the old or the new state, running
-    /// the command again gives the new one, and nothing is left over. Returns the recovered state.
-    /// The text `edited` must still be in the sink or in the trash.
-    fn check(&self, case: &str, edited: Option<&str>) -> InstalledState {
-        let recovery = self.world.sp(&["installed"]);
-        assert_eq!(recovery.code, Some(0), "{case}: {recovery}");
-        let recovered = InstalledState::of(&self.world);
-        assert!(recovered == self.old || recovered == self.new, "{case}: torn\n{recovered:#?}");
-        assert_no_leftovers(&self.world, case);
-        if let Some(edited) = edited {
-            assert!(
-                has_file_with(&self.world.path("sink"), edited)
-                    || has_file_with(&self.world.path("home/.skillpack/trash"), edited),
-                "{case}: an edit is lost"
-            );
-        }
-        for (path, entry) in trash(&self.world) {
-            let expected = self.trash.get(&path);
-            assert_eq!(expected, Some(&entry), "{case}: `{path}` in the trash was not edited");
-        }
-        if recovered == self.old {
-            let rerun = self.run(&[]);
-            assert_eq!(rerun.code, Some(0), "{case}: {rerun}");
-        }
-        assert_eq!(InstalledState::of(&self.world), self.new, "{case}: a rerun does not converge");
-        assert_no_leftovers(&self.world, case);
-        assert_eq!(temporary_files(&self.world), [""; 0], "{case}: left in the cache by a rerun");
-        recovered
-    }
+/// Whether the edited file is in the sink or in the trash.
+fn has_edit(world: &World) -> bool {
+    has_file_with(&world.path("sink"), EDIT)
+        || has_file_with(&world.path("home/.skillpack/trash"), EDIT)
 }
-
-/// What a run can change. `real` is the target if the sink is a link.
-const CHANGED_DIRS: [&str; 3] = ["home", "sink", "real"];
 
 fn copy(from: &Path, to: &Path) {
-    if from.symlink_metadata().is_err() {
-        return;
-    }
-    std::fs::create_dir_all(to.parent().unwrap()).unwrap();
     assert!(Command::new("cp").arg("-a").arg(from).arg(to).status().unwrap().success());
 }
 
@@ -208,14 +156,14 @@ fn install_and_change(world: &World, sink: &str) {
     world.write("skills/a/references/more.md", "even more\n");
     std::fs::remove_dir_all(world.repo().join("skills/deep")).unwrap();
     world.skill("d");
-    std::fs::write(world.path("sink/team__b/SKILL.md"), "edited by hand").unwrap();
+    std::fs::write(world.path("sink/team__b/SKILL.md"), EDIT).unwrap();
 }
 
 /// `team` is installed, and one of its skills is edited in the sink.
 fn install_and_edit(world: &World, sink: &str) {
     create_packs(world, sink);
     world.sp(&["install", "team", "--agent", "custom", "--path", sink]).ok();
-    std::fs::write(world.path("sink/team__b/mine.md"), "edited by hand").unwrap();
+    std::fs::write(world.path("sink/team__b/mine.md"), EDIT).unwrap();
 }
 
 /// `team` imports skills from a git repository that is not in the cache.

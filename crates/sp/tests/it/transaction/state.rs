@@ -69,9 +69,9 @@ fn se_01_concurrent_installs_lose_nothing() {
             assert!(output.status.success(), "round {round}: {stderr}");
             waited |= !stderr.is_empty();
         }
-        let state = InstalledState::of(&world);
-        assert_eq!(state.records.len(), 8, "round {round}");
-        let skills = state.sink.keys().filter(|name| !name.contains('/'));
+        assert_eq!(records(&world).len(), 8, "round {round}");
+        let installed = world.files("sink");
+        let skills = installed.keys().filter(|name| !name.contains('/'));
         assert_eq!(skills.count(), 8, "round {round}");
         assert_no_leftovers(&world, "concurrent installs");
         let mut args = vec!["uninstall"];
@@ -84,31 +84,30 @@ fn se_01_concurrent_installs_lose_nothing() {
 
 #[test]
 fn se_01_recovery_does_not_touch_a_directory_that_replaced_the_sink() {
-    let scenario = Scenario::new(install_and_change, INSTALL);
+    let sweep = FaultSweep::new(scenario(install_and_change, INSTALL));
+    let world = sweep.world();
+    let elsewhere = tempfile::tempdir().unwrap();
     let (sink, moved, foreign) =
-        (scenario.world.path("sink"), scenario.world.path("moved"), scenario.world.path("foreign"));
+        (world.path("sink"), world.path("moved"), elsewhere.path().join("foreign"));
+    sweep.restart();
     copy(&sink, &foreign);
     let untouched = files(&foreign);
-    let journal = scenario.world.path("home/.skillpack/journal.json");
+    let journal = world.path("home/.skillpack/journal.json");
     let mut interrupted = 0;
-    for call in 1..=scenario.calls {
-        scenario.restore();
-        scenario.run(&[("SP_FAULT", &format!("kill@{call}"))]);
+    for call in 1..=sweep.calls().len() {
+        sweep.kill_at(call);
         if !journal.exists() {
             continue;
         }
         interrupted += 1;
         std::fs::rename(&sink, &moved).unwrap();
         std::os::unix::fs::symlink(&foreign, &sink).unwrap();
-        let error = scenario.world.sp_error(&["installed"]);
+        let error = world.sp_error(&["installed"]);
         assert_eq!(error.code, "E-directory-replaced", "killed at call {call}: {error:?}");
         assert_eq!(files(&foreign), untouched, "killed at call {call}");
         std::fs::remove_file(&sink).unwrap();
         std::fs::rename(&moved, &sink).unwrap();
-        scenario.check(
-            &format!("killed at call {call}, then moved away and back"),
-            Some("edited by hand"),
-        );
+        sweep.check_recovery(&format!("killed at call {call}, then moved away and back"));
     }
     assert!(interrupted > 10, "only {interrupted} kills left a journal");
 }

@@ -3,47 +3,53 @@
 
 use std::path::Path;
 
-use sp_testkit::FaultScenario;
+use sp_testkit::{FaultScenario, Faults, sweep, whole_world};
 
 use super::*;
+use crate::support::engine::recover;
 
 /// A repository with a file of the user, an empty one, and a context pack next to it.
 fn world_with_context_pack() -> World {
-    let world = world!(in memory);
+    let world = world!();
     create_context_pack(&world);
     write(&world, "work/repo/AGENTS.md", "Mine.\n", 0o600);
     write(&world, "work/repo/CLAUDE.md", "", 0o640);
     world
 }
 
+/// Returns a scenario of a context command, after `prepare`.
+fn context_scenario(args: &[&str], prepare: fn(&World)) -> FaultScenario {
+    let world = world_with_context_pack();
+    prepare(&world);
+    FaultScenario::new(world, "work", args, recover())
+}
+
 #[test]
 fn se_01_context_install_interrupted_at_every_call_is_all_or_nothing() {
-    FaultScenario::new(world_with_context_pack(), "work", CONTEXT_INSTALL, &["installed"])
-        .sweep()
-        .inject_everywhere();
+    sweep(|| context_scenario(CONTEXT_INSTALL, |_| {}), Faults::All);
 }
 
 #[test]
 fn se_01_first_context_install_interrupted_at_every_call_is_all_or_nothing() {
-    let world = world_with_context_pack();
-    for file in ["AGENTS.md", "CLAUDE.md"] {
-        std::fs::remove_file(world.path("work/repo").join(file)).unwrap();
-    }
-    FaultScenario::new(world, "work", CONTEXT_INSTALL, &["installed"]).sweep().inject_everywhere();
+    let remove_files = |world: &World| {
+        for file in ["AGENTS.md", "CLAUDE.md"] {
+            std::fs::remove_file(world.path("work/repo").join(file)).unwrap();
+        }
+    };
+    sweep(|| context_scenario(CONTEXT_INSTALL, remove_files), Faults::All);
 }
 
 #[test]
 fn se_01_context_uninstall_interrupted_at_every_call_is_all_or_nothing() {
-    let world = world_with_context_pack();
-    world.sp_in("work", CONTEXT_INSTALL).ok();
-    FaultScenario::new(world, "work", CONTEXT_UNINSTALL, &["installed"])
-        .sweep()
-        .inject_everywhere();
+    let install = |world: &World| {
+        world.sp_in("work", CONTEXT_INSTALL).ok();
+    };
+    sweep(|| context_scenario(CONTEXT_UNINSTALL, install), Faults::All);
 }
 
 /// Settings of agents: one file that exists, one link into a directory of dotfiles, and no others.
 fn world_with_settings() -> World {
-    let mut world = world!(in memory);
+    let mut world = world!();
     std::fs::create_dir(world.path("bin")).unwrap();
     symlink(env!("CARGO_BIN_EXE_sp"), world.path("bin/sp")).unwrap();
     world.set_env("PATH", &format!("{}:/usr/bin:/bin", world.path("bin").display()));
@@ -61,25 +67,28 @@ fn mcp_args(verb: &'static str) -> Vec<&'static str> {
     ["mcp", verb].into_iter().chain(agents).collect()
 }
 
+fn mcp_scenario(world: World, verb: &'static str) -> FaultScenario {
+    FaultScenario::new(world, "home", &mcp_args(verb), recover())
+}
+
 #[test]
 fn se_01_mcp_install_interrupted_at_every_call_is_all_or_nothing() {
-    FaultScenario::new(world_with_settings(), "home", &mcp_args("install"), &["installed"])
-        .sweep()
-        .inject_everywhere();
+    sweep(|| mcp_scenario(world_with_settings(), "install"), Faults::All);
 }
 
 #[test]
 fn se_01_mcp_uninstall_interrupted_at_every_call_is_all_or_nothing() {
-    let world = world_with_settings();
-    world.sp(&mcp_args("install")).ok();
-    FaultScenario::new(world, "home", &mcp_args("uninstall"), &["installed"])
-        .sweep()
-        .inject_everywhere();
+    let build = || {
+        let world = world_with_settings();
+        world.sp(&mcp_args("install")).ok();
+        mcp_scenario(world, "uninstall")
+    };
+    sweep(build, Faults::All);
 }
 
 /// A world with a key that is trusted because it signed a package.
 fn world_with_key() -> World {
-    let world = world!(in memory);
+    let world = world!();
     let graph = r#"{"name": "a", "nodes": [{"id": "x", "type": "fact", "content": "y"}]}"#;
     write(&world, "project/a.json", graph, 0o644);
     world.sp_in("project", &["pkg", "create", "--input", "a.json", "--sign"]).ok();
@@ -87,11 +96,13 @@ fn world_with_key() -> World {
 }
 
 /// A command that generates keys. Keys differ from run to run, so they are compared by their role.
-fn key_scenario(world: World, args: &[&str]) -> FaultScenario {
+fn key_scenario(args: &[&str]) -> FaultScenario {
+    let world = world_with_key();
     let old = std::fs::read_to_string(world.path("home/.skillpack/keys/default.pem")).unwrap();
-    let mut scenario = FaultScenario::new(world, "project", args, &["key", "list"]);
-    scenario.normalize = Box::new(move |world, state| {
-        for (path, (_, entry)) in state.iter_mut() {
+    let mut scenario = FaultScenario::new(world, "project", args, recover());
+    scenario.observe = Box::new(move |world| {
+        let mut state = whole_world(world);
+        for (path, (_, entry)) in &mut state {
             let text = || std::fs::read_to_string(world.path(path)).unwrap();
             let role = match Path::new(path).file_name().unwrap().to_str().unwrap() {
                 name if name.ends_with(".pem") && text() == old => "the old key",
@@ -102,30 +113,27 @@ fn key_scenario(world: World, args: &[&str]) -> FaultScenario {
             };
             *entry = FileEntry::File(role.into(), false);
         }
+        state
     });
     scenario
 }
 
 #[test]
 fn se_01_key_rotate_interrupted_at_every_call_is_all_or_nothing() {
-    key_scenario(world_with_key(), &["key", "rotate"]).sweep().inject_everywhere();
+    sweep(|| key_scenario(&["key", "rotate"]), Faults::All);
 }
 
 #[test]
 fn se_01_key_rotate_with_statement_interrupted_is_all_or_nothing() {
-    key_scenario(world_with_key(), &["key", "rotate", "--statement", "statement.json"])
-        .sweep()
-        .inject_everywhere();
+    sweep(|| key_scenario(&["key", "rotate", "--statement", "statement.json"]), Faults::All);
 }
 
 #[test]
 fn se_01_key_new_interrupted_at_every_call_is_all_or_nothing() {
-    key_scenario(world_with_key(), &["key", "new", "other"]).sweep().inject_everywhere();
+    sweep(|| key_scenario(&["key", "new", "other"]), Faults::All);
 }
 
 #[test]
 fn se_01_key_export_interrupted_at_every_call_leaves_no_private_key_behind() {
-    key_scenario(world_with_key(), &["key", "export", "--private", "copy.pem"])
-        .sweep()
-        .inject_everywhere();
+    sweep(|| key_scenario(&["key", "export", "--private", "copy.pem"]), Faults::All);
 }
