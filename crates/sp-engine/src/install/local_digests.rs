@@ -10,7 +10,7 @@ use sp_tree::{
 };
 
 use super::plan::SinkTarget;
-use super::selection::{InstallableSkill, SkillSource};
+use super::skill_set::{InstallableSkill, SkillSource};
 use crate::error::Result;
 use crate::home::DigestIndexes;
 use crate::session::Session;

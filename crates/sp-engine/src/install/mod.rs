@@ -1,11 +1,11 @@
 //! `sp install` and `sp switch`: select, plan, apply.
 //!
 //! ```text
-//! selection     pack names × repository × imports → skill sets
-//! sink_planner  skill sets × sink × state         → what happens to each folder
-//! plan          all of it as a value, with an ID  (plan_id)
-//! stage         plan → new folders beside the sinks
-//! apply         plan → one transaction, new state (records)
+//! selection     pack names × repository × imports → skill sets (skill_set)
+//! change        skill sets × sinks × state → plan → applied
+//! sink_planner  skill set × sink × state → what happens to each folder
+//! plan          all of it as a value, with an ID (plan_id)
+//! apply         plan → new folders (stage) → one transaction → new state (records)
 //! ```
 //!
 //! Planning reads the sinks and changes nothing. Applying stages every new folder first, then swaps
@@ -22,6 +22,7 @@ pub(crate) mod plan_id;
 mod records;
 pub(crate) mod selection;
 mod sink_planner;
+pub(crate) mod skill_set;
 mod stage;
 #[cfg(test)]
 mod tests;
@@ -40,7 +41,8 @@ use crate::sinks::{SinkRequest, hint_agent_dir, refuse_repository_overlap, resol
 use change::{ApplyOptions, ChangeExecutor};
 use plan::{OtherPacks, PlanRequest, ReplacePolicy, SinkTarget};
 use plan_id::PlanId;
-use selection::{SkillSet, resolve_packs};
+use selection::resolve_packs;
+use skill_set::SkillSet;
 
 /// Which packs to install, and where.
 #[derive(Debug, Clone)]

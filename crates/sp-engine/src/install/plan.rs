@@ -17,7 +17,7 @@ use sp_tree::atomic::FileAccess;
 use sp_tree::transaction::PriorState;
 use sp_tree::{Digest, DirSnapshot, Name, Zeroize};
 
-use super::selection::{InstallableSkill, SkillOrigin, SkillSet, SkillSource};
+use super::skill_set::{InstallableSkill, SkillOrigin, SkillSet, SkillSource};
 use crate::sinks::Sink;
 
 /// What happens to the other packs of a sink.

@@ -13,7 +13,7 @@ use sp_tree::transaction::PriorState;
 use sp_tree::{Digest, DigestError, Hasher};
 
 use super::plan::{ChangePlan, FilePlan, FolderPlan, SinkPlan};
-use super::selection::{SkillContainer, SkillOrigin, SkillSource};
+use super::skill_set::{SkillContainer, SkillOrigin, SkillSource};
 use crate::error::{Error, ErrorCode, Result};
 
 /// Changes whenever the encoding of a plan changes.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use sp_formats::state::{ImportRecord, InstallRecord, SkillRecord, UnknownRecordMembers};
 
 use super::plan::{ChangePlan, FolderPlan, SinkPlan};
-use super::selection::{ImportedCommit, PackOrigin, PackageOrigin, SkillOrigin, SkillSource};
+use super::skill_set::{ImportedCommit, PackOrigin, PackageOrigin, SkillOrigin, SkillSource};
 
 impl ChangePlan {
     /// Returns all records after the plan: those of its packs updated, removed or added, and all

@@ -1,21 +1,19 @@
-//! What to install: packs and packages, each with every skill it selects.
+//! A pack and everything it selects.
 //!
 //! [`resolve_pack`] reads a pack file, finds the local skills, fetches the imports and applies the
-//! patterns of the pack. The result, a [`ResolvedPack`], is what `sp show` prints. A plan is made
-//! from [`SkillSet`]s: a pack is one, and so is a package of skills. Each skill of a set has a
-//! [`SkillSource`], which is everything that is needed to read it.
-//!
-//! The pure part, which matches patterns against IDs, is [`crate::select`].
+//! patterns of the pack. The result, a [`ResolvedPack`], is what `sp show` prints, and becomes a
+//! [`SkillSet`] to make a plan from. The pure part, which matches patterns against IDs, is
+//! [`crate::select`].
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use sp_formats::naming::FolderNaming;
-use sp_formats::package::{PackageName, PackageVersion};
 use sp_formats::report::Severity;
-use sp_formats::state::InstallSource;
-use sp_tree::{LoadedTree, Name, StampScope};
+use sp_tree::StampScope;
 
+use super::skill_set::{
+    ImportedCommit, InstallableSkill, PackOrigin, SkillOrigin, SkillSet, SkillSource,
+};
 use crate::context::{Context, Event};
 use crate::error::{Error, ErrorCode, Result};
 use crate::home::DigestIndexes;
@@ -23,136 +21,6 @@ use crate::repository::{SkillRepository, ValidPackFile, find_pack};
 use crate::select::{ImportableSkills, SelectedSkill, select_skills};
 use crate::session::Session;
 use crate::source::git::{CheckoutOpener, GitCheckout};
-
-/// The skills of a pack or package.
-#[derive(Debug)]
-pub(crate) struct SkillSet {
-    pub origin: Arc<SkillOrigin>,
-    pub skills: Vec<InstallableSkill>,
-}
-
-/// The pack or package that skills belong to, as plan IDs and records describe it.
-#[derive(Debug)]
-pub(crate) enum SkillOrigin {
-    Pack(PackOrigin),
-    Package(PackageOrigin),
-}
-
-/// A pack file, and the commits of its imports.
-#[derive(Debug)]
-pub(crate) struct PackOrigin {
-    pub name: String,
-    /// The real path of the pack file.
-    pub file: PathBuf,
-    pub naming: FolderNaming,
-    pub imports: Vec<ImportedCommit>,
-}
-
-/// An import of a pack, with the commit that its ref resolved to.
-#[derive(Debug)]
-pub(crate) struct ImportedCommit {
-    /// The repository as in the pack, without credentials.
-    pub repo: String,
-    pub git_ref: Option<String>,
-    pub commit: String,
-}
-
-/// A version of a package of skills.
-#[derive(Debug)]
-pub(crate) struct PackageOrigin {
-    pub name: PackageName,
-    pub version: PackageVersion,
-    /// The hash over name, version and content.
-    pub sha256: String,
-    pub naming: FolderNaming,
-}
-
-/// A skill, and the name of its folder in a sink.
-#[derive(Debug, Clone)]
-pub(crate) struct InstallableSkill {
-    pub folder: Name,
-    pub source: SkillSource,
-}
-
-/// Where the content of a skill comes from.
-#[derive(Debug, Clone)]
-pub(crate) enum SkillSource {
-    /// A folder below the `skills/` of a repository.
-    Local {
-        skills_dir: Arc<Path>,
-        id: String,
-        /// What the digest index has to compare to know that the skill is unchanged.
-        stamp_scope: StampScope,
-    },
-    /// A folder of a commit.
-    Git {
-        checkout: Arc<GitCheckout>,
-        id: String,
-        /// The position among the imports of the pack.
-        import: usize,
-    },
-    /// A folder of a package, in memory.
-    Package { package: PackageName, id: String, content: Arc<LoadedTree> },
-}
-
-/// What contains a skill. Skills with equal containers and IDs have the same content.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum SkillContainer<'a> {
-    Directory(&'a Path),
-    Commit { url: &'a str, commit: &'a str },
-    Package(&'a PackageName),
-}
-
-impl SkillOrigin {
-    pub(crate) fn name(&self) -> &str {
-        match self {
-            Self::Pack(pack) => &pack.name,
-            Self::Package(package) => package.name.as_str(),
-        }
-    }
-
-    pub(crate) fn naming(&self) -> &FolderNaming {
-        match self {
-            Self::Pack(pack) => &pack.naming,
-            Self::Package(package) => &package.naming,
-        }
-    }
-
-    /// Returns the source that the state records.
-    pub(crate) fn install_source(&self) -> InstallSource {
-        match self {
-            Self::Pack(pack) => InstallSource::PackFile(pack.file.to_string_lossy().into_owned()),
-            Self::Package(package) => InstallSource::Package(package.name.clone()),
-        }
-    }
-}
-
-impl SkillSource {
-    /// The path of the skill in its container.
-    pub(crate) fn id(&self) -> &str {
-        match self {
-            Self::Local { id, .. } | Self::Git { id, .. } | Self::Package { id, .. } => id,
-        }
-    }
-
-    /// The position among the imports of the pack, if the skill is imported.
-    pub(crate) fn import(&self) -> Option<usize> {
-        match self {
-            Self::Git { import, .. } => Some(*import),
-            Self::Local { .. } | Self::Package { .. } => None,
-        }
-    }
-
-    pub(crate) fn container(&self) -> SkillContainer<'_> {
-        match self {
-            Self::Local { skills_dir, .. } => SkillContainer::Directory(skills_dir),
-            Self::Git { checkout, .. } => {
-                SkillContainer::Commit { url: &checkout.url, commit: &checkout.commit }
-            }
-            Self::Package { package, .. } => SkillContainer::Package(package),
-        }
-    }
-}
 
 /// A pack with everything it selects.
 pub(crate) struct ResolvedPack {

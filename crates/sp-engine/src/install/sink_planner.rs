@@ -21,7 +21,7 @@ use super::local_digests::LocalDigests;
 use super::plan::{
     FolderPlan, OtherPacks, PlanRequest, RecordedPack, ReplacePolicy, SinkPlan, SinkTarget,
 };
-use super::selection::{InstallableSkill, PackOrigin, SkillOrigin, SkillSource};
+use super::skill_set::{InstallableSkill, PackOrigin, SkillOrigin, SkillSource};
 use crate::context::Context;
 use crate::error::{Error, ErrorCode, Result};
 use crate::session::Session;

@@ -17,9 +17,9 @@ use super::change::ChangeExecutor;
 use super::plan::{
     ChangePlan, FilePlan, FolderPlan, PlanRequest, RecordedPack, SinkPlan, SinkTarget,
 };
-use super::selection::{
-    ImportedCommit, InstallableSkill, PackOrigin, PackageOrigin, SkillOrigin, SkillSet,
-    SkillSource, resolve_pack,
+use super::selection::resolve_pack;
+use super::skill_set::{
+    ImportedCommit, InstallableSkill, PackOrigin, PackageOrigin, SkillOrigin, SkillSet, SkillSource,
 };
 use super::stage::SkillStager;
 use crate::apply_mode::ApplyMode;

@@ -12,7 +12,7 @@ use super::SkillStager;
 use super::checkout::{CheckoutJob, GitJob};
 use crate::error::{Error, ErrorCode, Result};
 use crate::install::plan::ChangePlan;
-use crate::install::selection::{SkillContainer, SkillSource};
+use crate::install::skill_set::{SkillContainer, SkillSource};
 use crate::source::git::GitCheckout;
 
 /// The skills to write, by kind of source.

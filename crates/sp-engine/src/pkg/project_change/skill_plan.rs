@@ -18,7 +18,7 @@ use crate::context::{Context, Event};
 use crate::error::{Error, ErrorCode, Result};
 use crate::home::read_state;
 use crate::install::plan::SinkTarget;
-use crate::install::selection::{
+use crate::install::skill_set::{
     InstallableSkill, PackageOrigin, SkillOrigin, SkillSet, SkillSource,
 };
 use crate::sinks::{Sink, agent_for_sink, pin_sink_dir, resolve_sink};
