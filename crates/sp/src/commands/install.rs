@@ -8,6 +8,7 @@ use sp_engine::{Context, InstallRequest, OtherPacks, ReplacePolicy, Result, Unin
 use sp_formats::output::{FolderAction, PackChangeReport, SinkChange};
 use sp_formats::printable::printable;
 
+use super::kept::write_kept;
 use super::{mode, pluralize, shell_quote, sink_requests};
 use crate::cli::{self, OutputFormat};
 use crate::environment;
@@ -131,14 +132,7 @@ fn write_human(
     if !changed.is_empty() {
         writeln!(out)?;
     }
-    for kept in &sink.kept {
-        writeln!(
-            out,
-            "{WARNING}kept{WARNING:#} the old `{}` in {}",
-            printable(&kept.folder),
-            context.display_path(&kept.kept_at)
-        )?;
-    }
+    write_kept(context, &sink.kept, out)?;
     if !sink.kept.is_empty() {
         writeln!(out, "{DIM}`sp clean` removes what was kept{DIM:#}\n")?;
     }

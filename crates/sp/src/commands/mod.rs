@@ -2,7 +2,8 @@
 //!
 //! A command turns its arguments into a request, calls the engine once, and prints the report as
 //! text or JSON. [`run`] dispatches. Modules that are not commands hold what several commands print
-//! in the same way: [`findings`] and [`differences`]. Nothing here decides anything about packages.
+//! in the same way: [`findings`], [`differences`] and [`kept`]. Nothing here decides anything about
+//! packages.
 
 mod audit;
 mod bag;
@@ -17,6 +18,7 @@ mod findings;
 mod init;
 mod install;
 mod installed;
+mod kept;
 mod key;
 mod list;
 mod manual;

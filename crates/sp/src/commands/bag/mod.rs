@@ -16,6 +16,7 @@ use sp_formats::output::{
 };
 use sp_formats::printable::printable;
 
+use super::kept::write_kept;
 use super::{mode, pluralize};
 use crate::cli::{GlobalOptions, OutputFormat, WorkspaceCommand, WorkspaceSourceCommand};
 use crate::terminal::{ADDED, CHANGED, DIM, REMOVED, STRONG, Terminal, table};
@@ -116,12 +117,8 @@ fn print_change(
             return Ok(());
         }
         for kept in &report.kept {
-            writeln!(
-                out,
-                "\nkept the old `{}` in {}",
-                printable(&kept.folder),
-                context.display_path(&kept.kept_at)
-            )?;
+            writeln!(out)?;
+            write_kept(context, [kept], out)?;
         }
         let changed =
             report.skills.iter().filter(|skill| skill.action != FolderAction::Keep).count();

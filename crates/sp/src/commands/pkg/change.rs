@@ -10,6 +10,7 @@ use sp_formats::output::{
 };
 use sp_formats::printable::printable;
 
+use super::super::kept::write_kept;
 use super::super::pluralize;
 use super::graph::write_contradictions;
 use crate::cli::OutputFormat;
@@ -27,14 +28,8 @@ pub(super) fn print_change(
         for package in &report.packages {
             write_package(context, report, package, out)?;
         }
-        for kept in report.kept.iter().chain(report.sinks.iter().flat_map(|sink| &sink.kept)) {
-            writeln!(
-                out,
-                "{WARNING}kept{WARNING:#} the old `{}` in {}",
-                printable(&kept.folder),
-                context.display_path(&kept.kept_at)
-            )?;
-        }
+        let kept = report.kept.iter().chain(report.sinks.iter().flat_map(|sink| &sink.kept));
+        write_kept(context, kept, out)?;
         if let Some(change) = &report.context {
             write_context_change(change, out)?;
         }
