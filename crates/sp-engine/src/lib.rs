@@ -78,5 +78,5 @@ pub use sp_analyze::knowledge::Brief;
 pub use sp_analyze::tokens::TOKENIZER;
 pub use sp_analyze::{graph, hidden};
 pub use sp_tree::transaction::RecoveryOutcome;
-pub use sp_tree::{LIMIT_NAMES, Limits, fault};
+pub use sp_tree::{LIMIT_NAMES, Limits, fault, read_trace};
 pub use uninstall::{UninstallRequest, uninstall};

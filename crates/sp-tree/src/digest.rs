@@ -9,6 +9,7 @@ use sha2::{Digest as _, Sha256};
 use thiserror::Error;
 
 use crate::hex::{from_hex, to_hex};
+use crate::read_trace;
 
 const PREFIX: &str = "sha256:";
 
@@ -36,7 +37,9 @@ pub struct DigestError(String);
 
 impl Digest {
     pub fn of(bytes: &[u8]) -> Self {
-        Self(Sha256::digest(bytes).into())
+        let mut hasher = Hasher::default();
+        hasher.update(bytes);
+        hasher.finish()
     }
 
     pub fn from_bytes(bytes: [u8; 32]) -> Self {
@@ -63,7 +66,9 @@ impl Hasher {
     }
 
     pub fn finish(self) -> Digest {
-        Digest(self.0.finalize().into())
+        let digest = Digest(self.0.finalize().into());
+        read_trace::hash(|| digest.to_string());
+        digest
     }
 }
 

@@ -9,6 +9,7 @@ use crate::dir::{Dir, Follow};
 use crate::file_error::FileError;
 use crate::file_stamp::{EntryKind, stamp_of};
 use crate::path::RelPath;
+use crate::read_trace;
 use crate::segment::DirEntry;
 
 /// Reads a regular file of at most `limit` bytes.
@@ -91,6 +92,7 @@ fn check_regular_file(file: &File, limit: u64) -> io::Result<crate::FileStamp> {
 /// The digest of an open file of any size. Fails if it is not a regular file.
 pub(crate) fn digest_open(mut file: &File) -> io::Result<Digest> {
     check_regular_file(file, u64::MAX)?;
+    read_trace::read(file);
     let (mut hasher, mut buffer) = (Hasher::default(), vec![0; 256 * 1024]);
     loop {
         match file.read(&mut buffer) {
@@ -109,6 +111,7 @@ pub(crate) fn read_open(
     buffer: &mut Vec<u8>,
 ) -> io::Result<crate::FileStamp> {
     let stamp = check_regular_file(file, limit)?;
+    read_trace::read(file);
     buffer.clear();
     // One byte more than expected, so that a file that did not grow is read with one call.
     buffer.resize(usize::try_from(stamp.size).unwrap_or(usize::MAX).saturating_add(1), 0);

@@ -109,6 +109,11 @@ fn arm_faults(env: &BTreeMap<String, String>) -> Result<()> {
             Error::new(ErrorCode::InvalidFaultSpec, "SP_FAULT_TRACE cannot be written").because(e)
         })?;
     }
+    if let Some(path) = env.get("SP_READ_TRACE") {
+        sp_engine::read_trace::start(&PathBuf::from(path)).map_err(|e| {
+            Error::new(ErrorCode::InvalidFaultSpec, "SP_READ_TRACE cannot be written").because(e)
+        })?;
+    }
     let Some(text) = env.get("SP_FAULT") else {
         return Ok(());
     };
