@@ -8,7 +8,7 @@ use libfuzzer_sys::fuzz_target;
 use sp_analyze::tokens;
 use sp_formats::report::{TextEdit, apply_edits};
 use sp_formats::state::InstallState;
-use sp_formats::{Report, config, pack, skill, workspace};
+use sp_formats::{JsonRecord, Report, config, pack, skill, workspace};
 use sp_tree::{DigestIndex, Limits};
 
 fn check(report: &Report) {

@@ -6,7 +6,7 @@ use sp_formats::state::InstallState;
 use crate::apply_mode::ApplyMode;
 use crate::context::Context;
 use crate::error::{Error, ErrorCode, Result};
-use crate::home::{DigestIndexes, LockedHome, read_state};
+use crate::home::{DigestIndexes, LockedHome};
 use crate::install::change::{ApplyOptions, ChangeExecutor};
 use crate::install::plan::{PlanRequest, SinkTarget};
 use crate::install::plan_id::PlanId;
@@ -28,7 +28,15 @@ pub struct UninstallRequest {
 pub fn uninstall(context: &Context<'_>, request: &UninstallRequest) -> Result<PackChangeReport> {
     let session = Session::begin(context)?;
     let sinks = resolve_sinks(&session, &request.sinks)?;
-    let state = read_state(context)?;
+    // Without a home directory nothing is installed, so that none is created for the error.
+    let home = if context.home.exists() {
+        Some(LockedHome::open(context, &session.limits)?)
+    } else {
+        None
+    };
+    let options = ApplyOptions { mode: request.mode, expected_plan: request.expected_plan };
+    let change = ChangeExecutor { session: &session, home: home.as_ref(), options };
+    let state = change.state()?;
     for sink in &sinks {
         for pack in &request.packs {
             require_installed(context, &state, sink, pack)?;
@@ -39,12 +47,9 @@ pub fn uninstall(context: &Context<'_>, request: &UninstallRequest) -> Result<Pa
         removed_packs: request.packs.clone(),
         ..PlanRequest::default()
     };
-
-    let home = LockedHome::open_unless_missing(context, &session.limits, request.mode)?;
-    let options = ApplyOptions { mode: request.mode, expected_plan: request.expected_plan };
-    let change = ChangeExecutor { session: &session, home: home.as_ref(), options };
-    let outcome = change.execute(&plan_request, Vec::new(), &mut DigestIndexes::new(context))?;
-    Ok(outcome.report)
+    let mut indexes = DigestIndexes::new(context);
+    let plan = change.plan(state, &plan_request, Vec::new(), &mut indexes)?;
+    Ok(change.run(plan, &mut indexes)?.report)
 }
 
 fn require_installed(

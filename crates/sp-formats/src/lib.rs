@@ -30,6 +30,7 @@ pub mod discovery;
 pub mod error_code;
 pub mod git_repo;
 pub mod json;
+mod json_record;
 pub mod markdown;
 pub mod mcp;
 pub mod naming;
@@ -50,4 +51,5 @@ pub mod suggest;
 pub mod workspace;
 pub mod yaml;
 
+pub use json_record::JsonRecord;
 pub use report::{FileFindings, Finding, Report, Severity};

@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use crate::digest::Digest;
 use crate::dir::{Dir, Follow};
 use crate::file_error::FileError;
+use crate::hashed_bytes::HashedBytes;
 use crate::path::{Name, PathError};
 use crate::read::read_open;
 use crate::segment::StaticName;
@@ -40,7 +41,7 @@ impl BlobStore {
     }
 
     /// Reads a blob; `None` if it does not exist. Wrong bytes are an error.
-    pub fn get(&self, digest: &Digest, limit: u64) -> Result<Option<Vec<u8>>, FileError> {
+    pub fn get(&self, digest: &Digest, limit: u64) -> Result<Option<HashedBytes>, FileError> {
         let invalid = |e: PathError| FileError::new("name", &self.path, std::io::Error::other(e));
         let (dir, name) = self.location(digest).map_err(invalid)?;
         let file = match Dir::open(&dir).and_then(|dir| dir.open_file(&name, Follow::Never)) {
@@ -51,8 +52,9 @@ impl BlobStore {
         let mut bytes = Vec::new();
         let path = dir.join(name.as_str());
         read_open(&file, limit, &mut bytes).map_err(|e| FileError::new("read", &path, e))?;
-        if Digest::of(&bytes) == *digest {
-            return Ok(Some(bytes));
+        let hashed = HashedBytes::new(bytes);
+        if hashed.digest() == *digest {
+            return Ok(Some(hashed));
         }
         let why =
             std::io::Error::new(ErrorKind::InvalidData, "its bytes are not those that were stored");
@@ -74,7 +76,7 @@ mod tests {
         let (dir, name) = store.location(&digest).unwrap();
         std::fs::create_dir_all(&dir).unwrap();
         std::fs::write(dir.join(name.as_str()), "some bytes").unwrap();
-        assert_eq!(store.get(&digest, 100).unwrap().unwrap(), b"some bytes");
+        assert_eq!(store.get(&digest, 100).unwrap().unwrap().bytes(), b"some bytes");
         assert_eq!(store.get(&digest, 3).unwrap_err().kind(), ErrorKind::FileTooLarge);
         std::fs::write(dir.join(name.as_str()), "evil bytes").unwrap();
         assert!(store.get(&digest, 100).is_err());

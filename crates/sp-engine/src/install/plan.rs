@@ -9,7 +9,7 @@
 //! each of them.
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use sp_formats::output::{FolderAction, FolderChange, SinkChange};
 use sp_formats::state::{InstallSource, InstallState};
@@ -117,6 +117,8 @@ pub(crate) struct FilePlan {
     pub before: PriorState,
     /// The new content. `None` removes the file.
     pub bytes: Option<Arc<[u8]>>,
+    /// The digest of the new content, once it is known.
+    digest: OnceLock<Digest>,
     /// The permissions of a new file. An existing file keeps its own.
     pub readers: FileAccess,
     /// Directories to remove with the file if they are empty then, by real path, outermost first.
@@ -135,9 +137,22 @@ impl FilePlan {
             name,
             before,
             bytes,
+            digest: OnceLock::new(),
             readers: FileAccess::Ordinary,
             remove_if_empty: Vec::new(),
         }
+    }
+
+    /// Sets the digest of the new content, if the caller knows it.
+    pub(crate) fn with_digest(mut self, digest: Option<Digest>) -> Self {
+        self.digest = digest.map(OnceLock::from).unwrap_or_default();
+        self
+    }
+
+    /// Returns the digest of the new content; none if the file is removed.
+    pub(super) fn digest(&self) -> Option<Digest> {
+        let bytes = self.bytes.as_ref()?;
+        Some(*self.digest.get_or_init(|| Digest::of(bytes)))
     }
 
     /// Makes the file readable only by its owner, if it is new.

@@ -139,7 +139,7 @@ fn hash_file(hasher: &mut PlanHasher, file: &FilePlan) {
     hasher.path(&file.dir);
     hasher.text(file.name.as_str());
     hasher.before(file.before);
-    hasher.digest(file.bytes.as_ref().map(|bytes| Digest::of(bytes)));
+    hasher.digest(file.digest());
 }
 
 /// Hashes a sequence of values. Each is preceded by its length, so different sequences never encode

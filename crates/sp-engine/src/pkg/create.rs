@@ -11,7 +11,8 @@ use sp_formats::output::StoredPackageList;
 use sp_formats::package::store::{PackageStoreIndex, StoredPackage};
 use sp_formats::package::{
     self, CanonicalGraph, Package, PackageDependency, PackageDraft, PackageInput, PackageInputFile,
-    PackageKind, PackageName, PackageVersion, VersionRange, read_input, write_documents,
+    PackageKind, PackageName, PackageVersion, RecordedSource, VersionRange, read_input,
+    write_documents,
 };
 use sp_formats::skill::SKILL_FILE;
 use sp_tree::atomic::{FileAccess, OutputFile};
@@ -114,7 +115,10 @@ pub fn create(context: &Context<'_>, request: &CreateRequest) -> Result<StoredPa
     context.check_cancelled()?;
     let text = package.text().clone();
     let mut store = PackageStore::open(&session)?;
-    let created = [LoadedPackage { package, source: "this machine".into() }];
+    let created = [LoadedPackage {
+        package: package.into(),
+        source: RecordedSource::Other("this machine".into()),
+    }];
     let mut added = store.add(&created, TrustOverrides::default()).map_err(hint_signing)?;
     // If the output file cannot be written, the store stays as it is.
     if let (Some(output), Some(item)) = (&request.output, added.packages.first_mut()) {

@@ -1,6 +1,7 @@
 //! `sp pkg diff`: compares two packages by manifest member, node, edge and file.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use sp_formats::json::{JsonNumberFormat, JsonValue, canonicalize};
 use sp_formats::output::PackageDiff;
@@ -22,7 +23,7 @@ const DERIVED_MEMBERS: [&str; 4] = ["integrity", "signature", "graph_summary", "
 pub fn diff(context: &Context<'_>, before: &str, after: &str) -> Result<PackageDiff> {
     let session = Session::begin(context)?;
     let index = read_store_index(context)?;
-    let load = |text: &str| -> Result<Package> {
+    let load = |text: &str| -> Result<Arc<Package>> {
         Ok(load_package(&session, &index, &PackageSpec::parse(&session, text)?)?.package)
     };
     let (before, after) = (load(before)?, load(after)?);

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use sp_formats::output::StoredPackageList;
+use sp_formats::package::RecordedSource;
 
 use super::load_package::load_file;
 use super::package_store::{LoadedPackage, PackageStore};
@@ -27,8 +28,11 @@ pub fn import(context: &Context<'_>, request: &ImportRequest) -> Result<StoredPa
         .iter()
         .map(|file| {
             let path = context.expand(&file.to_string_lossy());
-            let package = load_file(&session, &path)?;
-            Ok(LoadedPackage { package, source: context.display_path(&path) })
+            let package = load_file(&session, &path)?.into();
+            Ok(LoadedPackage {
+                package,
+                source: RecordedSource::Other(context.display_path(&path)),
+            })
         })
         .collect::<Result<_>>()?;
     let home = LockedHome::open(context, &session.limits)?;

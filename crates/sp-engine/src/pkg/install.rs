@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use sp_formats::output::PackageChangeReport;
 
 use super::project::PackageProject;
-use super::project_change::{ChangeOptions, ProjectChange};
+use super::project_change::{ChangeOptions, ChangeRequest, ProjectChange, UnnamedSkills};
 use super::solve::SolveRequest;
 use super::trust::TrustOverrides;
 use crate::apply_mode::ApplyMode;
@@ -62,23 +62,37 @@ pub fn install(
     let project = PackageProject::find(&session, request.root.as_deref())?;
     let mut change =
         ProjectChange::new(&session, home.as_ref(), project, request.change_options())?;
-    change.restore_locked = request.packages.is_empty();
+    let change_request = resolve_request(&mut change, request)?;
+    change.run(&change_request)
+}
+
+/// Parses the packages, and asks registries for everything that these could need.
+fn resolve_request(
+    change: &mut ProjectChange<'_>,
+    request: &PackageInstallRequest,
+) -> Result<ChangeRequest> {
     let requested = change.parse_requests(&request.packages)?;
-    if change.project.lock.requests.is_empty() && requested.is_empty() {
+    let locked = &change.project.lock.requests;
+    if locked.is_empty() && requested.is_empty() {
         return Err(Error::new(ErrorCode::MissingArgument, "there is nothing to install")
             .hint("name a package or a file; without one, what `ctxpkg.lock` says is installed"));
     }
-    let mut solve_request = SolveRequest {
-        requests: change.project.lock.requests.clone(),
+    let mut solve = SolveRequest {
+        requests: locked.clone(),
         preferred: change.locked_versions(),
         with_optional: request.optional == OptionalDependencies::Include,
     };
     for (name, range) in &requested {
-        solve_request.preferred.remove(name);
-        solve_request.requests.insert(name.clone(), range.clone());
+        solve.preferred.remove(name);
+        solve.requests.insert(name.clone(), range.clone());
     }
-    change.query_dependency_closure(&requested, &solve_request)?;
-    let candidates = change.all_candidates();
-    let requested = requested.into_keys().collect();
-    change.apply(&candidates, &solve_request, &solve_request.requests, &requested)
+    change.query_dependency_closure(&requested, &solve)?;
+    let has_names = !request.packages.is_empty();
+    Ok(ChangeRequest {
+        locked_requests: solve.requests.clone(),
+        solve,
+        named: requested.into_keys().collect(),
+        unnamed_skills: if has_names { UnnamedSkills::Keep } else { UnnamedSkills::Restore },
+        ..ChangeRequest::default()
+    })
 }

@@ -2,8 +2,8 @@
 
 use sp_analyze::graph::Contradiction;
 use sp_formats::output::{ContradictionItem, PackageItem, SupersededNodeItem, WaitingPackageItem};
-use sp_formats::package::Package;
 use sp_formats::package::store::{StoredPackage, WaitingPackage};
+use sp_formats::package::{Package, RecordedSource};
 
 use super::project::PackageProject;
 use super::stored_package::stored_package;
@@ -14,7 +14,7 @@ pub(super) fn package_item(stored: &StoredPackage) -> PackageItem {
     PackageItem {
         name: stored.name.to_string(),
         version: stored.version.to_string(),
-        kind: stored.kind.as_str().into(),
+        kind: stored.kind,
         description: stored.description.clone(),
         nodes: stored.nodes,
         edges: stored.edges,
@@ -24,7 +24,7 @@ pub(super) fn package_item(stored: &StoredPackage) -> PackageItem {
         signer: stored.signer.map(|key| key.hex()),
         created_at: stored.created_at.clone(),
         stored_at: Some(stored.stored_at.clone()),
-        from: Some(stored.from.clone()),
+        from: Some(stored.from.to_string()),
         withdrawn: stored.withdrawn,
         installed: false,
     }
@@ -44,7 +44,7 @@ pub(super) fn package_item_in_project(
 
 /// Describes a package that is not in the store.
 pub(super) fn unstored_package_item(context: &Context<'_>, package: &Package) -> PackageItem {
-    let stored = stored_package(context, package, "");
+    let stored = stored_package(context, package, &RecordedSource::Other(String::new()));
     PackageItem { stored_at: None, from: None, ..package_item(&stored) }
 }
 

@@ -7,8 +7,8 @@ use std::path::Path;
 
 use rayon::prelude::*;
 use sp_formats::package::store::{PackageStoreIndex, StoredPackage};
-use sp_formats::package::{Package, PackageReadResult, read};
-use sp_tree::{Limits, read_limited};
+use sp_formats::package::{Package, PackageReadResult, RecordedSource, read, read_hashed};
+use sp_tree::{HashedBytes, Limits, read_limited};
 
 use super::package_spec::PackageSpec;
 use super::package_store::{LoadedPackage, find_best_stored, read_blob};
@@ -24,21 +24,27 @@ pub(super) fn load_package(
 ) -> Result<LoadedPackage> {
     Ok(match spec {
         PackageSpec::File(path) => LoadedPackage {
-            package: load_file(session, path)?,
-            source: session.context.display_path(path),
+            package: load_file(session, path)?.into(),
+            source: RecordedSource::Other(session.context.display_path(path)),
         },
         PackageSpec::Named(name, range) => {
             let stored = find_best_stored(index, name, range.as_ref())?;
-            LoadedPackage { package: load_stored(session, stored)?, source: "store".into() }
+            let package = load_stored(session, stored)?.into();
+            LoadedPackage { package, source: RecordedSource::Store }
         }
     })
 }
 
-/// The bytes of a package, not verified yet.
+/// A package that was read and not verified yet.
 struct UnverifiedPackage {
     label: String,
-    bytes: Vec<u8>,
-    limits: Limits,
+    bytes: UnverifiedBytes,
+}
+
+enum UnverifiedBytes {
+    File(Vec<u8>),
+    /// The store compared them with their digest.
+    Stored(HashedBytes),
 }
 
 impl UnverifiedPackage {
@@ -46,22 +52,26 @@ impl UnverifiedPackage {
         Ok(match spec {
             PackageSpec::File(path) => Self {
                 label: session.context.display_relative_path(path),
-                bytes: read_file(session, path)?,
-                limits: session.limits.clone(),
+                bytes: UnverifiedBytes::File(read_file(session, path)?),
             },
             PackageSpec::Named(name, range) => {
                 let stored = find_best_stored(index, name, range.as_ref())?;
                 Self {
                     label: stored_label(stored),
-                    bytes: read_blob(session.context, &stored.digest)?,
-                    limits: stored_limits(session),
+                    bytes: UnverifiedBytes::Stored(read_blob(session.context, &stored.digest)?),
                 }
             }
         })
     }
 
-    fn verify(self) -> (PackageReadResult, String) {
-        (read(&self.label, self.bytes, &self.limits), self.label)
+    fn verify(self, limits: &Limits) -> (PackageReadResult, String) {
+        let result = match self.bytes {
+            UnverifiedBytes::File(bytes) => read(&self.label, bytes, limits),
+            UnverifiedBytes::Stored(bytes) => {
+                read_hashed(&self.label, bytes, &without_size_limit(limits))
+            }
+        };
+        (result, self.label)
     }
 }
 
@@ -77,7 +87,7 @@ pub(super) fn load_all(
         .map(|spec| UnverifiedPackage::read(session, index, spec))
         .collect::<Result<_>>()?;
     let verified: Vec<(PackageReadResult, String)> =
-        unverified.into_par_iter().map(UnverifiedPackage::verify).collect();
+        unverified.into_par_iter().map(|one| one.verify(&session.limits)).collect();
     let mut packages = Vec::with_capacity(specs.len());
     for ((result, label), spec) in verified.into_iter().zip(specs) {
         packages.push(match spec {
@@ -92,15 +102,7 @@ pub(super) fn load_all(
 pub(super) fn read_file(session: &Session<'_>, path: &Path) -> Result<Vec<u8>> {
     let limit = session.limits.package_bytes;
     read_limited(path, limit).map_err(|error| match error.kind() {
-        std::io::ErrorKind::FileTooLarge => {
-            let message = format!(
-                "`{}` is larger than the limit of {limit} bytes",
-                session.context.display_path(path)
-            );
-            Error::new(ErrorCode::LimitExceeded, message)
-                .because(error.source)
-                .hint("raise it with `--max-size <bytes>` if you trust it")
-        }
+        std::io::ErrorKind::FileTooLarge => too_large_error(session, path).because(error.source),
         std::io::ErrorKind::NotFound => Error::new(
             ErrorCode::FileNotFound,
             format!("there is no file `{}`", session.context.display_path(path)),
@@ -108,6 +110,31 @@ pub(super) fn read_file(session: &Session<'_>, path: &Path) -> Result<Vec<u8>> {
         .hint("name a file that exists, or a package of the store by its name alone"),
         _ => error.into(),
     })
+}
+
+fn too_large_error(session: &Session<'_>, path: &Path) -> Error {
+    let message = format!(
+        "`{}` is larger than the limit of {} bytes",
+        session.context.display_path(path),
+        session.limits.package_bytes
+    );
+    Error::new(ErrorCode::LimitExceeded, message)
+        .hint("raise it with `--max-size <bytes>` if you trust it")
+}
+
+/// Verifies a package file that was read and hashed already.
+pub(super) fn load_hashed(
+    session: &Session<'_>,
+    path: &Path,
+    bytes: HashedBytes,
+) -> Result<Package> {
+    let (size, limit) = (bytes.bytes().len() as u64, session.limits.package_bytes);
+    if size > limit {
+        let why = format!("it has {size} bytes, and the limit is {limit}");
+        return Err(too_large_error(session, path).because(why));
+    }
+    let label = session.context.display_relative_path(path);
+    require_package(session, read_hashed(&label, bytes, &session.limits), &label)
 }
 
 /// Reads and verifies a package file.
@@ -121,16 +148,16 @@ pub(super) fn load_file(session: &Session<'_>, path: &Path) -> Result<Package> {
 pub(crate) fn load_stored(session: &Session<'_>, stored: &StoredPackage) -> Result<Package> {
     let bytes = read_blob(session.context, &stored.digest)?;
     let label = stored_label(stored);
-    require_stored_package(read(&label, bytes, &stored_limits(session)), &label)
+    require_stored_package(read_hashed(&label, bytes, &without_size_limit(&session.limits)), &label)
 }
 
 fn stored_label(stored: &StoredPackage) -> String {
     format!("{} {} of the store", stored.name, stored.version)
 }
 
-/// The size of a stored package was checked when it was added, perhaps with a higher limit.
-fn stored_limits(session: &Session<'_>) -> Limits {
-    Limits { package_bytes: u64::MAX, ..session.limits.clone() }
+/// Limits for packages whose size was checked when they were added, perhaps with a higher limit.
+pub(super) fn without_size_limit(limits: &Limits) -> Limits {
+    Limits { package_bytes: u64::MAX, ..limits.clone() }
 }
 
 /// Returns the package if it is usable, and emits its findings.

@@ -34,9 +34,14 @@ pub(super) fn read_merged_context(
         )));
         return Ok(None);
     }
+    parse_merged_context(session, bytes).map(Some)
+}
+
+/// Parses the file of a merged graph.
+pub(super) fn parse_merged_context(session: &Session<'_>, bytes: Vec<u8>) -> Result<JsonDocument> {
     let text =
         String::from_utf8(bytes).map_err(|e| Error::new(ErrorCode::Internal, e.to_string()))?;
-    parse_graph(session, text).map(Some)
+    parse_graph(session, text)
 }
 
 /// Parses a merged graph.

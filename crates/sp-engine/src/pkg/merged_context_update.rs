@@ -1,16 +1,18 @@
 //! Updates the merged graph of a project when its packages change.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use sp_analyze::graph::diff_graphs;
 use sp_formats::json::JsonDocument;
 use sp_formats::output::GraphChangeReport;
 use sp_formats::package::lock::{LockedContext, PackageLock};
-use sp_formats::package::{Graph, Package, PackageKind, read};
-use sp_tree::{Digest, Limits};
+use sp_formats::package::{Graph, Package};
+use sp_tree::HashedBytes;
 
+use super::installed_packages::InstalledPackages;
 use super::items::{contradiction_items, superseded_items};
-use super::merged_context::{parse_graph, read_merged_context};
+use super::merged_context::{parse_graph, parse_merged_context};
 use super::package_graphs::PackageGraphs;
 use super::project::PackageProject;
 use crate::error::Result;
@@ -28,15 +30,24 @@ pub(super) struct MergedContextUpdate {
     pub change: Option<GraphChangeReport>,
 }
 
-/// Plans the merged graph for the new `lock`. `added` are the packages that are not installed yet.
+/// The packages whose graphs are merged.
+pub(super) struct MergedPackages<'a> {
+    /// Those that the project has.
+    pub installed: &'a InstalledPackages,
+    /// Those that are not installed yet.
+    pub added: Vec<Arc<Package>>,
+}
+
+/// Plans the merged graph for the new `lock`.
 pub(super) fn update_merged_context(
     session: &Session<'_>,
     project: &PackageProject,
     lock: &PackageLock,
-    added: &[&Package],
+    sources: MergedPackages<'_>,
 ) -> Result<MergedContextUpdate> {
     let packages = lock.knowledge_digests();
-    let old = project.read_context()?.map(|bytes| Digest::of(&bytes));
+    let file = project.read_context()?.map(HashedBytes::new);
+    let old = file.as_ref().map(HashedBytes::digest);
     let known = project.lock.context.as_ref();
     let intact = known.filter(|known| old == Some(known.digest));
     if let Some(locked) = intact.filter(|known| known.packages == packages) {
@@ -46,68 +57,29 @@ pub(super) fn update_merged_context(
         });
     }
     if packages.is_empty() && project.lock.knowledge_digests().is_empty() {
-        let file_plan = project.context_plan(None)?.filter(|_| known.is_some());
+        let file_plan = project.context_plan(old, None)?.filter(|_| known.is_some());
         return Ok(MergedContextUpdate { file_plan, ..MergedContextUpdate::default() });
     }
-    let before = graph_before(session, project, intact)?;
-    let MergedContextGraph { text, json: after } = graph_after(session, project, lock, added)?;
+    // Only a file that merged exactly the locked packages shows the graph before the change.
+    let before = match file.filter(|_| intact.is_some_and(|known| is_current(known, project))) {
+        Some(file) => parse_merged_context(session, file.into_bytes())?,
+        None => merge_packages(session, sources.installed.packages(session, &project.lock))?.json,
+    };
+    let mut after = sources.installed.packages(session, lock);
+    after.extend(sources.added);
+    let MergedContextGraph { text, json: after } = merge_packages(session, after)?;
     let change = graph_change(&before, &after);
-    let text = Some(text).filter(|_| !packages.is_empty());
-    let digest = text.as_ref().map(|text| Digest::of(text.as_bytes()));
+    let new = (!packages.is_empty()).then(|| HashedBytes::new(text.into_bytes()));
     Ok(MergedContextUpdate {
-        locked: digest.map(|digest| LockedContext { digest, packages }),
-        file_plan: project.context_plan(text.map(String::into_bytes))?,
+        locked: new.as_ref().map(|new| LockedContext { digest: new.digest(), packages }),
+        file_plan: project.context_plan(old, new)?,
         change,
     })
 }
 
-/// Returns the merged graph before the change: the file if it is intact, or else that of the
-/// installed packages.
-fn graph_before(
-    session: &Session<'_>,
-    project: &PackageProject,
-    intact: Option<&LockedContext>,
-) -> Result<JsonDocument> {
-    if intact.is_some()
-        && let Some(json) = read_merged_context(session, project)?
-    {
-        return Ok(json);
-    }
-    Ok(merge_packages(session, installed_packages(session, project, &project.lock)?)?.json)
-}
-
-fn graph_after(
-    session: &Session<'_>,
-    project: &PackageProject,
-    lock: &PackageLock,
-    added: &[&Package],
-) -> Result<MergedContextGraph> {
-    let mut packages = installed_packages(session, project, lock)?;
-    let added = added.iter().filter(|package| package.manifest.kind == PackageKind::Context);
-    packages.extend(added.map(|package| (*package).clone()));
-    merge_packages(session, packages)
-}
-
-/// Returns the context packages of a lock that are installed with the locked digest.
-fn installed_packages(
-    session: &Session<'_>,
-    project: &PackageProject,
-    lock: &PackageLock,
-) -> Result<Vec<Package>> {
-    let mut packages = Vec::new();
-    for (name, locked) in
-        lock.packages.iter().filter(|(_, locked)| locked.kind == PackageKind::Context)
-    {
-        let Some(bytes) =
-            project.read_package(session, name)?.filter(|bytes| Digest::of(bytes) == locked.digest)
-        else {
-            continue;
-        };
-        // The size was checked, and findings were reported, when the package was installed.
-        let limits = Limits { package_bytes: u64::MAX, ..session.limits.clone() };
-        packages.extend(read(name.as_str(), bytes, &limits).package);
-    }
-    Ok(packages)
+/// Returns whether the merged graph of a project was made of the packages in its lock.
+fn is_current(known: &LockedContext, project: &PackageProject) -> bool {
+    known.packages == project.lock.knowledge_digests()
 }
 
 /// A merged graph, as the text of its file and parsed.
@@ -117,7 +89,10 @@ struct MergedContextGraph {
 }
 
 /// Merges the graphs of packages, each once.
-fn merge_packages(session: &Session<'_>, mut packages: Vec<Package>) -> Result<MergedContextGraph> {
+fn merge_packages(
+    session: &Session<'_>,
+    mut packages: Vec<Arc<Package>>,
+) -> Result<MergedContextGraph> {
     let mut seen = BTreeSet::new();
     packages.retain(|package| seen.insert(package.digest()));
     let mut text = PackageGraphs::from_packages(&session.limits, packages)?.merge().graph.json;

@@ -8,9 +8,10 @@
 //! ```
 //!
 //! Each command is a function in a file of its own that takes a request and returns a report. The
-//! central types are shared: `PackageSpec` is a package as the user names it, `PackageStore` holds
-//! the records of the store while they change, `PackageProject` is a project with its lock, and
-//! `ProjectChange` is one change of it.
+//! central types are shared: `PackageSpec` is a package as the user names it, `LoadedPackage` one
+//! that was verified, `PackageStore` holds the records of the store while they change,
+//! `PackageProject` is a project with its lock, and `ProjectChange` is one change of it, in steps:
+//! `ChangeRequest`, `Resolution`, `ProjectPlan`.
 //!
 //! No package is used before it was read completely and verified (`load_package`), and none is
 //! added to the store before its signer was checked (`trust`). The formats of packages, locks and
@@ -26,6 +27,7 @@ mod graph;
 mod import;
 mod info;
 mod install;
+mod installed_packages;
 mod items;
 mod keys;
 mod list;
@@ -51,6 +53,7 @@ mod send;
 mod solve;
 mod stale;
 mod store_contents;
+mod store_record;
 mod stored_package;
 mod trust;
 mod trust_key;

@@ -4,13 +4,14 @@
 //! project, the graph that was merged at installation is used where it is up to date.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use sp_analyze::graph::{MergeInput, MergedGraph, NodeIdScheme, merge};
 use sp_formats::json::{JsonDocument, JsonValue};
 use sp_formats::package::{Graph, Package, layers_to_graph};
-use sp_tree::Limits;
+use sp_tree::{HashedBytes, Limits};
 
-use super::load_package::{load_all, load_file};
+use super::load_package::{load_all, load_hashed};
 use super::merged_context::read_merged_context;
 use super::package_spec::PackageSpec;
 use super::package_store::read_store_index;
@@ -30,7 +31,7 @@ pub(super) enum PackageGraphs {
 
 /// A package, and a graph made from its layers if it has no graph of its own.
 pub(super) struct PackageWithGraph {
-    package: Package,
+    package: Arc<Package>,
     layer_graph: Option<JsonDocument>,
 }
 
@@ -75,12 +76,20 @@ impl PackageGraphs {
         Self::from_packages(&session.limits, load_all(session, &index, &specs)?)
     }
 
-    pub(super) fn from_packages(limits: &Limits, packages: Vec<Package>) -> Result<Self> {
-        let with_graph = |package| {
+    pub(super) fn from_packages(
+        limits: &Limits,
+        packages: impl IntoIterator<Item = impl Into<Arc<Package>>>,
+    ) -> Result<Self> {
+        let with_graph = |package: Arc<Package>| {
             let layer_graph = graph_from_layers(limits, &package)?;
             Ok(PackageWithGraph { package, layer_graph })
         };
-        packages.into_iter().map(with_graph).collect::<Result<_>>().map(Self::Packages)
+        packages
+            .into_iter()
+            .map(Into::into)
+            .map(with_graph)
+            .collect::<Result<_>>()
+            .map(Self::Packages)
     }
 
     fn load_installed(session: &Session<'_>, root: Option<&Path>) -> Result<Self> {
@@ -93,11 +102,11 @@ impl PackageGraphs {
             None
         };
         if let Some(graph) = merged {
-            let labels = files.into_iter().map(|(_, label)| label).collect();
+            let labels = files.into_iter().map(|file| file.label).collect();
             return Ok(Self::MergedContext { graph, labels });
         }
-        let packages =
-            files.iter().map(|(path, _)| load_file(session, path)).collect::<Result<_>>()?;
+        let load = |file: InstalledFile| load_hashed(session, &file.path, file.bytes);
+        let packages: Vec<Package> = files.into_iter().map(load).collect::<Result<_>>()?;
         Self::from_packages(&session.limits, packages)
     }
 
@@ -149,17 +158,22 @@ fn package_label(package: &Package) -> String {
     format!("{} {}", package.manifest.name, package.manifest.version)
 }
 
-/// Returns the files of the context packages of a project, each with its label.
-fn installed_files(
-    session: &Session<'_>,
-    project: &PackageProject,
-) -> Result<Vec<(PathBuf, String)>> {
+/// The file of a package of a project.
+struct InstalledFile {
+    path: PathBuf,
+    bytes: HashedBytes,
+    /// The name and version of the package.
+    label: String,
+}
+
+/// Reads the files of the context packages of a project.
+fn installed_files(session: &Session<'_>, project: &PackageProject) -> Result<Vec<InstalledFile>> {
     let mut packages = Vec::new();
     for (name, locked) in &project.lock.packages {
         if let Some(bytes) = project.read_package(session, name)? {
             let path = installed_packages_dir(&project.root)
                 .join(PackageProject::package_file_name(name)?.as_str());
-            if sp_tree::Digest::of(&bytes) != locked.digest {
+            if bytes.digest() != locked.digest {
                 let message = format!(
                     "`{}` is not what `ctxpkg.lock` says",
                     session.context.display_path(&path)
@@ -167,7 +181,11 @@ fn installed_files(
                 return Err(Error::new(ErrorCode::LockMismatch, message)
                     .hint("`sp pkg install` puts it right"));
             }
-            packages.push((path, format!("{name} {}", locked.version)));
+            packages.push(InstalledFile {
+                path,
+                bytes,
+                label: format!("{name} {}", locked.version),
+            });
         }
     }
     if packages.is_empty() {

@@ -9,20 +9,22 @@
 //! and refuses a different package under the same version even after the first one was removed.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use sp_formats::output::{StoredPackageItem, StoredPackageList};
 use sp_formats::package::store::{
-    KnownVersion, PackageStoreIndex, ReceivedEnvelopes, SeenRegistryVersions, StoreRecord,
-    StoredPackage, TrustStore, WaitingPackage,
+    KnownVersion, PackageStoreIndex, ReceivedEnvelopes, SeenRegistryVersions, StoredPackage,
+    TrustStore, WaitingPackage,
 };
-use sp_formats::package::{Package, PackageName, PackageVersion, VersionRange};
+use sp_formats::package::{Package, PackageName, PackageVersion, RecordedSource, VersionRange};
 use sp_tree::transaction::PriorState;
-use sp_tree::{BlobStore, Digest, Name, read_optional};
+use sp_tree::{BlobStore, Digest, HashedBytes};
 
 use super::items::package_item;
 use super::package_spec::is_package_file;
+use super::store_record::RecordFile;
 use super::stored_package::stored_package;
 use super::trust::{TrustOverrides, check_signer, record_signer};
 use crate::apply_mode::ApplyMode;
@@ -37,36 +39,16 @@ const STORE_INDEX_FILE: &str = "store/packages.json";
 const TRUST_FILE: &str = "trust.json";
 const RECEIVED_FILE: &str = "received.json";
 const SEEN_VERSIONS_FILE: &str = "registries.json";
-const MAX_RECORD_BYTES: u64 = 256 * 1024 * 1024;
-
-/// Reads a record from the home. A missing file is an empty record.
-fn read_record<T: StoreRecord>(context: &Context<'_>, path: &str) -> Result<T> {
-    let path = context.home.join(path);
-    match read_optional(&path, MAX_RECORD_BYTES)? {
-        None => Ok(T::default()),
-        Some(bytes) => T::parse(&bytes).map_err(|why| {
-            let shown = context.display_path(&path);
-            Error::new(ErrorCode::InvalidState, format!("`{shown}` cannot be used"))
-                .because(why)
-                .hint(format!("nothing was changed. Mend the file, or move it away (`mv {shown} {shown}.broken`)"))
-        }),
-    }
-}
-
 pub(super) fn read_store_index(context: &Context<'_>) -> Result<PackageStoreIndex> {
-    read_record(context, STORE_INDEX_FILE)
+    RecordFile::read(context, STORE_INDEX_FILE).map(RecordFile::into_value)
 }
 
 pub(super) fn read_trust_pins(context: &Context<'_>) -> Result<TrustStore> {
-    read_record(context, TRUST_FILE)
-}
-
-pub(super) fn read_seen_versions(context: &Context<'_>) -> Result<SeenRegistryVersions> {
-    read_record(context, SEEN_VERSIONS_FILE)
+    RecordFile::read(context, TRUST_FILE).map(RecordFile::into_value)
 }
 
 /// Returns the bytes of a package of the store, verified against their digest.
-pub(super) fn read_blob(context: &Context<'_>, digest: &Digest) -> Result<Vec<u8>> {
+pub(super) fn read_blob(context: &Context<'_>, digest: &Digest) -> Result<HashedBytes> {
     // The size was checked when the package was added.
     let bytes = BlobStore::of(&context.home)
         .get(digest, u64::MAX)
@@ -80,17 +62,19 @@ pub(super) fn read_blob(context: &Context<'_>, digest: &Digest) -> Result<Vec<u8
 /// A verified package and where it came from: a file, a registry, a sender or the store.
 #[derive(Debug, Clone)]
 pub(super) struct LoadedPackage {
-    pub package: Package,
-    pub source: String,
+    pub package: Arc<Package>,
+    pub source: RecordedSource,
 }
 
 /// The records while a command changes them. Nothing is written before [`save`](Self::save).
 pub(super) struct PackageStore<'a> {
     session: &'a Session<'a>,
-    pub index: PackageStoreIndex,
-    pub trust: TrustStore,
-    pub received_envelopes: ReceivedEnvelopes,
-    pub seen_versions: SeenRegistryVersions,
+    pub index: RecordFile<PackageStoreIndex>,
+    pub trust: RecordFile<TrustStore>,
+    pub received_envelopes: RecordFile<ReceivedEnvelopes>,
+    pub seen_versions: RecordFile<SeenRegistryVersions>,
+    /// The digests of the packages that were in the store, waiting ones included.
+    stored_before: BTreeSet<Digest>,
     /// The texts of packages whose blobs may be missing.
     new_blobs: BTreeMap<Digest, Arc<str>>,
     /// Emitted after the change was saved.
@@ -101,21 +85,23 @@ impl<'a> PackageStore<'a> {
     /// Reads the records. A caller that saves them must hold the lock of the home from here on.
     pub(super) fn open(session: &'a Session<'a>) -> Result<Self> {
         let context = session.context;
+        let index = RecordFile::read(context, STORE_INDEX_FILE)?;
         Ok(Self {
             session,
-            index: read_record(context, STORE_INDEX_FILE)?,
-            trust: read_record(context, TRUST_FILE)?,
-            received_envelopes: read_record(context, RECEIVED_FILE)?,
-            seen_versions: read_record(context, SEEN_VERSIONS_FILE)?,
+            stored_before: referenced_digests(&index),
+            index,
+            trust: RecordFile::read(context, TRUST_FILE)?,
+            received_envelopes: RecordFile::read(context, RECEIVED_FILE)?,
+            seen_versions: RecordFile::read(context, SEEN_VERSIONS_FILE)?,
             new_blobs: BTreeMap::new(),
             deferred_events: Vec::new(),
         })
     }
 
     /// Checks the signers of packages and adds the packages to the index.
-    pub(super) fn add(
+    pub(super) fn add<'p>(
         &mut self,
-        packages: &[LoadedPackage],
+        packages: impl IntoIterator<Item = &'p LoadedPackage>,
         overrides: TrustOverrides,
     ) -> Result<StoredPackageList> {
         let mut added = Vec::new();
@@ -146,7 +132,7 @@ impl<'a> PackageStore<'a> {
     }
 
     /// Adds a package to the index. The flag is true if the version was not in the store.
-    fn put(&mut self, package: &Package, from: &str) -> Result<(StoredPackage, bool)> {
+    fn put(&mut self, package: &Package, from: &RecordedSource) -> Result<(StoredPackage, bool)> {
         self.check_version_unchanged(package)?;
         let stored = stored_package(self.session.context, package, from);
         let known = self
@@ -223,39 +209,40 @@ impl<'a> PackageStore<'a> {
 
     /// Returns the changes of records and blobs.
     pub(super) fn file_plans(&self) -> Result<Vec<FilePlan>> {
-        let context = self.session.context;
-        let home = context
-            .home
-            .canonicalize()
-            .map_err(|e| sp_tree::FileError::new("find", &context.home, e))?;
+        let home = self.real_home()?;
         let store = BlobStore::of(&home);
-        let old: PackageStoreIndex = read_record(context, STORE_INDEX_FILE)?;
-        let (before, after) = (referenced_digests(&old), referenced_digests(&self.index));
+        let after = referenced_digests(&self.index);
         let mut plans = Vec::new();
         for digest in &after {
             let (dir, name) = store.location(digest)?;
             if let (Some(bytes), false) =
                 (self.new_blobs.get(digest), dir.join(name.as_str()).exists())
             {
-                plans.push(FilePlan::new(
-                    dir,
-                    name,
-                    PriorState::Absent,
-                    Some(Arc::clone(bytes).into()),
-                ));
+                let bytes = Some(Arc::clone(bytes).into());
+                let plan = FilePlan::new(dir, name, PriorState::Absent, bytes);
+                plans.push(plan.with_digest(Some(*digest)));
             }
         }
-        for digest in before.difference(&after) {
+        for digest in self.stored_before.difference(&after) {
             let (dir, name) = store.location(digest)?;
             if dir.join(name.as_str()).exists() {
                 plans.push(FilePlan::new(dir, name, PriorState::Ours(Some(*digest)), None));
             }
         }
-        plans.extend(record_plan(&home, STORE_INDEX_FILE, &self.index)?);
-        plans.extend(record_plan(&home, TRUST_FILE, &self.trust)?);
-        plans.extend(record_plan(&home, RECEIVED_FILE, &self.received_envelopes)?);
-        plans.extend(record_plan(&home, SEEN_VERSIONS_FILE, &self.seen_versions)?);
+        plans.extend(self.index.plan(&home)?);
+        plans.extend(self.trust.plan(&home)?);
+        plans.extend(self.received_envelopes.plan(&home)?);
+        plans.extend(self.seen_versions.plan(&home)?);
         Ok(plans)
+    }
+
+    /// Returns the real path of the home directory. Only a dry run can find it missing.
+    fn real_home(&self) -> Result<PathBuf> {
+        let home = &self.session.context.home;
+        match home.canonicalize() {
+            Err(e) if e.kind() == ErrorKind::NotFound => Ok(home.clone()),
+            real => Ok(real.map_err(|e| sp_tree::FileError::new("find", home, e))?),
+        }
     }
 
     /// Writes all changes in one transaction, then emits the deferred events.
@@ -275,30 +262,16 @@ impl<'a> PackageStore<'a> {
     pub(super) fn emit_deferred_events(self) {
         self.deferred_events.into_iter().for_each(|event| self.session.context.emit(event));
     }
+
+    /// Returns the deferred events, for plans that emit them when they were applied.
+    pub(super) fn take_deferred_events(&mut self) -> Vec<Event<'static>> {
+        std::mem::take(&mut self.deferred_events)
+    }
 }
 
 fn referenced_digests(index: &PackageStoreIndex) -> BTreeSet<Digest> {
     let packages = index.packages.iter().map(|stored| stored.digest);
     packages.chain(index.waiting.iter().map(|waiting| waiting.digest)).collect()
-}
-
-/// Plans the write of a record; none if its file is up to date, or missing and the record empty.
-fn record_plan<T: StoreRecord + PartialEq>(
-    home: &Path,
-    file: &str,
-    record: &T,
-) -> Result<Option<FilePlan>> {
-    let path = home.join(file);
-    let old = read_optional(&path, MAX_RECORD_BYTES)?;
-    let bytes = record.to_json();
-    if old.as_ref() == Some(&bytes) || old.is_none() && *record == T::default() {
-        return Ok(None);
-    }
-    let before = old.map_or(PriorState::Absent, |old| PriorState::Ours(Some(Digest::of(&old))));
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let name = Name::new(&name)?;
-    let dir = path.parent().unwrap_or(home).to_path_buf();
-    Ok(Some(FilePlan::new(dir, name, before, Some(bytes.into()))))
 }
 
 /// Returns the version of a package to use: see [`select_best_version`].

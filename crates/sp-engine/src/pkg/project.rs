@@ -4,14 +4,16 @@
 //! [`PackageProject`] reads these files and plans changes of them. A file that `sp` did not write
 //! is never replaced, and symlinks in these paths are refused, since a project comes from others.
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use sp_formats::package::PackageName;
+use sp_formats::JsonRecord;
 use sp_formats::package::lock::{LOCKFILE_NAME, LockHistory, LockHistoryEntry, PackageLock};
+use sp_formats::package::{Package, PackageName};
 use sp_tree::transaction::PriorState;
-use sp_tree::{Digest, Name, read_optional};
+use sp_tree::{Digest, HashedBytes, Name, read_optional};
 
 use crate::error::{Error, ErrorCode, Result};
 use crate::install::plan::FilePlan;
@@ -64,6 +66,14 @@ pub(super) struct PackageProject {
     pub lock: PackageLock,
     /// The bytes of the lockfile; none if it does not exist.
     lock_bytes: Option<Vec<u8>>,
+    /// Read when it is first needed.
+    history: OnceCell<HistoryFile>,
+}
+
+/// The history of the lock, and its file.
+struct HistoryFile {
+    history: LockHistory,
+    before: PriorState,
 }
 
 /// Refuses symlinks, which could make `sp` write outside the project.
@@ -126,7 +136,7 @@ impl PackageProject {
                 .hint("nothing was changed: mend it, take it from your history, or remove it and install anew")
             })?,
         };
-        Ok(Self { root, lock, lock_bytes })
+        Ok(Self { root, lock, lock_bytes, history: OnceCell::new() })
     }
 
     fn ctxpkg_dir(&self) -> PathBuf {
@@ -153,21 +163,22 @@ impl PackageProject {
         &self,
         session: &Session<'_>,
         name: &PackageName,
-    ) -> Result<Option<Vec<u8>>> {
+    ) -> Result<Option<HashedBytes>> {
         let path = self.packages_dir().join(Self::package_file_name(name)?.as_str());
         let limit = session.limits.package_bytes.max(MAX_LOCK_BYTES);
-        Ok(read_optional(&path, limit)?)
+        Ok(read_optional(&path, limit)?.map(HashedBytes::new))
     }
 
-    /// Plans the write or removal of the file of a package; none if it is up to date.
+    /// Plans the write or removal of the file of a package; none if it is up to date. `old` is the
+    /// digest of the file that is there.
     pub(super) fn package_file_plan(
         &self,
         session: &Session<'_>,
         name: &PackageName,
-        bytes: Option<&Arc<str>>,
+        old: Option<Digest>,
+        package: Option<&Package>,
     ) -> Result<Option<FilePlan>> {
-        let old = self.read_package(session, name)?;
-        if old.as_deref() == bytes.map(|text| text.as_bytes()) {
+        if old == package.map(Package::digest) {
             return Ok(None);
         }
         let locked = self.lock.packages.get(name).map(|locked| locked.digest);
@@ -181,8 +192,10 @@ impl PackageProject {
             .hint("move it away, and install again"));
         }
         let before = if old.is_some() { PriorState::Ours(locked) } else { PriorState::Absent };
-        let bytes = bytes.map(|text| Arc::clone(text).into());
-        Ok(Some(FilePlan::new(self.packages_dir(), Self::package_file_name(name)?, before, bytes)))
+        let bytes = package.map(|package| Arc::clone(package.text()).into());
+        let file_name = Self::package_file_name(name)?;
+        let plan = FilePlan::new(self.packages_dir(), file_name, before, bytes);
+        Ok(Some(plan.with_digest(package.map(Package::digest))))
     }
 
     /// Returns the path of the merged graph.
@@ -194,33 +207,53 @@ impl PackageProject {
         Ok(read_optional(&self.context_path(), MAX_CONTEXT_BYTES)?)
     }
 
-    /// Plans the write or removal of the merged graph; none if it is up to date.
-    pub(super) fn context_plan(&self, bytes: Option<Vec<u8>>) -> Result<Option<FilePlan>> {
-        let old = self.read_context()?;
-        if old == bytes {
+    /// Plans the write or removal of the merged graph; none if it is up to date. `old` is the
+    /// digest of the file that is there.
+    pub(super) fn context_plan(
+        &self,
+        old: Option<Digest>,
+        new: Option<HashedBytes>,
+    ) -> Result<Option<FilePlan>> {
+        if old == new.as_ref().map(HashedBytes::digest) {
             return Ok(None);
         }
         // A file with another digest than the locked one makes the transaction fail.
         let locked = self.lock.context.as_ref().map(|locked| locked.digest);
         let name = Name::new(CONTEXT_FILE)?;
         let before = if old.is_some() { PriorState::Ours(locked) } else { PriorState::Absent };
-        Ok(Some(FilePlan::new(self.ctxpkg_dir(), name, before, bytes.map(Into::into))))
+        let digest = new.as_ref().map(HashedBytes::digest);
+        let bytes = new.map(|new| new.into_bytes().into());
+        Ok(Some(FilePlan::new(self.ctxpkg_dir(), name, before, bytes).with_digest(digest)))
     }
 
-    /// Reads the earlier locks of the project.
-    pub(super) fn read_history(&self, session: &Session<'_>) -> Result<LockHistory> {
+    /// Returns the earlier locks of the project.
+    pub(super) fn history(&self, session: &Session<'_>) -> Result<&LockHistory> {
+        Ok(&self.history_file(session)?.history)
+    }
+
+    fn history_file(&self, session: &Session<'_>) -> Result<&HistoryFile> {
+        if let Some(file) = self.history.get() {
+            return Ok(file);
+        }
+        let file = self.read_history(session)?;
+        Ok(self.history.get_or_init(|| file))
+    }
+
+    fn read_history(&self, session: &Session<'_>) -> Result<HistoryFile> {
         let path = self.ctxpkg_dir().join(HISTORY_FILE);
-        match read_optional(&path, MAX_LOCK_BYTES)? {
-            None => Ok(LockHistory::default()),
-            Some(bytes) => LockHistory::parse(&bytes).map_err(|why| {
+        let bytes = read_optional(&path, MAX_LOCK_BYTES)?;
+        let history = match &bytes {
+            None => LockHistory::default(),
+            Some(bytes) => LockHistory::parse(bytes).map_err(|why| {
                 Error::new(
                     ErrorCode::InvalidProject,
                     format!("`{}` cannot be used", session.context.display_path(&path)),
                 )
                 .because(why)
                 .hint("nothing was changed: remove it, and there is no way back to earlier states")
-            }),
-        }
+            })?,
+        };
+        Ok(HistoryFile { history, before: prior_state(bytes.as_deref()) })
     }
 
     /// Plans a new lock and its history; nothing if the lock is the same.
@@ -243,17 +276,16 @@ impl PackageProject {
     }
 
     fn history_plan(&self, session: &Session<'_>, update: &HistoryUpdate) -> Result<FilePlan> {
-        let mut history = self.read_history(session)?;
+        let HistoryFile { history, before } = self.history_file(session)?;
+        let mut history = history.clone();
         match update {
             HistoryUpdate::Append(sinks) => {
                 history = history.with_entry(self.history_entry(session, sinks));
             }
             HistoryUpdate::Truncate(entries) => history.entries.truncate(*entries),
         }
-        let old = read_optional(&self.ctxpkg_dir().join(HISTORY_FILE), MAX_LOCK_BYTES)?;
-        let prior = prior_state(old.as_deref());
         let bytes = Some(history.to_json().into());
-        Ok(FilePlan::new(self.ctxpkg_dir(), Name::new(HISTORY_FILE)?, prior, bytes))
+        Ok(FilePlan::new(self.ctxpkg_dir(), Name::new(HISTORY_FILE)?, *before, bytes))
     }
 
     fn history_entry(&self, session: &Session<'_>, sinks: &SinksByPackage) -> LockHistoryEntry {

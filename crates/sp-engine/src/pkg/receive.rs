@@ -6,7 +6,7 @@
 
 use jiff::Timestamp;
 use sp_formats::package::envelope::{Envelope, EnvelopeSignatureScheme};
-use sp_formats::package::{Package, read};
+use sp_formats::package::{Package, RecordedSource, read};
 use sp_tree::Zeroizing;
 
 use super::items::waiting_id;
@@ -211,8 +211,11 @@ impl<'a> PackageReceiver<'a> {
         let label = format!("{}@{}", package.manifest.name, package.manifest.version);
         match self.request.action {
             ReceiveAction::Import => {
-                let source = format!("sent by {sender}");
-                store.add(&[LoadedPackage { package, source }], self.request.trust)?;
+                let source = RecordedSource::Other(format!("sent by {sender}"));
+                store.add(
+                    &[LoadedPackage { package: package.into(), source }],
+                    self.request.trust,
+                )?;
                 Ok(ReceivedPackage::Imported { package: label, sender })
             }
             ReceiveAction::Queue => {

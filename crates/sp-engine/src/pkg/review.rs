@@ -1,7 +1,7 @@
 //! `sp pkg inbox`: accepts or rejects packages that were received and wait for review.
 
 use sp_formats::output::StoredPackageList;
-use sp_formats::package::read;
+use sp_formats::package::{RecordedSource, read_hashed};
 
 use super::items::waiting_id;
 use super::load_package::require_package;
@@ -39,8 +39,9 @@ pub fn review_waiting_package(
         ReviewDecision::Accept => {
             let bytes = read_blob(context, &waiting.digest)?;
             let label = format!("{} {}", waiting.name, waiting.version);
-            let package = require_package(&session, read(&label, bytes, &session.limits), &label)?;
-            let source = format!("sent by {}", waiting.sender);
+            let result = read_hashed(&label, bytes, &session.limits);
+            let package = require_package(&session, result, &label)?.into();
+            let source = RecordedSource::Other(format!("sent by {}", waiting.sender));
             store.add(&[LoadedPackage { package, source }], trust)?
         }
     };

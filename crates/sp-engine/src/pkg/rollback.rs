@@ -8,9 +8,9 @@ use sp_formats::package::lock::LockHistory;
 use sp_formats::package::store::{PackageStoreIndex, StoredPackage};
 use sp_formats::package::{PackageName, PackageVersion, VersionRange};
 
-use super::package_store::{PackageStore, find_best_stored, read_store_index};
+use super::package_store::{PackageStore, find_best_stored};
 use super::project::{PackageProject, past_sinks};
-use super::project_change::{ChangeOptions, ProjectChange};
+use super::project_change::{ChangeOptions, ChangeRequest, HistoryChange, ProjectChange};
 use super::solve::SolveRequest;
 use crate::apply_mode::ApplyMode;
 use crate::context::Context;
@@ -39,11 +39,11 @@ pub fn rollback(
     let session = Session::begin(context)?;
     let home = LockedHome::open_unless_dry_run(context, &session.limits, request.mode)?;
     let project = PackageProject::find(&session, request.root.as_deref())?;
-    let history = project.read_history(&session)?;
     let options = ChangeOptions::local(request.mode);
     let Some(text) = &request.package else {
+        let change_request = project_rollback(project.history(&session)?)?;
         let change = ProjectChange::new(&session, home.as_ref(), project, options)?;
-        return roll_back_all(change, &history);
+        return change.run(&change_request);
     };
     let name = PackageName::new(text).map_err(|why| {
         Error::new(ErrorCode::InvalidName, format!("`{text}` is no name of a package")).because(why)
@@ -53,14 +53,12 @@ pub fn rollback(
         return roll_back_store(&session, home.as_ref(), &name, to);
     }
     let change = ProjectChange::new(&session, home.as_ref(), project, options)?;
-    roll_back_one(change, &history, name, to)
+    let change_request = package_rollback(&session, &change, name, to)?;
+    change.run(&change_request)
 }
 
-/// Restores the state of the project before its last change.
-fn roll_back_all(
-    mut change: ProjectChange<'_>,
-    history: &LockHistory,
-) -> Result<PackageChangeReport> {
+/// Requests the state of the project before its last change.
+fn project_rollback(history: &LockHistory) -> Result<ChangeRequest> {
     let previous = history.entries.last().ok_or_else(|| {
         Error::new(ErrorCode::NoEarlierState, "this project has no earlier state")
             .hint("`sp pkg rollback <name>` goes back in the store")
@@ -70,31 +68,31 @@ fn roll_back_all(
         .packages
         .iter()
         .map(|(name, locked)| (name.clone(), VersionRange::exactly(&locked.version)));
-    let solve_request = SolveRequest { requests: exact.collect(), ..SolveRequest::default() };
-    change.truncate_history_to = Some(history.entries.len() - 1);
-    change.past_sinks = past_sinks(previous);
-    let candidates = change.all_candidates();
-    change.apply(&candidates, &solve_request, &previous.lock.requests, &BTreeSet::new())
+    Ok(ChangeRequest {
+        solve: SolveRequest { requests: exact.collect(), ..SolveRequest::default() },
+        locked_requests: previous.lock.requests.clone(),
+        history: HistoryChange::Truncate(history.entries.len() - 1),
+        past_sinks: past_sinks(previous),
+        ..ChangeRequest::default()
+    })
 }
 
-/// Restores the previous version of one package, or the version `to`.
-fn roll_back_one(
-    mut change: ProjectChange<'_>,
-    history: &LockHistory,
+/// Requests the previous version of one package, or the version `to`.
+fn package_rollback(
+    session: &Session<'_>,
+    change: &ProjectChange<'_>,
     name: PackageName,
     to: Option<&str>,
-) -> Result<PackageChangeReport> {
-    let target = match to {
-        Some(version) => PackageVersion::new(version).map_err(|why| {
-            Error::new(ErrorCode::InvalidVersion, format!("`{version}` is no version")).because(why)
-        })?,
+) -> Result<ChangeRequest> {
+    let project = &change.project;
+    let (target, history) = match to {
+        Some(version) => (parse_version(version)?, HistoryChange::Append),
         None => {
-            let earlier = find_earlier(&change.project, history, &name)?;
-            change.truncate_history_to = Some(earlier.index);
-            earlier.version
+            let earlier = find_earlier(project, project.history(session)?, &name)?;
+            (earlier.version, HistoryChange::Truncate(earlier.index))
         }
     };
-    let mut locked_requests = change.project.lock.requests.clone();
+    let mut locked_requests = project.lock.requests.clone();
     // A package that is only a dependency does not become a request of the lock.
     if let Some(range) = locked_requests.get_mut(&name) {
         *range = VersionRange::exactly(&target);
@@ -103,9 +101,19 @@ fn roll_back_one(
     requests.insert(name.clone(), VersionRange::exactly(&target));
     let mut preferred = change.locked_versions();
     preferred.remove(&name);
-    let solve_request = SolveRequest { requests, preferred, with_optional: false };
-    let candidates = change.all_candidates();
-    change.apply(&candidates, &solve_request, &locked_requests, &BTreeSet::from([name]))
+    Ok(ChangeRequest {
+        solve: SolveRequest { requests, preferred, with_optional: false },
+        locked_requests,
+        named: BTreeSet::from([name]),
+        history,
+        ..ChangeRequest::default()
+    })
+}
+
+fn parse_version(text: &str) -> Result<PackageVersion> {
+    PackageVersion::new(text).map_err(|why| {
+        Error::new(ErrorCode::InvalidVersion, format!("`{text}` is no version")).because(why)
+    })
 }
 
 /// Another version of a package that the project had before.
@@ -145,21 +153,19 @@ fn roll_back_store(
     name: &PackageName,
     to: Option<&str>,
 ) -> Result<PackageChangeReport> {
-    let mut index = read_store_index(session.context)?;
-    let current = find_best_stored(&index, name, None)?.clone();
+    let mut store = PackageStore::open(session)?;
+    let current = find_best_stored(&store.index, name, None)?.clone();
     let target = match to {
         Some(version) => {
             let exact = VersionRange::new(&format!("={version}"));
-            find_best_stored(&index, name, Some(&exact))?.clone()
+            find_best_stored(&store.index, name, Some(&exact))?.clone()
         }
-        None => find_older_stored(&index, &current)?.clone(),
+        None => find_older_stored(&store.index, &current)?.clone(),
     };
-    for stored in index.packages.iter_mut().filter(|stored| stored.name == *name) {
+    for stored in store.index.packages.iter_mut().filter(|stored| stored.name == *name) {
         stored.withdrawn = stored.version > target.version;
     }
     if let Some(home) = home {
-        let mut store = PackageStore::open(session)?;
-        store.index = index;
         store.save(home)?;
     }
     Ok(PackageChangeReport {
@@ -198,7 +204,7 @@ fn rollback_item(current: &StoredPackage, target: &StoredPackage) -> PackageChan
         action: FolderAction::Update,
         version: target.version.to_string(),
         from_version: Some(current.version.to_string()),
-        kind: target.kind.as_str().into(),
+        kind: target.kind,
         needed_by: Vec::new(),
     }
 }

@@ -1,7 +1,7 @@
 //! The record that the store index keeps of a package.
 
-use sp_formats::package::Package;
 use sp_formats::package::store::StoredPackage;
+use sp_formats::package::{Package, RecordedSource};
 
 use crate::context::Context;
 
@@ -9,7 +9,7 @@ use crate::context::Context;
 pub(super) fn stored_package(
     context: &Context<'_>,
     package: &Package,
-    source: &str,
+    source: &RecordedSource,
 ) -> StoredPackage {
     let manifest = &package.manifest;
     StoredPackage {
@@ -25,7 +25,7 @@ pub(super) fn stored_package(
         edges: package.edge_count() as u64,
         created_at: manifest.created_at.clone(),
         stored_at: context.timestamp(),
-        from: source.into(),
+        from: source.clone(),
         signer: package.signer.map(|signer| signer.key),
         dependencies: manifest.dependencies.clone(),
         conflicts: manifest.conflicts.clone(),

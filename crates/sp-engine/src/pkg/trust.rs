@@ -9,6 +9,7 @@
 
 use sp_formats::package::store::{KeyPin, TrustStore};
 use sp_formats::package::{Package, PackageName, SignatureCoverage, Signer};
+use sp_tree::PublicKey;
 
 use crate::context::{Context, Event};
 use crate::error::{Error, ErrorCode, Result};
@@ -66,19 +67,20 @@ pub(super) enum SignerStatus {
 /// Checks what the config requires of every package, whenever it was added.
 pub(super) fn check_signing_policy(
     session: &Session<'_>,
-    package: &Package,
+    name: &PackageName,
+    signer: Option<PublicKey>,
     unsigned: UnsignedPolicy,
 ) -> Result<()> {
-    let (policy, name) = (&session.config.packages, &package.manifest.name);
-    match package.signer {
+    let policy = &session.config.packages;
+    match signer {
         None if unsigned == UnsignedPolicy::Refuse || policy.require_signed || !policy.trusted_keys.is_empty() => {
             Err(Error::new(ErrorCode::Unsigned, format!("`{name}` is not signed"))
                 .because("only signed packages are taken here")
                 .hint("ask whoever made it to sign it; `require-signed` and `trusted-keys` stand in the config"))
         }
-        Some(signer) if !policy.trusted_keys.is_empty() && !policy.trusted_keys.contains(&signer.key) => {
+        Some(signer) if !policy.trusted_keys.is_empty() && !policy.trusted_keys.contains(&signer) => {
             Err(Error::new(ErrorCode::UntrustedKey, format!("`{name}` is signed by a key that is not trusted here"))
-                .because(format!("the key is {}", signer.key))
+                .because(format!("the key is {signer}"))
                 .hint("add it to `trusted-keys` in the config if you know whose it is"))
         }
         _ => Ok(()),
@@ -95,7 +97,8 @@ pub(super) fn check_signer(
     let name = &package.manifest.name;
     let namespace = name.namespace();
     let pin = trust.pins.get(namespace);
-    check_signing_policy(session, package, overrides.unsigned)?;
+    let signer = package.signer.map(|signer| signer.key);
+    check_signing_policy(session, name, signer, overrides.unsigned)?;
     let Some(signer) = package.signer else {
         return match pin {
             None => Ok(SignerStatus::Unsigned),

@@ -7,7 +7,7 @@ use sp_formats::output::PackageChangeReport;
 use sp_formats::package::PackageName;
 
 use super::project::PackageProject;
-use super::project_change::{ChangeOptions, ProjectChange};
+use super::project_change::{CandidateScope, ChangeOptions, ChangeRequest, ProjectChange};
 use super::solve::SolveRequest;
 use crate::apply_mode::ApplyMode;
 use crate::context::Context;
@@ -34,9 +34,15 @@ pub fn uninstall(
     let home = LockedHome::open_unless_dry_run(context, &session.limits, request.mode)?;
     let project = PackageProject::find(&session, request.root.as_deref())?;
     let options = ChangeOptions::local(request.mode);
-    let mut change = ProjectChange::new(&session, home.as_ref(), project, options)?;
+    let change = ProjectChange::new(&session, home.as_ref(), project, options)?;
+    let change_request = removal_request(&change, &request.packages)?;
+    change.run(&change_request)
+}
+
+fn removal_request(change: &ProjectChange<'_>, packages: &[String]) -> Result<ChangeRequest> {
     let mut requests = change.project.lock.requests.clone();
-    for text in &request.packages {
+    let mut unlocked_removals = BTreeSet::new();
+    for text in packages {
         let name = PackageName::new(text).map_err(|why| {
             Error::new(ErrorCode::InvalidName, format!("`{text}` is no name of a package"))
                 .because(why)
@@ -44,12 +50,14 @@ pub fn uninstall(
         })?;
         if requests.remove(&name).is_none() {
             change.check_installed_in_sink(&name)?;
-            change.unlocked_removals.insert(name);
+            unlocked_removals.insert(name);
         }
     }
-    let solve_request =
-        SolveRequest { requests, preferred: change.locked_versions(), with_optional: false };
-    // Uninstalling never installs: only locked versions are candidates.
-    let candidates = change.locked_candidates();
-    change.apply(&candidates, &solve_request, &solve_request.requests, &BTreeSet::new())
+    Ok(ChangeRequest {
+        locked_requests: requests.clone(),
+        solve: SolveRequest { requests, preferred: change.locked_versions(), with_optional: false },
+        candidates: CandidateScope::Locked,
+        unlocked_removals,
+        ..ChangeRequest::default()
+    })
 }

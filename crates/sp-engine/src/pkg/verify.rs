@@ -2,11 +2,12 @@
 
 use sp_formats::output::{PackageVerification, VerificationStepItem};
 use sp_formats::package::{
-    Package, PackageReadResult, VerificationOutcome, VerificationStep, read, time,
+    Package, PackageReadResult, VerificationCheck, VerificationOutcome, VerificationStep, read,
+    read_hashed, time,
 };
-use sp_tree::Limits;
+use sp_tree::HashedBytes;
 
-use super::load_package::{read_file, unusable_code};
+use super::load_package::{read_file, unusable_code, without_size_limit};
 use super::package_spec::PackageSpec;
 use super::package_store::{find_best_stored, read_blob, read_store_index, read_trust_pins};
 use super::trust::{DowngradePolicy, NewKeyPolicy, SignerStatus, TrustOverrides, check_signer};
@@ -26,15 +27,18 @@ pub fn verify(
     let session = Session::begin(context)?;
     let subject = read_subject(&session, spec, overrides)?;
     let label = &subject.label;
-    let limits = Limits {
-        package_bytes: session.limits.package_bytes.max(subject.bytes.len() as u64),
-        ..session.limits.clone()
+    let result = match subject.bytes {
+        SubjectBytes::File(bytes) => read(label, bytes, &session.limits),
+        SubjectBytes::Stored(bytes) => {
+            read_hashed(label, bytes, &without_size_limit(&session.limits))
+        }
     };
-    let result = read(label, subject.bytes, &limits);
     let mut steps = result.steps.clone();
     // The signer step comes right after the signature step.
-    let signer_index =
-        steps.iter().position(|step| step.name == "provenance").unwrap_or(steps.len());
+    let signer_index = steps
+        .iter()
+        .position(|step| step.check == VerificationCheck::Provenance)
+        .unwrap_or(steps.len());
     let failure = match &result.package {
         Some(package) => {
             let trust = read_trust_pins(context)?;
@@ -44,8 +48,8 @@ pub fn verify(
             status.err()
         }
         None => {
-            steps.insert(signer_index, skipped_step("signer"));
-            steps.push(skipped_step("freshness"));
+            steps.insert(signer_index, skipped_step(VerificationCheck::Signer));
+            steps.push(skipped_step(VerificationCheck::Freshness));
             Some(invalid_package_error(label, &result))
         }
     };
@@ -58,8 +62,13 @@ pub fn verify(
 /// A package to verify.
 struct VerifySubject {
     label: String,
-    bytes: Vec<u8>,
+    bytes: SubjectBytes,
     overrides: TrustOverrides,
+}
+
+enum SubjectBytes {
+    File(Vec<u8>),
+    Stored(HashedBytes),
 }
 
 fn read_subject(
@@ -71,7 +80,7 @@ fn read_subject(
     match PackageSpec::parse(session, spec)? {
         PackageSpec::File(path) => Ok(VerifySubject {
             label: context.display_relative_path(&path),
-            bytes: read_file(session, &path)?,
+            bytes: SubjectBytes::File(read_file(session, &path)?),
             overrides,
         }),
         PackageSpec::Named(name, range) => {
@@ -84,7 +93,8 @@ fn read_subject(
                 ..overrides
             };
             let label = format!("{} {}", stored.name, stored.version);
-            Ok(VerifySubject { label, bytes: read_blob(context, &stored.digest)?, overrides })
+            let bytes = SubjectBytes::Stored(read_blob(context, &stored.digest)?);
+            Ok(VerifySubject { label, bytes, overrides })
         }
     }
 }
@@ -95,8 +105,8 @@ fn invalid_package_error(label: &str, result: &PackageReadResult) -> Error {
         .hint("do not use it: get it again from whoever made it")
 }
 
-fn skipped_step(name: &'static str) -> VerificationStep {
-    VerificationStep::new(name, VerificationOutcome::Skipped, "not come to")
+fn skipped_step(check: VerificationCheck) -> VerificationStep {
+    VerificationStep::new(check, VerificationOutcome::Skipped, "not come to")
 }
 
 fn verification_report(
@@ -113,8 +123,8 @@ fn verification_report(
         steps: steps
             .iter()
             .map(|step| VerificationStepItem {
-                step: step.name.into(),
-                outcome: step.outcome.as_str().into(),
+                step: step.check.as_str().into(),
+                outcome: step.outcome,
                 detail: step.detail.clone(),
             })
             .collect(),
@@ -134,7 +144,7 @@ fn signer_step(package: &Package, status: &Result<SignerStatus>) -> Verification
             Ok(SignerStatus::Overridden(why)) => (VerificationOutcome::Warned, why.clone()),
             Ok(_) => (VerificationOutcome::Skipped, "nobody".into()),
         };
-        return VerificationStep::new("signer", outcome, detail);
+        return VerificationStep::new(VerificationCheck::Signer, outcome, detail);
     };
     let key = signer.key;
     let namespace = package.manifest.name.namespace();
@@ -146,7 +156,7 @@ fn signer_step(package: &Package, status: &Result<SignerStatus>) -> Verification
         Ok(_) => (VerificationOutcome::Warned, format!("{key}, not seen before for `{namespace}`")),
         Err(error) => (VerificationOutcome::Failed, format!("{key}: {error}")),
     };
-    VerificationStep::new("signer", outcome, detail)
+    VerificationStep::new(VerificationCheck::Signer, outcome, detail)
 }
 
 /// Returns the step that reports the age of a package, by its own timestamps.
@@ -155,7 +165,7 @@ fn freshness_step(context: &Context<'_>, package: &Package) -> VerificationStep 
     let date = manifest.updated_at.as_deref().or(manifest.created_at.as_deref());
     let Some(time) = date.and_then(time::parse) else {
         return VerificationStep::new(
-            "freshness",
+            VerificationCheck::Freshness,
             VerificationOutcome::Warned,
             "it does not say when it was made",
         );
@@ -168,5 +178,5 @@ fn freshness_step(context: &Context<'_>, package: &Package) -> VerificationStep 
         1 => (VerificationOutcome::Passed, "a day ago".into()),
         days => (VerificationOutcome::Passed, format!("{} days ago", days.max(0))),
     };
-    VerificationStep::new("freshness", outcome, format!("made {date}, {age}"))
+    VerificationStep::new(VerificationCheck::Freshness, outcome, format!("made {date}, {age}"))
 }

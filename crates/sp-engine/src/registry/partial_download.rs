@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use sp_formats::printable::printable;
-use sp_tree::{Digest, Dir, Name, NewFile, read_optional};
+use sp_tree::{Digest, Dir, HashedBytes, Name, NewFile, read_optional};
 
 use crate::context::{Context, Event};
 use crate::error::{Error, ErrorCode, Result};
@@ -150,12 +150,13 @@ impl<'a> PartialDownload<'a> {
     }
 
     /// Returns the bytes if their digest is the announced one.
-    pub(crate) fn finish(mut self) -> Result<Vec<u8>> {
+    pub(crate) fn finish(mut self) -> Result<HashedBytes> {
         self.discard_cache_file();
-        if self.matches_digest() {
-            return Ok(self.bytes);
+        let hashed = HashedBytes::new(self.bytes);
+        let actual = hashed.digest();
+        if actual == self.digest {
+            return Ok(hashed);
         }
-        let actual = Digest::of(&self.bytes);
         Err(Error::new(
             ErrorCode::DigestMismatch,
             format!("the bytes of `{}` are not those that the registry names", self.label),

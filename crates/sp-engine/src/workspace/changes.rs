@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use sp_formats::JsonRecord;
 use sp_formats::output::TrashedFolder;
 use sp_formats::skill::{SKILL_FILE, SkillName};
 use sp_formats::workspace::{

@@ -3,6 +3,7 @@
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use sp_formats::JsonRecord;
 use sp_formats::report::Report;
 use sp_formats::skill::SKILL_FILE;
 use sp_formats::suggest::nearest;

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{FolderAction, SinkChange, TrashedFolder};
+use crate::package::{PackageKind, VerificationOutcome};
 
 /// `sp pkg create` and `sp pkg import`
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -44,7 +45,7 @@ pub struct PackageItem {
     /// Its version.
     pub version: String,
     /// `context`, `skills`, `addon` or `grammar`.
-    pub kind: String,
+    pub kind: PackageKind,
     /// What it is about.
     pub description: String,
     /// How many nodes its graph has.
@@ -207,8 +208,7 @@ pub struct VerificationStepItem {
     /// `form`, `content hash`, `composite hash`, `size`, `signature`, `signer`, `provenance` or
     /// `freshness`.
     pub step: String,
-    /// `passed`, `warned`, `failed` or `skipped`.
-    pub outcome: String,
+    pub outcome: VerificationOutcome,
     /// The figure that it is about.
     pub detail: String,
 }
@@ -319,7 +319,7 @@ pub struct PackageChangeItem {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub from_version: Option<String>,
     /// `context` or `skills`.
-    pub kind: String,
+    pub kind: PackageKind,
     /// Who needs it; empty for one that was asked for.
     pub needed_by: Vec<String>,
 }

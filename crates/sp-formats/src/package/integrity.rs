@@ -4,7 +4,7 @@ use sp_tree::Digest;
 
 use super::manifest::PackageManifest;
 use super::manifest_fields::truncate_for_message;
-use super::{VerificationOutcome, VerificationStep};
+use super::{VerificationCheck, VerificationOutcome, VerificationStep};
 use crate::json::{CompactDigest, JsonValue};
 use crate::package::rules::PK_08;
 use crate::printable::printable;
@@ -12,8 +12,7 @@ use crate::report::Report;
 
 /// A member of the integrity block.
 struct IntegrityMember {
-    /// The name of the verification step.
-    name: &'static str,
+    check: VerificationCheck,
     key: &'static str,
     stated: String,
     actual: String,
@@ -37,21 +36,21 @@ fn integrity_members(manifest: &PackageManifest, compact: CompactDigest) -> [Int
         composite_hash(manifest.name.as_str(), manifest.version.as_str(), &stated.content_hash);
     [
         IntegrityMember {
-            name: "content hash",
+            check: VerificationCheck::ContentHash,
             key: "content_hash",
             stated: stated.content_hash.clone(),
             actual: compact.digest.hex(),
             mismatch: "the content is not what was hashed",
         },
         IntegrityMember {
-            name: "composite hash",
+            check: VerificationCheck::CompositeHash,
             key: "sha256",
             stated: stated.sha256.clone(),
             actual: composite,
             mismatch: "name, version and content hash do not belong together",
         },
         IntegrityMember {
-            name: "size",
+            check: VerificationCheck::Size,
             key: "byte_size",
             stated: format_size(stated.byte_size),
             actual: format_size(compact.size),
@@ -69,9 +68,9 @@ fn verify_member(
     member: IntegrityMember,
     report: &mut Report,
 ) -> VerificationStep {
-    let IntegrityMember { name, key, stated, actual, mismatch } = member;
+    let IntegrityMember { check, key, stated, actual, mismatch } = member;
     if stated == actual {
-        return VerificationStep::new(name, VerificationOutcome::Passed, stated);
+        return VerificationStep::new(check, VerificationOutcome::Passed, stated);
     }
     // A hash with uppercase digits is rejected, but it is not a sign of tampering.
     let (message, help) = if stated.eq_ignore_ascii_case(&actual) {
@@ -84,7 +83,7 @@ fn verify_member(
     let block = manifest.get("integrity");
     let span = block.and_then(|block| block.get(key)).map_or(0..1, JsonValue::span);
     report.error(&PK_08, span, format!("{message}: {detail}")).help(help);
-    VerificationStep::new(name, VerificationOutcome::Failed, detail)
+    VerificationStep::new(check, VerificationOutcome::Failed, detail)
 }
 
 /// The digest over name, version and content hash.

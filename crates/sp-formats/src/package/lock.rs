@@ -8,6 +8,8 @@ use sp_tree::{Digest, PublicKey};
 use super::dependencies::PackageDependency;
 use super::manifest::PackageKind;
 use super::name::{PackageName, PackageVersion, VersionRange};
+use super::recorded_source::RecordedSource;
+use crate::json_record::{impl_json_record, to_json_file};
 
 pub const LOCKFILE_NAME: &str = "ctxpkg.lock";
 const VERSION: u32 = 1;
@@ -48,8 +50,7 @@ pub struct LockedPackage {
     pub sha256: String,
     /// See [`Package::identity`](super::Package::identity).
     pub identity: Digest,
-    /// Where it came from: `store`, a file, or a registry.
-    pub from: String,
+    pub from: RecordedSource,
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub signer: Option<PublicKey>,
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
@@ -68,26 +69,13 @@ impl Default for PackageLock {
     }
 }
 
-impl PackageLock {
-    /// Parses a lockfile. The error is a message fragment.
-    pub fn parse(bytes: &[u8]) -> Result<Self, String> {
-        let lock: Self = serde_json::from_slice(bytes).map_err(|e| e.to_string())?;
-        match lock.version {
-            VERSION => Ok(lock),
-            newer => Err(format!("version {newer} is not known")),
-        }
-    }
+impl_json_record!(VERSION => PackageLock);
 
+impl PackageLock {
     /// The digests of the context packages.
     pub fn knowledge_digests(&self) -> BTreeSet<Digest> {
         let known = self.packages.values().filter(|package| package.kind == PackageKind::Context);
         known.map(|package| package.digest).collect()
-    }
-
-    pub fn to_json(&self) -> Vec<u8> {
-        let mut bytes = serde_json::to_vec_pretty(self).unwrap_or_default();
-        bytes.push(b'\n');
-        bytes
     }
 }
 
@@ -127,15 +115,14 @@ impl LockHistory {
     }
 
     pub fn to_json(&self) -> Vec<u8> {
-        let mut bytes = serde_json::to_vec_pretty(self).unwrap_or_default();
-        bytes.push(b'\n');
-        bytes
+        to_json_file(self)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::JsonRecord;
 
     #[test]
     fn pk_23_lock_round_trips_with_unknown_members() {
@@ -148,7 +135,7 @@ mod tests {
             digest: Digest::of(b"x"),
             sha256: "0".repeat(64),
             identity: Digest::of(b"y"),
-            from: "store".into(),
+            from: RecordedSource::Store,
             signer: None,
             dependencies: vec![PackageDependency {
                 name: name.clone(),

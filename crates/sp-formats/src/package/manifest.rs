@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::ops::Range as Bytes;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::json::{JsonKind, JsonValue};
@@ -19,7 +20,9 @@ use super::name::{PackageName, PackageVersion};
 use super::time::is_timestamp;
 
 /// What a package contains.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum PackageKind {
     /// Knowledge as a graph or layers.

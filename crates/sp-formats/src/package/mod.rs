@@ -58,6 +58,7 @@ pub mod lock;
 mod manifest;
 mod manifest_fields;
 mod name;
+mod recorded_source;
 pub mod rules;
 mod signature;
 mod skills;
@@ -67,7 +68,9 @@ mod write;
 
 use std::sync::{Arc, OnceLock};
 
-use sp_tree::{Digest, Limits, LoadedTree};
+use schemars::JsonSchema;
+use serde::Serialize;
+use sp_tree::{Digest, HashedBytes, Limits, LoadedTree};
 
 use crate::json::{
     CompactDigest, JsonDocument, JsonError, JsonKind, JsonNumberFormat, JsonValue, canonicalize,
@@ -86,6 +89,7 @@ pub use layers::{GraphBuilder, NewEdge, NewNode, is_layer, layers_to_graph};
 pub use locate::PackageInputFile;
 pub use manifest::{Integrity, PackageKind, PackageManifest, Provenance};
 pub use name::{PackageName, PackageNameError, PackageVersion, PackageVersionError, VersionRange};
+pub use recorded_source::RecordedSource;
 pub use signature::{SignatureCoverage, Signer};
 pub use skills::BundledSkills;
 pub use write::{PackageDraft, PackageWriteError, build, write, write_lean_ctx_compatible};
@@ -94,7 +98,8 @@ pub use write::{PackageDraft, PackageWriteError, build, write, write_lean_ctx_co
 pub const PACKAGE_EXTENSIONS: [&str; 2] = ["ctxpkg", "lctxpkg"];
 
 /// The result of a verification step.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
 pub enum VerificationOutcome {
     Passed,
     /// Not as it should be, but the package can be used.
@@ -116,10 +121,41 @@ impl VerificationOutcome {
     }
 }
 
+/// What a verification step checks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum VerificationCheck {
+    /// Whether the file follows the format.
+    Form,
+    ContentHash,
+    CompositeHash,
+    Size,
+    Signature,
+    /// Whether this machine trusts the signer.
+    Signer,
+    Provenance,
+    /// The age of the package.
+    Freshness,
+}
+
+impl VerificationCheck {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Form => "form",
+            Self::ContentHash => "content hash",
+            Self::CompositeHash => "composite hash",
+            Self::Size => "size",
+            Self::Signature => "signature",
+            Self::Signer => "signer",
+            Self::Provenance => "provenance",
+            Self::Freshness => "freshness",
+        }
+    }
+}
+
 /// A step of the verification, for `sp pkg verify`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VerificationStep {
-    pub name: &'static str,
+    pub check: VerificationCheck,
     pub outcome: VerificationOutcome,
     /// The value that was checked, such as a hash.
     pub detail: String,
@@ -127,11 +163,11 @@ pub struct VerificationStep {
 
 impl VerificationStep {
     pub fn new(
-        name: &'static str,
+        check: VerificationCheck,
         outcome: VerificationOutcome,
         detail: impl Into<String>,
     ) -> Self {
-        Self { name, outcome, detail: detail.into() }
+        Self { check, outcome, detail: detail.into() }
     }
 }
 
@@ -173,6 +209,10 @@ impl Package {
         Graph::from_content(self.content())
     }
 
+    pub fn is_version(&self, name: &PackageName, version: &PackageVersion) -> bool {
+        self.manifest.name == *name && self.manifest.version == *version
+    }
+
     pub fn node_count(&self) -> usize {
         self.node_count
     }
@@ -211,10 +251,20 @@ pub struct PackageReadResult {
 impl PackageReadResult {
     /// Whether it was rejected because a hash or signature is invalid.
     pub fn is_forged(&self) -> bool {
-        self.steps
-            .iter()
-            .any(|step| step.outcome == VerificationOutcome::Failed && step.name != "form")
+        self.steps.iter().any(|step| {
+            step.outcome == VerificationOutcome::Failed && step.check != VerificationCheck::Form
+        })
     }
+}
+
+/// Like [`read`], for bytes whose digest is known: [`Package::digest`] does not compute it again.
+pub fn read_hashed(file: &str, hashed: HashedBytes, limits: &Limits) -> PackageReadResult {
+    let digest = hashed.digest();
+    let result = read(file, hashed.into_bytes(), limits);
+    if let Some(package) = &result.package {
+        let _ = package.digest.set(digest);
+    }
+    result
 }
 
 /// Reads a package from the bytes of its file.
@@ -272,8 +322,11 @@ fn too_large(file: &str, size: usize, limits: &Limits) -> PackageReadResult {
 }
 
 fn unreadable_result(report: Report) -> PackageReadResult {
-    let steps =
-        vec![VerificationStep::new("form", VerificationOutcome::Failed, "it cannot be read")];
+    let steps = vec![VerificationStep::new(
+        VerificationCheck::Form,
+        VerificationOutcome::Failed,
+        "it cannot be read",
+    )];
     PackageReadResult { package: None, report, steps, claimed_id: None, content_is_clean: false }
 }
 
@@ -331,8 +384,11 @@ fn verify(
     report: &mut Report,
 ) -> Verification {
     let value = manifest_value(json);
-    let mut steps =
-        vec![VerificationStep::new("form", VerificationOutcome::Passed, describe_form(manifest))];
+    let mut steps = vec![VerificationStep::new(
+        VerificationCheck::Form,
+        VerificationOutcome::Passed,
+        describe_form(manifest),
+    )];
     steps.extend(integrity::verify(value, manifest, compact, report));
     let (signer, step) = signature::verify(value, manifest, report);
     steps.push(step);
@@ -344,7 +400,7 @@ fn verify(
 fn fail_form(steps: &mut [VerificationStep]) {
     if steps.iter().all(|step| step.outcome != VerificationOutcome::Failed) {
         let why = "it breaks the rules of the format";
-        steps[0] = VerificationStep::new("form", VerificationOutcome::Failed, why);
+        steps[0] = VerificationStep::new(VerificationCheck::Form, VerificationOutcome::Failed, why);
     }
 }
 
@@ -408,7 +464,9 @@ fn verify_provenance(
     manifest: &PackageManifest,
     report: &mut Report,
 ) -> VerificationStep {
-    let step = |outcome, detail: &str| VerificationStep::new("provenance", outcome, detail);
+    let step = |outcome, detail: &str| {
+        VerificationStep::new(VerificationCheck::Provenance, outcome, detail)
+    };
     match &manifest.provenance {
         Some(Provenance { tool, tool_version }) => {
             let detail = format!("made by {tool} {tool_version}");

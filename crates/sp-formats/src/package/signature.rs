@@ -11,7 +11,7 @@ use crate::rules::CheckRule;
 
 use super::manifest::PackageManifest;
 use super::manifest_fields::{describe_value, start_span};
-use super::{VerificationOutcome, VerificationStep};
+use super::{VerificationCheck, VerificationOutcome, VerificationStep};
 
 /// How much of a package is signed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -77,7 +77,7 @@ pub(super) fn verify(
         return (
             None,
             VerificationStep::new(
-                "signature",
+                VerificationCheck::Signature,
                 VerificationOutcome::Warned,
                 "none: nobody vouches for it",
             ),
@@ -94,11 +94,15 @@ pub(super) fn verify(
                     "Ed25519; covers name, version and content, not the rest of the manifest",
                 ),
             };
-            (Some(signer), VerificationStep::new("signature", outcome, detail))
+            (Some(signer), VerificationStep::new(VerificationCheck::Signature, outcome, detail))
         }
         None => (
             None,
-            VerificationStep::new("signature", VerificationOutcome::Failed, "it does not hold"),
+            VerificationStep::new(
+                VerificationCheck::Signature,
+                VerificationOutcome::Failed,
+                "it does not hold",
+            ),
         ),
     }
 }

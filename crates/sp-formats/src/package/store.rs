@@ -1,8 +1,8 @@
 //! The records of packages in the home directory: the store's index, pinned keys, received
 //! envelopes, and what registries had.
 //!
-//! Each record is a versioned JSON file and implements [`StoreRecord`]. Members written by other
-//! tools survive a rewrite.
+//! Each record is a [`JsonRecord`](crate::JsonRecord). Members written by other tools survive a
+//! rewrite.
 
 use std::collections::BTreeMap;
 
@@ -12,6 +12,8 @@ use sp_tree::{Digest, PublicKey};
 use super::dependencies::PackageDependency;
 use super::manifest::PackageKind;
 use super::name::{PackageName, PackageVersion};
+use super::recorded_source::RecordedSource;
+use crate::json_record::impl_json_record;
 
 const VERSION: u32 = 1;
 
@@ -61,7 +63,7 @@ pub struct StoredPackage {
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub created_at: Option<String>,
     pub stored_at: String,
-    pub from: String,
+    pub from: RecordedSource,
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub signer: Option<PublicKey>,
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
@@ -158,34 +160,9 @@ impl Default for SeenRegistryVersions {
     }
 }
 
-/// A record that is stored as a JSON file.
-pub trait StoreRecord: Default + Serialize + for<'de> Deserialize<'de> {
-    /// The version of the file format.
-    fn version(&self) -> u32;
-
-    /// Parses the record. The error is a message fragment.
-    fn parse(bytes: &[u8]) -> Result<Self, String> {
-        let record: Self = serde_json::from_slice(bytes).map_err(|e| e.to_string())?;
-        match record.version() {
-            VERSION => Ok(record),
-            newer => Err(format!("version {newer} is not known")),
-        }
-    }
-
-    fn to_json(&self) -> Vec<u8> {
-        let mut bytes = serde_json::to_vec_pretty(self).unwrap_or_default();
-        bytes.push(b'\n');
-        bytes
-    }
-}
-
-macro_rules! impl_store_record {
-    ($($type:ident),+) => {
-        $(impl StoreRecord for $type {
-            fn version(&self) -> u32 {
-                self.version
-            }
-        })+
-    };
-}
-impl_store_record!(PackageStoreIndex, TrustStore, ReceivedEnvelopes, SeenRegistryVersions);
+impl_json_record!(
+    VERSION => PackageStoreIndex,
+    TrustStore,
+    ReceivedEnvelopes,
+    SeenRegistryVersions
+);

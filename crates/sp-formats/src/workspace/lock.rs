@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use sp_tree::Digest;
 
 use super::source::{LockedArchive, SourceRef};
+use crate::json_record::impl_json_record;
 use crate::redact::QueryAllowlist;
 
 const LOCK_VERSION: u32 = 1;
@@ -75,26 +76,12 @@ impl Default for WorkspaceLock {
     }
 }
 
-impl WorkspaceLock {
-    /// Parses a lockfile. The error is a message fragment.
-    pub fn parse(bytes: &[u8]) -> Result<Self, String> {
-        let lock: Self = serde_json::from_slice(bytes).map_err(|e| e.to_string())?;
-        match lock.version {
-            LOCK_VERSION => Ok(lock),
-            newer => Err(format!("version {newer} is not known")),
-        }
-    }
-
-    pub fn to_json(&self) -> Vec<u8> {
-        let mut bytes = serde_json::to_vec_pretty(self).unwrap_or_default();
-        bytes.push(b'\n');
-        bytes
-    }
-}
+impl_json_record!(LOCK_VERSION => WorkspaceLock);
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::JsonRecord;
 
     #[test]
     fn sb_20_lock_round_trips_with_unknown_members() {

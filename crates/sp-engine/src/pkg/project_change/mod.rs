@@ -1,39 +1,57 @@
-//! One change of the packages of a project: solve, load, check trust, plan, apply.
+//! One change of the packages of a project, in steps that are values.
 //!
-//! `install`, `uninstall` and `rollback` set up a [`ProjectChange`] and call
-//! [`ProjectChange::apply`] with the candidates and requests for the solver. All files that change
-//! (`.ctxpkg/`, the lock, sinks and the store) change in one transaction, and only after every
-//! package was verified.
+//! ```text
+//! request ─┐
+//! store    ├─ resolve ─▶ Resolution ─ fetch ─▶ FetchedPackages ─ plan ─▶ ProjectPlan ─▶ apply
+//! lock     │             version, source,      verified                  every file
+//! registry ┘             digest, signer                                  and folder
+//! ```
+//!
+//! - [`ChangeRequest`] is what the user asked for. `install`, `uninstall` and `rollback` differ in
+//!   nothing else.
+//! - [`Resolution`] says which version of each package the project will have, and where its bytes
+//!   are. It follows from the request, the candidates and the lock alone.
+//! - Fetching downloads what is not on this machine, and loads and verifies what is written.
+//! - [`ProjectPlan`] has every change. A dry run stops here; applying it is one transaction.
+//!
+//! [`ProjectChange`] holds what the steps read: the project, the state, the store and the
+//! registries. Each file is read once, when the change begins or when it is first needed, and
+//! nothing is written before the plan is applied.
 
 mod candidates;
 mod change_items;
+mod fetch;
+mod parse_requests;
+mod plan;
 mod registry_lookup;
-mod requests;
-mod resolve_packages;
+mod request;
+mod resolution;
 mod skill_plan;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use sp_formats::output::{GraphChangeReport, PackageChangeReport};
-use sp_formats::package::lock::LockedPackage;
-use sp_formats::package::store::PackageStoreIndex;
-use sp_formats::package::{Package, PackageKind, PackageName, PackageVersion, VersionRange};
+use sp_formats::output::PackageChangeReport;
+use sp_formats::package::{PackageName, PackageVersion};
+use sp_formats::state::InstallState;
 
-use super::merged_context_update::update_merged_context;
-use super::package_store::{LoadedPackage, PackageStore, read_store_index};
-use super::project::{HistoryUpdate, PackageProject, PastSink, SinksByPackage};
+use self::candidates::Candidates;
+use self::plan::ProjectPlan;
+use self::resolution::Resolution;
+use super::installed_packages::InstalledPackages;
+use super::package_store::{LoadedPackage, PackageStore};
+use super::project::PackageProject;
 use super::registry::{AvailablePackage, KnownRegistries};
-use super::solve::{CandidatesByName, SolveRequest};
-use super::trust::{TrustOverrides, check_signing_policy};
+use super::trust::TrustOverrides;
 use crate::apply_mode::ApplyMode;
 use crate::error::Result;
 use crate::home::{DigestIndexes, LockedHome};
-use crate::install::change::{ChangeExecutor, ChangeOutcome};
-use crate::install::plan::{FilePlan, PlanRequest, SinkTarget};
+use crate::install::change::ChangeExecutor;
 use crate::session::Session;
-use crate::sinks::{Sink, SinkRequest};
+use crate::sinks::SinkRequest;
 
-/// The parts of a request that every change needs.
+pub(super) use self::request::{CandidateScope, ChangeRequest, HistoryChange, UnnamedSkills};
+
+/// The parts of a command that every change needs.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ChangeOptions<'a> {
     /// The sinks for skills of requested or new packages.
@@ -53,40 +71,18 @@ pub(super) struct ProjectChange<'a> {
     home: Option<&'a LockedHome<'a>>,
     options: ChangeOptions<'a>,
     pub project: PackageProject,
-    index: PackageStoreIndex,
-    /// Packages from named files and from registries, which are added to the store.
-    loaded: Vec<LoadedPackage>,
+    /// The package files that the project has.
+    installed: InstalledPackages,
+    /// What is installed in which sink.
+    state: InstallState,
+    store: PackageStore<'a>,
     registries: KnownRegistries<'a>,
     /// What registries offer of the packages in `queried`.
     available: BTreeMap<PackageName, AvailablePackage>,
     /// The packages that registries were asked for.
     queried: BTreeSet<PackageName>,
-    /// Packages that are removed from sinks although the lock does not name them.
-    pub unlocked_removals: BTreeSet<PackageName>,
-    /// Whether locked packages that are missing are installed again.
-    pub restore_locked: bool,
-    /// The number of history entries that a rollback keeps.
-    pub truncate_history_to: Option<usize>,
-    /// The sinks of skills that a rollback restores.
-    pub past_sinks: SinksByPackage,
-}
-
-/// A package of the solution.
-struct ResolvedPackage {
-    version: PackageVersion,
-    locked: LockedPackage,
-    /// The package, if it must be written.
-    package: Option<Package>,
-}
-
-/// The packages of the solution, by name.
-type ResolvedPackages = BTreeMap<PackageName, ResolvedPackage>;
-
-/// The planned changes of the files of a project and of the store.
-struct ProjectPlan<'a> {
-    files: Vec<FilePlan>,
-    store: PackageStore<'a>,
-    context_change: Option<GraphChangeReport>,
+    /// Packages from named files and from registries, which are added to the store.
+    loaded: Vec<LoadedPackage>,
 }
 
 impl<'a> ChangeOptions<'a> {
@@ -97,170 +93,77 @@ impl<'a> ChangeOptions<'a> {
 }
 
 impl<'a> ProjectChange<'a> {
+    /// Reads the state, the store and the packages of the project.
     pub(super) fn new(
         session: &'a Session<'a>,
         home: Option<&'a LockedHome<'a>>,
         project: PackageProject,
         options: ChangeOptions<'a>,
     ) -> Result<Self> {
+        let state = ChangeExecutor { session, home, options: options.mode.into() }.state()?;
+        let store = PackageStore::open(session)?;
+        let seen_versions = store.seen_versions.clone();
         Ok(Self {
             session,
             home,
             options,
+            installed: InstalledPackages::read(session, &project)?,
             project,
-            index: read_store_index(session.context)?,
-            loaded: Vec::new(),
-            registries: KnownRegistries::open(session, options.registry)?,
+            state,
+            store,
+            registries: KnownRegistries::open(session, options.registry, seen_versions)?,
             available: BTreeMap::new(),
             queried: BTreeSet::new(),
-            unlocked_removals: BTreeSet::new(),
-            restore_locked: false,
-            truncate_history_to: None,
-            past_sinks: SinksByPackage::new(),
+            loaded: Vec::new(),
         })
     }
 
     pub(super) fn locked_versions(&self) -> BTreeMap<PackageName, PackageVersion> {
-        self.project
-            .lock
-            .packages
-            .iter()
-            .map(|(name, locked)| (name.clone(), locked.version.clone()))
-            .collect()
+        let packages = self.project.lock.packages.iter();
+        packages.map(|(name, locked)| (name.clone(), locked.version.clone())).collect()
     }
 
-    /// Solves, loads, checks, plans and applies the change.
-    ///
-    /// `requests` are written to the lock; they differ from those of `solve_request` in a rollback.
-    /// `requested` are the packages that the user named.
-    pub(super) fn apply(
-        &mut self,
-        candidates: &CandidatesByName,
-        solve_request: &SolveRequest,
-        requests: &BTreeMap<PackageName, VersionRange>,
-        requested: &BTreeSet<PackageName>,
+    /// Carries out a request, or shows what would change.
+    pub(super) fn run(mut self, request: &ChangeRequest) -> Result<PackageChangeReport> {
+        let resolution = Resolution::new(request, &self.candidates())?;
+        let fetched = self.fetch(&resolution)?;
+        let mut indexes = DigestIndexes::new(self.session.context);
+        let plan = self.plan(request, &resolution, &fetched, &mut indexes)?;
+        self.apply(plan, &mut indexes)
+    }
+
+    fn candidates(&self) -> Candidates<'_> {
+        Candidates {
+            files: &self.loaded,
+            store: &self.store.index,
+            lock: &self.project.lock,
+            installed: self.installed.digests(),
+            registries: &self.available,
+        }
+    }
+
+    /// Applies a plan in one transaction, unless it is a dry run.
+    fn apply(
+        self,
+        plan: ProjectPlan,
+        indexes: &mut DigestIndexes<'_>,
     ) -> Result<PackageChangeReport> {
-        let targets = self.resolve_targets(candidates, solve_request, requested)?;
-        let packages = self.describe_changes(&targets, candidates);
-        let sinks = self.sink_targets(&targets, requested)?;
-        let project = self.plan_project(&targets, requests)?;
-        let removed = self.removed_packages(&targets);
-        let outcome = self.execute(sinks, &removed, project.files)?;
+        let outcome = self.executor().run(plan.change, indexes)?;
         if outcome.report.applied {
-            project.store.emit_deferred_events();
+            plan.events.into_iter().for_each(|event| self.session.context.emit(event));
         }
         Ok(PackageChangeReport {
             applied: outcome.report.applied,
-            root: self.project.root.clone(),
-            packages,
+            root: self.project.root,
+            packages: plan.packages,
             sinks: outcome.report.sinks,
             kept: outcome.trashed_files,
-            context: project.context_change,
+            context: plan.context,
         })
     }
 
-    /// Plans the package files, the merged graph, the lock with its history, and the store. A dry
-    /// run does not plan the store.
-    fn plan_project(
-        &self,
-        targets: &ResolvedPackages,
-        requests: &BTreeMap<PackageName, VersionRange>,
-    ) -> Result<ProjectPlan<'_>> {
-        let mut lock = self.project.lock.clone();
-        lock.requests.clone_from(requests);
-        lock.packages =
-            targets.iter().map(|(name, target)| (name.clone(), target.locked.clone())).collect();
-        let added: Vec<&Package> =
-            targets.values().filter_map(|target| target.package.as_ref()).collect();
-        let context = update_merged_context(self.session, &self.project, &lock, &added)?;
-        lock.context = context.locked;
-        let mut files = self.package_file_plans(targets)?;
-        files.extend(context.file_plan);
-        files.extend(self.project.lock_plans(self.session, &lock, &self.history_update()?)?);
-        let store = self.updated_store(targets)?;
-        if self.home.is_some() {
-            files.extend(store.file_plans()?);
-        }
-        Ok(ProjectPlan { files, store, context_change: context.change })
-    }
-
-    /// Installs and removes skills, and writes the files, in one transaction.
-    fn execute(
-        &self,
-        targets: Vec<SinkTarget>,
-        removed: &BTreeSet<PackageName>,
-        files: Vec<FilePlan>,
-    ) -> Result<ChangeOutcome> {
-        let plan_request = PlanRequest {
-            targets,
-            removed_packs: removed.iter().map(ToString::to_string).collect(),
-            ..PlanRequest::default()
-        };
-        let executor = ChangeExecutor {
-            session: self.session,
-            home: self.home,
-            options: self.options.mode.into(),
-        };
-        let mut indexes = DigestIndexes::new(self.session.context);
-        executor.execute(&plan_request, files, &mut indexes)
-    }
-
-    fn history_update(&self) -> Result<HistoryUpdate> {
-        if let Some(entries) = self.truncate_history_to {
-            return Ok(HistoryUpdate::Truncate(entries));
-        }
-        let mut sinks = SinksByPackage::new();
-        for (name, locked) in &self.project.lock.packages {
-            if locked.kind == PackageKind::Skills {
-                let recorded = self.recorded_sinks(name)?;
-                let entry = |sink: Sink| PastSink {
-                    path: sink.path.to_string_lossy().into_owned(),
-                    name: sink.name,
-                };
-                sinks.insert(name.clone(), recorded.into_iter().map(entry).collect());
-            }
-        }
-        Ok(HistoryUpdate::Append(sinks))
-    }
-
-    /// Returns the packages that the change removes.
-    fn removed_packages(&self, targets: &ResolvedPackages) -> BTreeSet<PackageName> {
-        let unlocked =
-            self.project.lock.packages.keys().filter(|name| !targets.contains_key(*name)).cloned();
-        unlocked.chain(self.unlocked_removals.iter().cloned()).collect()
-    }
-
-    /// Plans the package files below `.ctxpkg/`.
-    fn package_file_plans(&self, targets: &ResolvedPackages) -> Result<Vec<FilePlan>> {
-        let mut plans = Vec::new();
-        for (name, target) in targets {
-            if let (PackageKind::Context, Some(package)) = (target.locked.kind, &target.package) {
-                plans.extend(self.project.package_file_plan(
-                    self.session,
-                    name,
-                    Some(package.text()),
-                )?);
-            }
-        }
-        for name in self.removed_packages(targets) {
-            let locked = self.project.lock.packages.get(&name);
-            if locked.is_some_and(|locked| locked.kind == PackageKind::Context) {
-                plans.extend(self.project.package_file_plan(self.session, &name, None)?);
-            }
-        }
-        Ok(plans)
-    }
-
-    /// Checks every package that is written, and adds the loaded packages to the store.
-    fn updated_store(&self, targets: &ResolvedPackages) -> Result<PackageStore<'_>> {
-        let mut store = PackageStore::open(self.session)?;
-        for package in targets.values().filter_map(|target| target.package.as_ref()) {
-            // The signers of stored packages were checked when they were added, but the config may
-            // have changed since.
-            check_signing_policy(self.session, package, self.options.trust.unsigned)?;
-        }
-        store.add(&self.loaded, self.options.trust)?;
-        store.seen_versions.clone_from(self.registries.seen_versions());
-        Ok(store)
+    fn executor(&self) -> ChangeExecutor<'_> {
+        let options = self.options.mode.into();
+        ChangeExecutor { session: self.session, home: self.home, options }
     }
 }

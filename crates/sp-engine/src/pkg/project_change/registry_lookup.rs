@@ -1,23 +1,20 @@
-//! Looks up and downloads the packages of a change in registries.
+//! Asks registries for the packages that a change could need.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use sp_formats::package::{PackageDependency, PackageName, PackageVersion, VersionRange};
 
 use super::ProjectChange;
-use crate::apply_mode::ApplyMode;
 use crate::error::{Error, ErrorCode, Result};
-use crate::pkg::package_store::{LoadedPackage, find_best_stored};
-use crate::pkg::registry::AvailablePackage;
-use crate::pkg::solve::{CandidatesByName, SolveRequest, VersionCandidate};
-use crate::registry::KeepPartial;
+use crate::pkg::package_store::find_best_stored;
+use crate::pkg::solve::SolveRequest;
 
 /// The maximum number of packages that are looked up for one change.
 const MAX_QUERIED_PACKAGES: usize = 2_000;
 
 impl ProjectChange<'_> {
     /// Asks registries for packages, once each.
-    fn query_registries(&mut self, names: &[PackageName]) -> Result<()> {
+    pub(super) fn query_registries(&mut self, names: &[PackageName]) -> Result<()> {
         let new_names: Vec<PackageName> =
             names.iter().filter(|name| self.queried.insert((*name).clone())).cloned().collect();
         let locked = &self.project.lock.packages;
@@ -31,7 +28,8 @@ impl ProjectChange<'_> {
     /// Returns the newest version of a package in the store or a registry.
     pub(super) fn newest_version(&mut self, name: &PackageName) -> Result<PackageVersion> {
         self.query_registries(std::slice::from_ref(name))?;
-        let stored = find_best_stored(&self.index, name, None).map(|stored| stored.version.clone());
+        let stored =
+            find_best_stored(&self.store.index, name, None).map(|stored| stored.version.clone());
         let available = self.available.get(name).into_iter().flat_map(|package| &package.versions);
         let available = available.filter(|version| !version.yanked).map(|version| &version.version);
         let in_store = stored.as_ref().ok().filter(|version| !self.is_yanked(name, version));
@@ -102,7 +100,7 @@ impl ProjectChange<'_> {
         let available = available
             .filter(|version| is_match(&version.version))
             .flat_map(|version| &version.dependencies);
-        let stored = self.index.packages.iter();
+        let stored = self.store.index.packages.iter();
         let stored = stored
             .filter(|stored| stored.name == *name && is_match(&stored.version))
             .flat_map(|stored| &stored.dependencies);
@@ -124,58 +122,5 @@ impl ProjectChange<'_> {
     fn is_yanked(&self, name: &PackageName, version: &PackageVersion) -> bool {
         let available = self.available.get(name).and_then(|package| package.version(version));
         available.is_some_and(|available| available.yanked)
-    }
-
-    /// Adds the versions that registries offer. A yanked version is selected by its exact version
-    /// only, even if the store has it, unless the project has it locked.
-    pub(super) fn add_available_candidates(&self, candidates: &mut CandidatesByName) {
-        for (name, package) in &self.available {
-            let locked = self.project.lock.packages.get(name).map(|locked| &locked.version);
-            let list = candidates.entry(name.clone()).or_default();
-            for available in &package.versions {
-                let withdrawn = available.yanked && locked != Some(&available.version);
-                match list.iter_mut().find(|known| known.version == available.version) {
-                    Some(known) => known.withdrawn |= withdrawn,
-                    None => list.push(VersionCandidate {
-                        version: available.version.clone(),
-                        dependencies: available.dependencies.clone(),
-                        conflicts: available.conflicts.clone(),
-                        withdrawn,
-                    }),
-                }
-            }
-        }
-    }
-
-    /// Downloads the packages of the solution that are not on this machine.
-    pub(super) fn download_missing(
-        &mut self,
-        solution: &BTreeMap<PackageName, PackageVersion>,
-        requested: &BTreeSet<PackageName>,
-    ) -> Result<()> {
-        let mut missing = Vec::new();
-        for (name, version) in solution {
-            if !self.is_in_store(name, version)
-                && self.find_loaded(name, version).is_none()
-                && !self.can_skip_loading(name, version, requested)?
-            {
-                missing.push((name.clone(), version));
-            }
-        }
-        let names: Vec<PackageName> = missing.iter().map(|(name, _)| name.clone()).collect();
-        self.query_registries(&names)?;
-        let selected = missing.iter().filter_map(|(name, version)| {
-            let package: &AvailablePackage = self.available.get(name)?;
-            Some((package, package.version(version)?))
-        });
-        let selected: Vec<_> = selected.collect();
-        let keep =
-            if self.options.mode == ApplyMode::Apply { KeepPartial::Yes } else { KeepPartial::No };
-        let packages = self.registries.download(&selected, keep)?;
-        let sources: Vec<String> =
-            selected.iter().map(|(package, _)| package.registry.clone()).collect();
-        let downloaded = packages.into_iter().zip(sources);
-        self.loaded.extend(downloaded.map(|(package, source)| LoadedPackage { package, source }));
-        Ok(())
     }
 }

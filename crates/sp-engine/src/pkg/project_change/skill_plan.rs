@@ -3,7 +3,6 @@
 //! A package of skills becomes a [`SkillSet`], as a pack does, so that both are installed, updated
 //! and removed by the same code.
 
-use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -13,10 +12,12 @@ use sp_formats::skill::SKILL_FILE;
 use sp_formats::state::InstallRecord;
 use sp_tree::{LoadedTree, fold_name};
 
-use super::{ProjectChange, ResolvedPackages};
+use super::ProjectChange;
+use super::fetch::FetchedPackages;
+use super::request::ChangeRequest;
+use super::resolution::Resolution;
 use crate::context::{Context, Event};
 use crate::error::{Error, ErrorCode, Result};
-use crate::home::read_state;
 use crate::install::plan::SinkTarget;
 use crate::install::skill_set::{
     InstallableSkill, PackageOrigin, SkillOrigin, SkillSet, SkillSource,
@@ -28,8 +29,9 @@ impl ProjectChange<'_> {
     /// a package is among them.
     pub(super) fn sink_targets(
         &self,
-        packages: &ResolvedPackages,
-        requested: &BTreeSet<PackageName>,
+        request: &ChangeRequest,
+        resolution: &Resolution,
+        packages: &FetchedPackages,
     ) -> Result<Vec<SinkTarget>> {
         let requested_sinks: Vec<Sink> = self
             .options
@@ -38,19 +40,19 @@ impl ProjectChange<'_> {
             .map(|sink| resolve_sink(self.session, sink))
             .collect::<Result<_>>()?;
         let mut targets = Vec::new();
-        for (name, resolved) in packages {
-            let (PackageKind::Skills, Some(package)) = (resolved.locked.kind, &resolved.package)
+        for (name, fetched) in packages {
+            let (PackageKind::Skills, Some(package)) = (fetched.locked.kind, &fetched.package)
             else {
                 continue;
             };
-            let sinks = self.sinks_of_package(name, &requested_sinks, requested)?;
-            let set = Arc::new(self.skill_set(package, requested)?);
+            let sinks = self.sinks_of_package(name, &requested_sinks, request)?;
+            let set = Arc::new(self.skill_set(package, request)?);
             for sink in sinks {
                 add_target(&mut targets, sink, Some(&set));
             }
         }
-        for name in self.removed_packages(packages) {
-            for sink in self.recorded_sinks(&name)? {
+        for name in &resolution.removed {
+            for sink in self.recorded_sinks(name)? {
                 add_target(&mut targets, sink, None);
             }
         }
@@ -63,15 +65,15 @@ impl ProjectChange<'_> {
         &self,
         name: &PackageName,
         requested_sinks: &[Sink],
-        requested: &BTreeSet<PackageName>,
+        request: &ChangeRequest,
     ) -> Result<Vec<Sink>> {
         let mut sinks = self.recorded_sinks(name)?;
         let is_new = !self.project.lock.packages.contains_key(name);
-        if sinks.is_empty() || is_new || requested.contains(name) {
+        if sinks.is_empty() || is_new || request.named.contains(name) {
             sinks.extend(requested_sinks.iter().cloned());
         }
         if sinks.is_empty() {
-            let past = self.past_sinks.get(name).into_iter().flatten();
+            let past = request.past_sinks.get(name).into_iter().flatten();
             let past = past.map(|sink| recorded_sink(self.session.context, &sink.name, &sink.path));
             sinks.extend(past.collect::<Result<Vec<Sink>>>()?);
         }
@@ -87,20 +89,19 @@ impl ProjectChange<'_> {
 
     /// Returns the sinks where a package of skills is installed.
     pub(super) fn recorded_sinks(&self, name: &PackageName) -> Result<Vec<Sink>> {
-        let state = read_state(self.session.context)?;
-        let installs = state.installs.iter().filter(|install| is_install_of(install, name));
+        let installs = self.state.installs.iter().filter(|install| is_install_of(install, name));
         let sink = |install: &InstallRecord| {
             recorded_sink(self.session.context, &install.sink, &install.sink_path)
         };
         let mut sinks: Vec<Sink> = installs.map(sink).collect::<Result<_>>()?;
-        sinks.retain(|sink| state.installs.iter().any(|install| sink.matches_record(install)));
+        sinks.retain(|sink| self.state.installs.iter().any(|install| sink.matches_record(install)));
         Ok(sinks)
     }
 
     /// Returns all skills of a package, with the names of their folders.
-    fn skill_set(&self, package: &Package, requested: &BTreeSet<PackageName>) -> Result<SkillSet> {
+    fn skill_set(&self, package: &Package, request: &ChangeRequest) -> Result<SkillSet> {
         let manifest = &package.manifest;
-        let prefix = self.folder_prefix(&manifest.name, requested)?;
+        let prefix = self.folder_prefix(&manifest.name, request);
         let naming = FolderNaming { prefix, sep: "__".into(), flatten: true };
         let mut skills: Vec<InstallableSkill> = Vec::new();
         for (id, content) in self.skill_contents(package) {
@@ -121,17 +122,12 @@ impl ProjectChange<'_> {
     }
 
     /// Returns the prefix of skill folders: that of this command, or else that of the installation.
-    fn folder_prefix(
-        &self,
-        name: &PackageName,
-        requested: &BTreeSet<PackageName>,
-    ) -> Result<String> {
-        if let (Some(prefix), true) = (self.options.prefix, requested.contains(name)) {
-            return Ok(prefix.to_owned());
+    fn folder_prefix(&self, name: &PackageName, request: &ChangeRequest) -> String {
+        if let (Some(prefix), true) = (self.options.prefix, request.named.contains(name)) {
+            return prefix.to_owned();
         }
-        let state = read_state(self.session.context)?;
-        let install = state.installs.into_iter().find(|install| is_install_of(install, name));
-        Ok(install.map(|install| install.prefix).unwrap_or_default())
+        let install = self.state.installs.iter().find(|install| is_install_of(install, name));
+        install.map(|install| install.prefix.clone()).unwrap_or_default()
     }
 
     /// Returns the skills of a package, and warns about files that belong to none.

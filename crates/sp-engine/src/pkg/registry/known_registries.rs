@@ -8,16 +8,17 @@
 
 use rayon::prelude::*;
 use sp_formats::package::store::SeenRegistryVersions;
-use sp_formats::package::{Package, PackageDependency, PackageName, PackageVersion, VersionRange};
+use sp_formats::package::{
+    Package, PackageDependency, PackageName, PackageVersion, RecordedSource, VersionRange,
+};
 use sp_formats::printable::printable;
 use sp_formats::registry::{PackageIndex, PackageVersionItem, RegistryPackageName, latest_version};
-use sp_tree::{Digest, PublicKey};
+use sp_tree::{Digest, HashedBytes, PublicKey};
 
 use super::package_path::{index_path, version_path};
 use crate::context::Network;
 use crate::error::{Error, ErrorCode, Result};
 use crate::pkg::load_package::require_package;
-use crate::pkg::package_store::read_seen_versions;
 use crate::registry::{
     DownloadHeaders, ExpectedBytes, KeepPartial, PartialDownload, RegistryClient,
     RegistryCredentials, RegistryRequest, TokenSource,
@@ -75,14 +76,14 @@ pub(in crate::pkg) struct AvailableVersion {
     pub digest: Digest,
     size: u64,
     pub yanked: bool,
-    signer: Option<PublicKey>,
+    pub signer: Option<PublicKey>,
     pub dependencies: Vec<PackageDependency>,
     pub conflicts: Vec<PackageName>,
 }
 
 /// A downloaded file, and what the response says about it.
 struct DownloadedBytes {
-    bytes: Vec<u8>,
+    bytes: HashedBytes,
     headers: DownloadHeaders,
 }
 
@@ -91,7 +92,7 @@ struct RegistryLookup {
     name: PackageName,
     registry_name: RegistryPackageName,
     /// Where the project got the package before, from its lock.
-    source: Option<String>,
+    source: Option<RecordedSource>,
 }
 
 impl AvailablePackage {
@@ -103,14 +104,13 @@ impl AvailablePackage {
 impl<'a> KnownRegistries<'a> {
     /// Collects the registries: the named one alone, or those of the config and of logins. Offline,
     /// there are none.
-    pub(in crate::pkg) fn open(session: &'a Session<'a>, registry: Option<&str>) -> Result<Self> {
+    pub(in crate::pkg) fn open(
+        session: &'a Session<'a>,
+        registry: Option<&str>,
+        seen_versions: SeenRegistryVersions,
+    ) -> Result<Self> {
         let context = session.context;
-        let mut known = Self {
-            session,
-            registries: Vec::new(),
-            seen_versions: read_seen_versions(context)?,
-            is_explicit: false,
-        };
+        let mut known = Self { session, registries: Vec::new(), seen_versions, is_explicit: false };
         if context.network == Network::Offline {
             return Ok(known);
         }
@@ -190,7 +190,7 @@ impl<'a> KnownRegistries<'a> {
     pub(in crate::pkg) fn query(
         &mut self,
         names: &[PackageName],
-        source: impl Fn(&PackageName) -> Option<String>,
+        source: impl Fn(&PackageName) -> Option<RecordedSource>,
     ) -> Result<Vec<AvailablePackage>> {
         let lookups: Vec<RegistryLookup> = names
             .iter()
@@ -225,8 +225,8 @@ impl<'a> KnownRegistries<'a> {
         let namespace = lookup.registry_name.namespace();
         let is_bound =
             |registry: &&KnownRegistry| registry.namespaces.iter().any(|bound| bound == namespace);
-        let locked = lookup.source.as_deref();
-        let locked = locked.filter(|source| is_registry_url(source) && !self.is_explicit);
+        let locked = lookup.source.as_ref().and_then(RecordedSource::registry);
+        let locked = locked.filter(|_| !self.is_explicit);
         match (self.registries.iter().find(is_bound), locked) {
             (Some(registry), Some(locked)) if registry.address != locked => {
                 Err(wrong_registry_error(lookup, registry, locked))
@@ -367,7 +367,7 @@ impl<'a> KnownRegistries<'a> {
             .hint("nothing was changed: do not trust this registry, or what stands between")
         };
         check_headers(&headers, version).map_err(mismatch)?;
-        let result = sp_formats::package::read(&label, bytes, &self.session.limits);
+        let result = sp_formats::package::read_hashed(&label, bytes, &self.session.limits);
         let package = require_package(self.session, result, &label)?;
         check_package(&package, available, version).map_err(mismatch)?;
         Ok(package)
@@ -406,11 +406,6 @@ fn download_bytes(
         headers = client.download(path, &mut partial)?;
     }
     Ok(DownloadedBytes { bytes: partial.finish()?, headers })
-}
-
-/// Returns whether the source of a package is a registry.
-pub(in crate::pkg) fn is_registry_url(source: &str) -> bool {
-    source.starts_with("https://") || source.starts_with("http://")
 }
 
 fn wrong_registry_error(lookup: &RegistryLookup, bound: &KnownRegistry, locked: &str) -> Error {

@@ -13,7 +13,7 @@ mod search;
 mod yank;
 
 pub use self::info::info;
-pub(super) use self::known_registries::{AvailablePackage, KnownRegistries, is_registry_url};
+pub(super) use self::known_registries::{AvailablePackage, AvailableVersion, KnownRegistries};
 pub use self::login::{LoginRequest, RegistryHistoryPolicy, login, logout};
 pub use self::publish::{PublishRequest, publish};
 pub use self::search::search;

@@ -5,9 +5,7 @@ use axum::body::{Body, to_bytes};
 use axum::extract::{Path, State as Shared};
 use axum::http::{HeaderMap, StatusCode};
 use sp_engine::pkg::YankAction;
-use sp_formats::package::{
-    self, Package, PackageManifest, PackageReadResult, VerificationOutcome as Verified,
-};
+use sp_formats::package::{self, Package, PackageManifest, PackageReadResult};
 use sp_formats::registry::{
     PackageVersionItem, RegistryDependencyItem, RegistryPackageName, TrustFinding, TrustReport,
     TrustStep,
@@ -150,17 +148,11 @@ fn trust_findings(read: &PackageReadResult) -> Vec<TrustFinding> {
 }
 
 fn trust_steps(read: &PackageReadResult) -> Vec<TrustStep> {
-    let word = |outcome: Verified| match outcome {
-        Verified::Passed => "passed",
-        Verified::Warned => "warned",
-        Verified::Failed => "failed",
-        Verified::Skipped => "skipped",
-    };
     let steps = read.steps.iter();
     steps
         .map(|step| TrustStep {
-            name: step.name.into(),
-            outcome: word(step.outcome).into(),
+            name: step.check.as_str().into(),
+            outcome: step.outcome.as_str().into(),
             detail: step.detail.clone(),
         })
         .collect()

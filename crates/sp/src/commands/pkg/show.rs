@@ -8,6 +8,7 @@ use sp_formats::output::{
     PackageExportReport, PackageInfo, PackageItem, PackageList, PackageLog, PackageRemoveReport,
     StoredPackageList, TypeCount,
 };
+use sp_formats::package::PackageKind;
 use sp_formats::printable::printable;
 
 use super::super::{format_size, format_thousands, pluralize};
@@ -33,8 +34,8 @@ pub(super) fn print_created(
             };
             writeln!(out, "{STRONG}{verb}{STRONG:#}")?;
             writeln!(out, "  Name:    {} {}", printable(&package.name), printable(&package.version))?;
-            match package.kind.as_str() {
-                "skills" => writeln!(out, "  Kind:    skills")?,
+            match package.kind {
+                PackageKind::Skills => writeln!(out, "  Kind:    skills")?,
                 _ if package.nodes > 0 || package.edges > 0 => {
                     writeln!(
                         out,
@@ -127,7 +128,7 @@ fn package_table(packages: &[PackageItem], terminal: &Terminal) -> String {
         vec![
             package.name.clone(),
             package.version.clone(),
-            package.kind.clone(),
+            package.kind.as_str().into(),
             graph,
             format_size(package.size),
             package
@@ -181,7 +182,7 @@ pub(super) fn print_info(info: &PackageInfo, terminal: &Terminal) -> Result<()> 
             info.conformance_level.map(|level| format!(", level {level}")).unwrap_or_default();
         line("package", &format!("{} {}", package.name, package.version))?;
         line("about", &package.description)?;
-        line("kind", &format!("{}, schema {}{level}", package.kind, info.schema_version))?;
+        line("kind", &format!("{}, schema {}{level}", package.kind.as_str(), info.schema_version))?;
         line("author", info.author.as_deref().unwrap_or_default())?;
         line(
             "made",

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use sp_engine::pkg::{self, TrustOverrides};
 use sp_engine::{Context, Result};
 use sp_formats::output::PackageVerification;
+use sp_formats::package::VerificationOutcome;
 use sp_formats::printable::printable;
 
 use crate::cli::OutputFormat;
@@ -32,7 +33,7 @@ fn write_steps(
 ) -> io::Result<()> {
     if terminal.format == OutputFormat::Plain {
         return report.steps.iter().try_for_each(|step| {
-            writeln!(out, "{}\t{}\t{}", step.outcome, step.step, printable(&step.detail))
+            writeln!(out, "{}\t{}\t{}", step.outcome.as_str(), step.step, printable(&step.detail))
         });
     }
     let named = [report.name.as_deref(), report.version.as_deref()]
@@ -47,11 +48,11 @@ fn write_steps(
     };
     writeln!(out, "{STRONG}{}{STRONG:#}{named}\n", printable(&report.subject))?;
     for step in &report.steps {
-        let (style, sign) = match step.outcome.as_str() {
-            "passed" => (ADDED, '✓'),
-            "warned" => (WARNING, '!'),
-            "failed" => (ERROR, '✗'),
-            _ => (DIM, '·'),
+        let (style, sign) = match step.outcome {
+            VerificationOutcome::Passed => (ADDED, '✓'),
+            VerificationOutcome::Warned => (WARNING, '!'),
+            VerificationOutcome::Failed => (ERROR, '✗'),
+            VerificationOutcome::Skipped => (DIM, '·'),
         };
         writeln!(
             out,

@@ -11,6 +11,7 @@ mod interruptions;
 mod lifecycle;
 mod package;
 mod page;
+mod reads;
 mod registry;
 mod schema;
 mod stale;

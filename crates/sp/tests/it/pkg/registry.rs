@@ -4,8 +4,8 @@ use super::*;
 use sp_testkit::{ProxiedResponse, Proxy, Registry};
 
 /// A project, a registry, and a proxy between the two.
-struct Scene {
-    world: World,
+pub(super) struct Scene {
+    pub(super) world: World,
     registry: Registry,
     proxy: Proxy,
     token: String,
@@ -34,7 +34,7 @@ impl Scene {
         scene
     }
 
-    fn with(packages: &[TestPackage]) -> Self {
+    pub(super) fn with(packages: &[TestPackage]) -> Self {
         let scene = Self::new();
         packages.iter().for_each(|package| scene.publish(package));
         scene

@@ -1,9 +1,10 @@
 //! Parses the packages that a command names, and checks that they can be removed.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use sp_formats::package::lock::LockedPackage;
-use sp_formats::package::{PackageName, VersionRange};
+use sp_formats::package::{PackageName, RecordedSource, VersionRange};
 
 use super::ProjectChange;
 use crate::error::{Error, ErrorCode, Result};
@@ -42,10 +43,10 @@ impl ProjectChange<'_> {
     fn parse_request(&mut self, text: &str) -> Result<PackageRequest> {
         match PackageSpec::parse(self.session, text)? {
             PackageSpec::File(path) => {
-                let package = load_file(self.session, &path)?;
+                let package = Arc::new(load_file(self.session, &path)?);
                 let name = package.manifest.name.clone();
                 let range = VersionRange::exactly(&package.manifest.version);
-                let source = self.session.context.display_path(&path);
+                let source = RecordedSource::Other(self.session.context.display_path(&path));
                 self.loaded.push(LoadedPackage { package, source });
                 Ok(PackageRequest { name, range })
             }
