@@ -22,10 +22,11 @@
 //! ```
 
 use std::collections::HashMap;
+use std::fmt;
 use std::ops::Range;
 use std::rc::Rc;
 
-use granit_parser::{Event, Parser, ScalarStyle, ScanError, Span, StructureStyle};
+use granit_parser::{ErrorKind, Event, Parser, ScalarStyle, ScanError, Span, StructureStyle};
 use sp_tree::Limits;
 use thiserror::Error;
 
@@ -37,25 +38,65 @@ const MAX_DEPTH: usize = 64;
 pub struct YamlError {
     /// The bytes that caused the error.
     pub span: Range<usize>,
+    pub kind: YamlErrorKind,
     pub message: String,
 }
 
+/// What must be changed to fix an error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum YamlErrorKind {
+    Syntax,
+    /// A tab where YAML wants spaces.
+    Tab,
+    /// An anchor or an alias, or text that reads as one.
+    Anchor,
+    DuplicateKey,
+    /// A second document, or a marker of one.
+    Document,
+    /// A limit is exceeded.
+    Limit,
+}
+
+impl YamlErrorKind {
+    fn of(error: &ErrorKind) -> Self {
+        match error {
+            ErrorKind::TabNotAllowed
+            | ErrorKind::TabInBlockIndentation
+            | ErrorKind::TabInIndentation
+            | ErrorKind::TabAtBlockScalarStart
+            | ErrorKind::TabInPlainScalar => Self::Tab,
+            ErrorKind::AnchorCountOverflow
+            | ErrorKind::UnknownAnchor
+            | ErrorKind::MissingAnchorOrAliasName => Self::Anchor,
+            ErrorKind::ExpectedDocumentStart
+            | ErrorKind::MissingDocumentEndBeforeDirective
+            | ErrorKind::MultipleDocumentsUnsupported
+            | ErrorKind::InvalidDocumentEnd
+            | ErrorKind::DocumentIndicatorInQuotedScalar => Self::Document,
+            ErrorKind::RecursionLimitExceeded => Self::Limit,
+            _ => Self::Syntax,
+        }
+    }
+}
+
 impl YamlError {
+    fn new(kind: YamlErrorKind, span: Range<usize>, message: impl Into<String>) -> Self {
+        Self { span, kind, message: message.into() }
+    }
+
     /// How to fix it.
     pub fn help(&self) -> &'static str {
-        let says = |word: &str| self.message.contains(word);
-        if says("tab") {
-            "YAML is indented with spaces: replace the tab"
-        } else if says("anchor") || says("alias") {
-            "put a value that starts with `*` or `&` in quotes"
-        } else if says("second time") {
-            "remove one of the two"
-        } else if says("document") {
-            "remove the line `---` and what belongs to the other document"
-        } else if says("more than") {
-            "make it smaller, or raise the limit with `--limit` if you mean it"
-        } else {
-            "mend the YAML here, or put the value in quotes"
+        match self.kind {
+            YamlErrorKind::Tab => "YAML is indented with spaces: replace the tab",
+            YamlErrorKind::Anchor => "put a value that starts with `*` or `&` in quotes",
+            YamlErrorKind::DuplicateKey => "remove one of the two",
+            YamlErrorKind::Document => {
+                "remove the line `---` and what belongs to the other document"
+            }
+            YamlErrorKind::Limit => {
+                "make it smaller, or raise the limit with `--limit` if you mean it"
+            }
+            YamlErrorKind::Syntax => "mend the YAML here, or put the value in quotes",
         }
     }
 }
@@ -89,6 +130,22 @@ pub enum YamlValue {
     Seq(Vec<YamlNode>),
     /// Keys and values in order, without duplicates.
     Map(Vec<(YamlNode, YamlNode)>),
+}
+
+/// How YAML interprets unquoted text that is not a string.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ImplicitType {
+    Bool,
+    Number,
+}
+
+impl fmt::Display for ImplicitType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Bool => "a truth value",
+            Self::Number => "a number",
+        })
+    }
 }
 
 impl YamlNode {
@@ -141,13 +198,13 @@ impl YamlNode {
     }
 
     /// How YAML interprets unquoted text other than as a string: `1.0`, `yes`, `0x1F`.
-    pub fn implicit_type(&self) -> Option<&'static str> {
+    pub fn implicit_type(&self) -> Option<ImplicitType> {
         let YamlValue::Scalar { text, plain: true } = &self.value else {
             return None;
         };
         let lower = text.to_ascii_lowercase();
         if matches!(lower.as_str(), "true" | "false" | "yes" | "no" | "on" | "off") {
-            return Some("a truth value");
+            return Some(ImplicitType::Bool);
         }
         let digits = lower.strip_prefix(['+', '-']).unwrap_or(&lower);
         let radix = digits
@@ -159,7 +216,7 @@ impl YamlNode {
         let decimal = digits.starts_with(|c: char| c.is_ascii_digit() || c == '.')
             && digits.parse::<f64>().is_ok();
         (radix && digits.len() > 2 || decimal || matches!(digits, ".inf" | ".nan"))
-            .then_some("a number")
+            .then_some(ImplicitType::Number)
     }
 
     /// Converts the node to JSON, with unquoted text interpreted as YAML does.
@@ -170,7 +227,7 @@ impl YamlNode {
                 Some(truth) => truth.into(),
                 // A number stays a number only if JSON writes it the same way.
                 None => Some(text)
-                    .filter(|_| *plain && self.implicit_type() == Some("a number"))
+                    .filter(|_| *plain && self.implicit_type() == Some(ImplicitType::Number))
                     .and_then(|text| serde_json::from_str::<serde_json::Number>(text).ok())
                     .map_or_else(|| text.as_str().into(), serde_json::Value::Number),
             },
@@ -188,7 +245,9 @@ impl YamlNode {
     /// for a value that JSON cannot represent.
     pub fn to_core_json(&self) -> Option<serde_json::Value> {
         match &self.value {
-            YamlValue::Scalar { text, .. } if self.implicit_type() == Some("a number") => {
+            YamlValue::Scalar { text, .. }
+                if self.implicit_type() == Some(ImplicitType::Number) =>
+            {
                 parse_core_number(text)
             }
             YamlValue::Scalar { .. } => Some(self.to_json()),
@@ -242,14 +301,9 @@ fn parse_core_number(text: &str) -> Option<serde_json::Value> {
 /// Parses a text with one document. An empty text is a null node.
 pub fn parse(text: &str, limits: &Limits) -> Result<YamlNode, YamlError> {
     if text.len() as u64 > limits.yaml_bytes {
-        return Err(YamlError {
-            span: 0..0,
-            message: format!(
-                "it has {} bytes, more than the limit of {}",
-                text.len(),
-                limits.yaml_bytes
-            ),
-        });
+        let message =
+            format!("it has {} bytes, more than the limit of {}", text.len(), limits.yaml_bytes);
+        return Err(YamlError::new(YamlErrorKind::Limit, 0..0, message));
     }
     // The byte-order mark is not part of the text, but spans count it.
     let skipped = text.len() - text.trim_start_matches('\u{feff}').len();
@@ -278,7 +332,7 @@ pub fn parse(text: &str, limits: &Limits) -> Result<YamlNode, YamlError> {
 
 fn scan_error(error: &ScanError, length: usize) -> YamlError {
     let at = error.marker().byte_offset().unwrap_or(length).min(length);
-    YamlError { span: at..at, message: error.info() }
+    YamlError::new(YamlErrorKind::of(error.kind()), at..at, error.info())
 }
 
 fn shift(span: &Range<usize>, by: usize) -> Range<usize> {
@@ -349,10 +403,10 @@ impl<'a> YamlBuilder<'a> {
             }
             Event::SequenceEnd | Event::MappingEnd => self.close(range.end),
             Event::Alias(anchor) => self.expand_alias(anchor, range),
-            Event::DocumentStart(..) if self.root.is_some() => Err(YamlError {
-                span: range,
-                message: "a second document starts here; one is wanted".into(),
-            }),
+            Event::DocumentStart(..) if self.root.is_some() => {
+                let message = "a second document starts here; one is wanted";
+                Err(YamlError::new(YamlErrorKind::Document, range, message))
+            }
             _ => Ok(()),
         }
     }
@@ -364,10 +418,8 @@ impl<'a> YamlBuilder<'a> {
         what: CollectionStart,
     ) -> Result<(), YamlError> {
         if self.stack.len() >= MAX_DEPTH {
-            return Err(YamlError {
-                span: range,
-                message: format!("it is nested more than {MAX_DEPTH} deep"),
-            });
+            let message = format!("it is nested more than {MAX_DEPTH} deep");
+            return Err(YamlError::new(YamlErrorKind::Limit, range, message));
         }
         self.charge_nodes(1, &range)?;
         self.stack.push(OpenCollection {
@@ -438,13 +490,11 @@ impl<'a> YamlBuilder<'a> {
         self.aliases += 1;
         if self.aliases > self.limits.yaml_aliases {
             let message = format!("it has more than {} aliases", self.limits.yaml_aliases);
-            return Err(YamlError { span, message });
+            return Err(YamlError::new(YamlErrorKind::Limit, span, message));
         }
         let Some((node, weight)) = self.anchors.get(&anchor).cloned() else {
-            return Err(YamlError {
-                span,
-                message: "the alias stands inside what it refers to".into(),
-            });
+            let message = "the alias stands inside what it refers to";
+            return Err(YamlError::new(YamlErrorKind::Anchor, span, message));
         };
         self.charge_nodes(weight, &span)?;
         self.attach(YamlNode { span, value: node.value.clone(), is_flow: node.is_flow })
@@ -460,7 +510,7 @@ impl<'a> YamlBuilder<'a> {
         self.nodes += nodes;
         if self.nodes > self.limits.yaml_nodes {
             let message = format!("it has more than {} nodes", self.limits.yaml_nodes);
-            return Err(YamlError { span: span.clone(), message });
+            return Err(YamlError::new(YamlErrorKind::Limit, span.clone(), message));
         }
         Ok(())
     }
@@ -477,17 +527,13 @@ impl<'a> YamlBuilder<'a> {
         match open.key.take() {
             None => {
                 let YamlValue::Scalar { text, .. } = &node.value else {
-                    return Err(YamlError {
-                        message: format!("a key must be text, not {}", node.kind()),
-                        span: node.span,
-                    });
+                    let message = format!("a key must be text, not {}", node.kind());
+                    return Err(YamlError::new(YamlErrorKind::Syntax, node.span, message));
                 };
                 if let Some(first) = open.keys.insert(text.clone(), node.span.clone()) {
                     open.keys.insert(text.clone(), first);
-                    return Err(YamlError {
-                        message: format!("the key `{text}` stands here a second time"),
-                        span: node.span,
-                    });
+                    let message = format!("the key `{text}` stands here a second time");
+                    return Err(YamlError::new(YamlErrorKind::DuplicateKey, node.span, message));
                 }
                 open.key = Some(node);
             }

@@ -117,3 +117,19 @@ fn text_that_is_not_one_document_is_rejected() {
     assert!(parse_error("a: &x [*x]").message.contains("alias"));
     assert!(read("").is_null());
 }
+
+#[test]
+fn help_follows_the_kind_of_an_error_and_not_the_words_in_it() {
+    for (text, kind) in [
+        ("a:\n\tb: c\n", YamlErrorKind::Tab),
+        ("a: *b\n", YamlErrorKind::Anchor),
+        ("a: *\n", YamlErrorKind::Anchor),
+        ("table: x\ntable: y\n", YamlErrorKind::DuplicateKey),
+        ("a: b\n---\nc: d\n", YamlErrorKind::Document),
+        ("a: [document\n", YamlErrorKind::Syntax),
+        (&"[".repeat(65), YamlErrorKind::Limit),
+    ] {
+        let error = parse_error(text);
+        assert_eq!(error.kind, kind, "{text:?}: {error}");
+    }
+}

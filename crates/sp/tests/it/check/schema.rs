@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use jsonschema::Validator;
-use sp_formats::yaml::{self, YamlNode, YamlValue as Yaml};
+use sp_formats::yaml::{self, ImplicitType, YamlNode, YamlValue as Yaml};
 use sp_formats::{Finding, Report, config, pack};
 use sp_tree::{LIMIT_NAMES, Limits};
 
@@ -36,7 +36,9 @@ fn as_json(node: &YamlNode, numbers: Numbers) -> Value {
                 (Some(value), ..) => value.into(),
                 _ if numbers == Numbers::AreText => text.clone().into(),
                 (_, Ok(number), _) if *plain => number.into(),
-                (_, _, Ok(number)) if *plain && node.implicit_type() == Some("a number") => {
+                (_, _, Ok(number))
+                    if *plain && node.implicit_type() == Some(ImplicitType::Number) =>
+                {
                     number.into()
                 }
                 _ => text.clone().into(),
