@@ -321,6 +321,20 @@ mod tests {
         DigestIndex::decode(index.encode())
     }
 
+    /// Waits until the clock of the file system has advanced, so that a change has another time.
+    #[allow(clippy::disallowed_methods, reason = "the test edits files as a user would")]
+    fn wait_for_tick() {
+        let probe = tempfile::NamedTempFile::new().unwrap();
+        let write = || {
+            std::fs::write(probe.path(), "").unwrap();
+            probe.path().metadata().unwrap().modified().unwrap()
+        };
+        let start = write();
+        while write() == start {
+            std::thread::yield_now();
+        }
+    }
+
     #[allow(clippy::disallowed_methods, reason = "the test edits files as a user would")]
     fn sample_dir() -> tempfile::TempDir {
         let temp = tempfile::tempdir().unwrap();
@@ -351,8 +365,7 @@ mod tests {
                 index.digest(&root, "a", Follow::Never, StampScope::All).is_some(),
                 "{name}: before"
             );
-            // Longer than the resolution of file system timestamps.
-            std::thread::sleep(std::time::Duration::from_millis(12));
+            wait_for_tick();
             change(&temp.path().join("a"));
             assert_eq!(
                 index.digest(&root, "a", Follow::Never, StampScope::All),
@@ -394,7 +407,7 @@ mod tests {
     fn walk_with_a_changed_directory_removes_its_snapshot() {
         let temp = sample_dir();
         let mut index = index_of(temp.path());
-        std::thread::sleep(std::time::Duration::from_millis(12));
+        wait_for_tick();
         std::fs::write(temp.path().join("a/b/added"), "").unwrap();
         let root = Dir::open(temp.path()).unwrap();
         // Comparing only files does not detect it; the walk does.
