@@ -285,13 +285,8 @@ impl<'f> GraphAssembler<'f> {
     fn add_links(&mut self, links: &[CodeLink]) {
         for link in links {
             if let (Some(from), Some(to)) = (self.ids.get(&link.from), self.ids.get(&link.to)) {
-                let weight = match link.kind {
-                    "contains" => 0.8,
-                    "tested_by" => 0.7,
-                    "calls" => 0.6,
-                    _ => 0.5,
-                };
-                self.graph.add_weighted_edge(&from.clone(), &to.clone(), (link.kind, weight));
+                let edge = (link.kind.as_str(), link.kind.weight());
+                self.graph.add_weighted_edge(&from.clone(), &to.clone(), edge);
             }
         }
     }

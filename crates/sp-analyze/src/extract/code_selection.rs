@@ -6,8 +6,8 @@ use crate::extract::activation::symbol_activation;
 use crate::extract::file_extract::FileExtract;
 use crate::extract::history::CommitHistory;
 use crate::extract::node_content::{file_content, symbol_content};
-use crate::extract::parsed_code::Symbol;
-use crate::extract::resolve::{CodeItem, CodeLink};
+use crate::extract::parsed_code::{Symbol, SymbolKind};
+use crate::extract::resolve::{CodeItem, CodeLink, LinkKind};
 
 /// Approximate size of a node without its content.
 const NODE_OVERHEAD_BYTES: usize = 420;
@@ -41,7 +41,7 @@ pub(super) fn select_code(
     // A test gets a node if it tests something that has one.
     let tests: Vec<CodeItem> = links
         .iter()
-        .filter(|link| link.kind == "tested_by" && candidates.contains(&link.from))
+        .filter(|link| link.kind == LinkKind::TestedBy && candidates.contains(&link.from))
         .map(|link| link.to)
         .collect();
     candidates.extend(tests);
@@ -53,7 +53,7 @@ pub(super) fn select_code(
 fn file_candidates(files: &[FileExtract], file: usize) -> Vec<CodeItem> {
     let Some(code) = &files[file].code else { return Vec::new() };
     let is_documented_or_visible = |symbol: &Symbol| {
-        symbol.is_visible || (!symbol.doc.is_empty() && symbol.kind != "constant")
+        symbol.is_visible || (!symbol.doc.is_empty() && symbol.kind != SymbolKind::Constant)
     };
     let is_candidate =
         |symbol: &Symbol| !symbol.is_test && !code.is_test && is_documented_or_visible(symbol);
@@ -71,7 +71,7 @@ fn called_from_elsewhere<'l>(
         let code = files[file].code.as_ref();
         code.is_some_and(|code| code.is_test || code.symbols[symbol].is_test)
     };
-    links.iter().filter(|link| link.kind == "calls").filter_map(move |link| {
+    links.iter().filter(|link| link.kind == LinkKind::Calls).filter_map(move |link| {
         let CodeItem::Symbol(to_file, symbol) = link.to else { return None };
         let from_file = match link.from {
             CodeItem::File(file) | CodeItem::Symbol(file, _) => file,

@@ -4,13 +4,13 @@ use sp_formats::json::quoted;
 use sp_formats::package::NewNode;
 
 use crate::extract::file_extract::{ExtractedNote, FileExtract};
-use crate::extract::parsed_code::{ParsedCode, Symbol};
+use crate::extract::parsed_code::{ParsedCode, Symbol, SymbolKind};
 use crate::extract::text::truncate_text;
 
 const MAX_LISTED_SYMBOLS: usize = 24;
 
 pub(super) fn node_kind(symbol: &Symbol) -> String {
-    if symbol.is_test { "code_test".into() } else { format!("code_{}", symbol.kind) }
+    if symbol.is_test { "code_test".into() } else { format!("code_{}", symbol.kind.as_str()) }
 }
 
 pub(super) fn note_node(note: &ExtractedNote) -> NewNode {
@@ -58,8 +58,8 @@ pub(super) fn symbol_content(symbol: &Symbol) -> String {
     }
     if !symbol.members.is_empty() {
         let word = match symbol.kind {
-            "enum" => "Variants",
-            "interface" | "trait" => "Members",
+            SymbolKind::Enum => "Variants",
+            SymbolKind::Interface | SymbolKind::Trait => "Members",
             _ => "Fields",
         };
         content += &format!("\n{word}: {}.", symbol.members.join(", "));

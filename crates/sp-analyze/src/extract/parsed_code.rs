@@ -27,8 +27,7 @@ pub(crate) struct ParsedCode {
 /// A definition: a function, a type, a method.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Symbol {
-    /// `function`, `method`, `struct` and so on.
-    pub kind: &'static str,
+    pub kind: SymbolKind,
     pub name: String,
     /// Name of the type it belongs to. The type may be defined in another file.
     pub owner: Option<String>,
@@ -55,7 +54,52 @@ impl Symbol {
     }
 
     pub(crate) fn is_callable(&self) -> bool {
-        matches!(self.kind, "function" | "method" | "macro")
+        matches!(self.kind, SymbolKind::Function | SymbolKind::Method | SymbolKind::Macro)
+    }
+}
+
+/// What a symbol is, in the words of its language.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum SymbolKind {
+    Annotation,
+    Class,
+    Constant,
+    Enum,
+    #[default]
+    Function,
+    Interface,
+    Macro,
+    Method,
+    Record,
+    Struct,
+    Trait,
+    Type,
+    Union,
+}
+
+impl SymbolKind {
+    /// The name in the kind of a node, `code_<name>`.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Annotation => "annotation",
+            Self::Class => "class",
+            Self::Constant => "constant",
+            Self::Enum => "enum",
+            Self::Function => "function",
+            Self::Interface => "interface",
+            Self::Macro => "macro",
+            Self::Method => "method",
+            Self::Record => "record",
+            Self::Struct => "struct",
+            Self::Trait => "trait",
+            Self::Type => "type",
+            Self::Union => "union",
+        }
+    }
+
+    /// Whether it can own members.
+    pub(crate) fn is_type(self) -> bool {
+        !matches!(self, Self::Function | Self::Method | Self::Macro | Self::Constant)
     }
 }
 

@@ -5,7 +5,9 @@ mod module_index;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::extract::file_extract::FileExtract;
-use crate::extract::parsed_code::{CallReceiver, CodeCall, CodeImport, ParsedCode, Symbol};
+use crate::extract::parsed_code::{
+    CallReceiver, CodeCall, CodeImport, ParsedCode, Symbol, SymbolKind,
+};
 use module_index::{ImportTarget, ModuleIndex};
 
 /// A file or one of its symbols, by index.
@@ -20,10 +22,41 @@ pub(crate) enum CodeItem {
 pub(crate) struct CodeLink {
     pub from: CodeItem,
     pub to: CodeItem,
-    pub kind: &'static str,
+    pub kind: LinkKind,
 }
 
-fn file_link(from: usize, to: usize, kind: &'static str) -> CodeLink {
+/// The kind of a relation. Links are sorted in the order of the variants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum LinkKind {
+    Calls,
+    Contains,
+    Imports,
+    TestedBy,
+}
+
+impl LinkKind {
+    /// The kind of the edge in a package.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Calls => "calls",
+            Self::Contains => "contains",
+            Self::Imports => "imports",
+            Self::TestedBy => "tested_by",
+        }
+    }
+
+    /// The weight of the edge.
+    pub(crate) fn weight(self) -> f64 {
+        match self {
+            Self::Contains => 0.8,
+            Self::TestedBy => 0.7,
+            Self::Calls => 0.6,
+            Self::Imports => 0.5,
+        }
+    }
+}
+
+fn file_link(from: usize, to: usize, kind: LinkKind) -> CodeLink {
     CodeLink { from: CodeItem::File(from), to: CodeItem::File(to), kind }
 }
 
@@ -94,7 +127,7 @@ impl<'f> SymbolIndex<'f> {
 
     fn add_symbol(&mut self, code: &'f ParsedCode, symbol: &'f Symbol, reference: SymbolRef) {
         let (family, name) = (language_family(code), symbol.name.as_str());
-        let is_method = symbol.kind == "method";
+        let is_method = symbol.kind == SymbolKind::Method;
         let by_name = if is_method { &mut self.methods } else { &mut self.free_symbols };
         by_name.entry((family, name)).or_default().push(reference);
         match symbol.owner.as_deref() {
@@ -120,7 +153,11 @@ impl<'f> SymbolIndex<'f> {
             let from = parent
                 .filter(|parent| *parent != index)
                 .map_or(CodeItem::File(file), |parent| CodeItem::Symbol(file, parent));
-            links.insert(CodeLink { from, to: CodeItem::Symbol(file, index), kind: "contains" });
+            links.insert(CodeLink {
+                from,
+                to: CodeItem::Symbol(file, index),
+                kind: LinkKind::Contains,
+            });
         }
         for call in &code.calls {
             let Some(to) = self
@@ -135,15 +172,15 @@ impl<'f> SymbolIndex<'f> {
             let from = call.from.map_or(CodeItem::File(file), |from| CodeItem::Symbol(file, from));
             let callee = CodeItem::Symbol(to.0, to.1);
             links.insert(if is_test {
-                CodeLink { from: callee, to: from, kind: "tested_by" }
+                CodeLink { from: callee, to: from, kind: LinkKind::TestedBy }
             } else {
-                CodeLink { from, to: callee, kind: "calls" }
+                CodeLink { from, to: callee, kind: LinkKind::Calls }
             });
             if to.0 != file && code.language == "Go" && scope.files.contains(&to.0) {
                 links.insert(CodeLink {
                     from: CodeItem::File(file),
                     to: CodeItem::File(to.0),
-                    kind: "imports",
+                    kind: LinkKind::Imports,
                 });
             }
         }
@@ -168,14 +205,15 @@ impl<'f> SymbolIndex<'f> {
                 scope.files.insert(*imported);
                 // A Go package consists of many files; the calls decide which of them are linked.
                 if code.language != "Go" {
-                    let kind = if import.is_submodule { "contains" } else { "imports" };
+                    let kind =
+                        if import.is_submodule { LinkKind::Contains } else { LinkKind::Imports };
                     links.insert(file_link(file, *imported, kind));
                 }
             }
             for name in &target.names {
                 let Some(symbol) = self.find_imported(code, &target, name) else { continue };
                 if symbol.0 != file && !target.files.contains(&symbol.0) {
-                    links.insert(file_link(file, symbol.0, "imports"));
+                    links.insert(file_link(file, symbol.0, LinkKind::Imports));
                 }
                 scope.files.insert(symbol.0);
                 scope.names.insert(import.local_name(name), symbol);

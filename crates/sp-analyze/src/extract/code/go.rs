@@ -5,7 +5,7 @@ use tree_sitter::Node;
 use super::{CodeDefinition, LanguageRules, field_text, last_name, node_text};
 use crate::extract::comment::is_boilerplate;
 use crate::extract::comment::strip_comment_markers;
-use crate::extract::parsed_code::{CallReceiver, CodeImport};
+use crate::extract::parsed_code::{CallReceiver, CodeImport, SymbolKind};
 use crate::extract::source_text::SourceText;
 
 pub(super) struct GoRules;
@@ -13,14 +13,14 @@ pub(super) struct GoRules;
 impl LanguageRules for GoRules {
     fn definition<'t>(&self, node: Node<'t>, source: SourceText<'_>) -> Option<CodeDefinition<'t>> {
         let kind = match node.kind() {
-            "function_declaration" => "function",
-            "method_declaration" => "method",
+            "function_declaration" => SymbolKind::Function,
+            "method_declaration" => SymbolKind::Method,
             "type_spec" => match node.child_by_field_name("type").map(|kind| kind.kind()) {
-                Some("struct_type") => "struct",
-                Some("interface_type") => "interface",
-                _ => "type",
+                Some("struct_type") => SymbolKind::Struct,
+                Some("interface_type") => SymbolKind::Interface,
+                _ => SymbolKind::Type,
             },
-            "type_alias" => "type",
+            "type_alias" => SymbolKind::Type,
             _ => return None,
         };
         let name = field_text(node, "name", source)?.to_owned();
@@ -44,7 +44,7 @@ impl LanguageRules for GoRules {
             is_visible: name.starts_with(char::is_uppercase)
                 && receiver.as_ref().is_none_or(|owner| owner.starts_with(char::is_uppercase)),
             is_test: is_test_file
-                && kind == "function"
+                && kind == SymbolKind::Function
                 && ["Test", "Benchmark", "Fuzz", "Example"]
                     .iter()
                     .any(|start| name.starts_with(start)),

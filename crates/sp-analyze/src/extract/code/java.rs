@@ -3,7 +3,7 @@
 use tree_sitter::Node;
 
 use super::{CodeDefinition, LanguageRules, field_text, last_name, node_text};
-use crate::extract::parsed_code::{CallReceiver, CodeImport};
+use crate::extract::parsed_code::{CallReceiver, CodeImport, SymbolKind};
 use crate::extract::source_text::SourceText;
 
 pub(super) struct JavaRules;
@@ -11,17 +11,17 @@ pub(super) struct JavaRules;
 impl LanguageRules for JavaRules {
     fn definition<'t>(&self, node: Node<'t>, source: SourceText<'_>) -> Option<CodeDefinition<'t>> {
         let kind = match node.kind() {
-            "class_declaration" => "class",
-            "interface_declaration" => "interface",
-            "enum_declaration" => "enum",
-            "record_declaration" => "record",
-            "annotation_type_declaration" => "annotation",
-            "method_declaration" | "constructor_declaration" => "method",
+            "class_declaration" => SymbolKind::Class,
+            "interface_declaration" => SymbolKind::Interface,
+            "enum_declaration" => SymbolKind::Enum,
+            "record_declaration" => SymbolKind::Record,
+            "annotation_type_declaration" => SymbolKind::Annotation,
+            "method_declaration" | "constructor_declaration" => SymbolKind::Method,
             _ => return None,
         };
         let modifiers = modifiers(node, source);
         let is_in_interface = node.parent().is_some_and(|parent| parent.kind() == "interface_body");
-        let is_test = kind == "method"
+        let is_test = kind == SymbolKind::Method
             && ["@Test", "@ParameterizedTest", "@RepeatedTest", "@TestFactory"]
                 .iter()
                 .any(|mark| modifiers.contains(mark));

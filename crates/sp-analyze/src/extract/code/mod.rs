@@ -20,7 +20,7 @@ use std::ops::ControlFlow;
 use tree_sitter::{Language, Node, ParseOptions, Parser, Tree};
 
 use crate::extract::file_extract::FileExtract;
-use crate::extract::parsed_code::{CallReceiver, CodeImport};
+use crate::extract::parsed_code::{CallReceiver, CodeImport, SymbolKind};
 use crate::extract::source_text::SourceText;
 use crate::extract::warning;
 
@@ -91,7 +91,7 @@ pub(crate) fn grammar_of(path: &str) -> Option<&'static Grammar> {
 
 /// What a syntax node defines.
 pub(crate) struct CodeDefinition<'t> {
-    pub kind: &'static str,
+    pub kind: SymbolKind,
     pub name: String,
     pub owner: Option<String>,
     /// The part of the node that does not belong to the signature.

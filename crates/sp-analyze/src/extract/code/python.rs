@@ -4,7 +4,7 @@ use tree_sitter::Node;
 
 use super::{CodeDefinition, LanguageRules, field_text, last_name, node_text};
 use crate::extract::comment::is_boilerplate;
-use crate::extract::parsed_code::{CallReceiver, CodeImport};
+use crate::extract::parsed_code::{CallReceiver, CodeImport, SymbolKind};
 use crate::extract::source_text::SourceText;
 
 pub(super) struct PythonRules;
@@ -12,8 +12,8 @@ pub(super) struct PythonRules;
 impl LanguageRules for PythonRules {
     fn definition<'t>(&self, node: Node<'t>, source: SourceText<'_>) -> Option<CodeDefinition<'t>> {
         let kind = match node.kind() {
-            "function_definition" => "function",
-            "class_definition" => "class",
+            "function_definition" => SymbolKind::Function,
+            "class_definition" => SymbolKind::Class,
             _ => return None,
         };
         let outer =
@@ -22,10 +22,11 @@ impl LanguageRules for PythonRules {
             .parent()
             .and_then(|block| block.parent())
             .filter(|class| class.kind() == "class_definition");
-        let kind = if owner.is_some() && kind == "function" { "method" } else { kind };
+        let kind =
+            if owner.is_some() && kind == SymbolKind::Function { SymbolKind::Method } else { kind };
         let name = field_text(node, "name", source)?.to_owned();
         let body = node.child_by_field_name("body");
-        let is_test = kind != "class" && name.starts_with("test_");
+        let is_test = kind != SymbolKind::Class && name.starts_with("test_");
         Some(CodeDefinition {
             kind,
             owner: owner.and_then(|class| field_text(class, "name", source)).map(Into::into),

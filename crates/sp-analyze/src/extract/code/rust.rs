@@ -5,7 +5,7 @@ use tree_sitter::Node;
 use super::{CodeDefinition, LanguageRules, OwnerBlock, field_text, last_name, node_text};
 use crate::extract::comment::is_boilerplate;
 use crate::extract::comment::strip_comment_markers;
-use crate::extract::parsed_code::{CallReceiver, CodeImport};
+use crate::extract::parsed_code::{CallReceiver, CodeImport, SymbolKind};
 use crate::extract::source_text::SourceText;
 
 pub(super) struct RustRules;
@@ -16,22 +16,23 @@ const MAX_USE_DEPTH: usize = 12;
 impl LanguageRules for RustRules {
     fn definition<'t>(&self, node: Node<'t>, source: SourceText<'_>) -> Option<CodeDefinition<'t>> {
         let kind = match node.kind() {
-            "function_item" | "function_signature_item" => "function",
-            "struct_item" => "struct",
-            "enum_item" => "enum",
-            "union_item" => "union",
-            "trait_item" => "trait",
-            "type_item" => "type",
-            "macro_definition" => "macro",
-            "const_item" | "static_item" => "constant",
+            "function_item" | "function_signature_item" => SymbolKind::Function,
+            "struct_item" => SymbolKind::Struct,
+            "enum_item" => SymbolKind::Enum,
+            "union_item" => SymbolKind::Union,
+            "trait_item" => SymbolKind::Trait,
+            "type_item" => SymbolKind::Type,
+            "macro_definition" => SymbolKind::Macro,
+            "const_item" | "static_item" => SymbolKind::Constant,
             _ => return None,
         };
         let is_in_type = node
             .parent()
             .and_then(|list| list.parent())
             .is_some_and(|owner| matches!(owner.kind(), "impl_item" | "trait_item"));
-        let kind = if kind == "function" && is_in_type { "method" } else { kind };
-        if is_in_type && !matches!(kind, "method") {
+        let kind =
+            if kind == SymbolKind::Function && is_in_type { SymbolKind::Method } else { kind };
+        if is_in_type && kind != SymbolKind::Method {
             return None;
         }
         let is_in_trait = node
@@ -39,17 +40,17 @@ impl LanguageRules for RustRules {
             .and_then(|list| list.parent())
             .is_some_and(|owner| owner.kind() == "trait_item");
         let is_visible = is_in_trait
-            || kind == "macro"
+            || kind == SymbolKind::Macro
             || visibility(node, source).is_some_and(|text| text != "pub(self)");
         let body = node.child_by_field_name("body").or_else(|| node.child_by_field_name("value"));
         Some(CodeDefinition {
             kind,
             name: field_text(node, "name", source)?.to_owned(),
             owner: None,
-            body: if kind == "macro" { node.named_child(1) } else { body },
+            body: if kind == SymbolKind::Macro { node.named_child(1) } else { body },
             outer: node,
             is_visible,
-            is_test: kind == "function" && has_attribute(node, source, is_test_attribute),
+            is_test: kind == SymbolKind::Function && has_attribute(node, source, is_test_attribute),
             doc: None,
         })
     }

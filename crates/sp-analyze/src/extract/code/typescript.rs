@@ -8,7 +8,7 @@ use tree_sitter::Node;
 use super::{CodeDefinition, LanguageRules, field_text, last_name, node_text};
 use crate::extract::comment::is_boilerplate;
 use crate::extract::comment::strip_comment_markers;
-use crate::extract::parsed_code::{CallReceiver, CodeImport};
+use crate::extract::parsed_code::{CallReceiver, CodeImport, SymbolKind};
 use crate::extract::source_text::SourceText;
 use crate::extract::text::truncate_text;
 
@@ -21,26 +21,26 @@ impl LanguageRules for TypeScriptRules {
         }
         let (kind, body) = match node.kind() {
             "function_declaration" | "generator_function_declaration" => {
-                ("function", node.child_by_field_name("body"))
+                (SymbolKind::Function, node.child_by_field_name("body"))
             }
             "class_declaration" | "abstract_class_declaration" => {
-                ("class", node.child_by_field_name("body"))
+                (SymbolKind::Class, node.child_by_field_name("body"))
             }
-            "interface_declaration" => ("interface", node.child_by_field_name("body")),
-            "enum_declaration" => ("enum", node.child_by_field_name("body")),
-            "type_alias_declaration" => ("type", None),
+            "interface_declaration" => (SymbolKind::Interface, node.child_by_field_name("body")),
+            "enum_declaration" => (SymbolKind::Enum, node.child_by_field_name("body")),
+            "type_alias_declaration" => (SymbolKind::Type, None),
             "method_definition" | "abstract_method_signature" => {
-                ("method", node.child_by_field_name("body"))
+                (SymbolKind::Method, node.child_by_field_name("body"))
             }
             "variable_declarator" => {
-                ("function", function_value(node)?.child_by_field_name("body"))
+                (SymbolKind::Function, function_value(node)?.child_by_field_name("body"))
             }
             _ => return None,
         };
         // The doc comment precedes the declaration of a variable, or the `export` around it.
         let inner = if node.kind() == "variable_declarator" { node.parent()? } else { node };
         let export = inner.parent().filter(|parent| parent.kind() == "export_statement");
-        let is_method = kind == "method";
+        let is_method = kind == SymbolKind::Method;
         let name = field_text(node, "name", source)?.to_owned();
         let is_private =
             name.starts_with(['#', '_']) || node_text(node, source).starts_with("private ");
@@ -200,7 +200,7 @@ fn test_definition<'t>(node: Node<'t>, source: SourceText<'_>) -> Option<CodeDef
     let is_test = matches!(title.kind(), "string" | "template_string")
         && matches!(body.kind(), "arrow_function" | "function_expression" | "function");
     is_test.then(|| CodeDefinition {
-        kind: "function",
+        kind: SymbolKind::Function,
         name: truncate_text(node_text(title, source).trim_matches(['"', '\'', '`']), 120),
         owner: None,
         body: Some(body),

@@ -5,7 +5,7 @@ use tree_sitter::{Node, Tree};
 use super::{CodeDefinition, LanguageRules, OwnerBlock, node_text};
 use crate::extract::comment::{CodeComment, is_boilerplate, strip_comment_markers};
 use crate::extract::line_range::LineRange;
-use crate::extract::parsed_code::{CodeCall, ParsedCode, Symbol};
+use crate::extract::parsed_code::{CodeCall, ParsedCode, Symbol, SymbolKind};
 use crate::extract::source_text::SourceText;
 use crate::extract::text::{collapse_whitespace, truncate_text};
 
@@ -135,7 +135,7 @@ impl SyntaxWalker<'_> {
     fn add_member(&mut self, node: Node<'_>) {
         let Some(at) = self.current_symbol() else { return };
         let symbol = &mut self.code.symbols[at];
-        let is_of_variant = symbol.kind == "enum" && node.kind() == "field_declaration";
+        let is_of_variant = symbol.kind == SymbolKind::Enum && node.kind() == "field_declaration";
         if symbol.is_callable() || is_of_variant || symbol.members.len() > MAX_MEMBERS {
             return;
         }
@@ -163,10 +163,7 @@ impl SyntaxWalker<'_> {
             self.code.symbols.push(Symbol { is_visible: symbol.is_visible && !in_test, ..symbol });
             Some(self.code.symbols.len() - 1)
         };
-        let is_type = !matches!(
-            definition.kind,
-            "function" | "method" | "macro" | "module" | "constant" | "test"
-        );
+        let is_type = definition.kind.is_type();
         let owner = if is_type {
             Some(definition.name.clone())
         } else {
