@@ -13,6 +13,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use sp_formats::Report;
 use sp_formats::printable::printable;
+use sp_formats::time::format_seconds;
 use sp_tree::transaction::Recovery;
 use sp_tree::{Dir, DirLock, FileError};
 
@@ -148,7 +149,7 @@ impl Context<'_> {
 
     /// Returns the time of the operation in RFC 3339, in whole seconds.
     pub(crate) fn timestamp(&self) -> String {
-        self.now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+        format_seconds(self.now)
     }
 
     /// Fails if the operation was cancelled.

@@ -9,6 +9,7 @@
 //! - Syntax with spans: [`json`], [`yaml`], [`markdown`].
 //! - Diagnostics: [`report`], [`rules`].
 //! - Files of `sp` itself: [`config`], [`state`], [`settings`].
+//! - Text for people: [`printable`], [`text`], [`time`].
 //! - Output and wire formats: [`output`], [`registry`], [`mcp`], [`schema`].
 //!
 //! ```
@@ -48,6 +49,8 @@ pub mod settings;
 pub mod skill;
 pub mod state;
 pub mod suggest;
+pub mod text;
+pub mod time;
 pub mod workspace;
 pub mod yaml;
 

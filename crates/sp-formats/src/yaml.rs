@@ -30,6 +30,8 @@ use granit_parser::{ErrorKind, Event, Parser, ScalarStyle, ScanError, Span, Stru
 use sp_tree::Limits;
 use thiserror::Error;
 
+use crate::text::ByteSize;
+
 const MAX_DEPTH: usize = 64;
 
 /// The text is not valid YAML, or exceeds a limit.
@@ -301,8 +303,8 @@ fn parse_core_number(text: &str) -> Option<serde_json::Value> {
 /// Parses a text with one document. An empty text is a null node.
 pub fn parse(text: &str, limits: &Limits) -> Result<YamlNode, YamlError> {
     if text.len() as u64 > limits.yaml_bytes {
-        let message =
-            format!("it has {} bytes, more than the limit of {}", text.len(), limits.yaml_bytes);
+        let (size, limit) = (ByteSize(text.len() as u64), ByteSize(limits.yaml_bytes));
+        let message = format!("it is {size}, more than the limit of {limit}");
         return Err(YamlError::new(YamlErrorKind::Limit, 0..0, message));
     }
     // The byte-order mark is not part of the text, but spans count it.

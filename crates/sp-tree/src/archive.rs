@@ -17,6 +17,7 @@ use rawzip::{
 };
 use thiserror::Error;
 
+use crate::byte_size::ByteSize;
 use crate::dir::{Dir, Follow};
 use crate::file_error::FileError;
 use crate::file_stamp::{EntryKind, stamp_of};
@@ -61,7 +62,7 @@ pub enum ArchiveError {
     LimitExceeded {
         /// What there is too much of.
         what: String,
-        limit: u64,
+        limit: String,
         /// The name of the limit.
         name: &'static str,
     },
@@ -259,10 +260,9 @@ impl DirectoryReader<'_> {
 
 fn check_archive_size(size: u64, limits: &Limits) -> Result<(), ArchiveError> {
     if size > limits.zip_bytes {
-        let what = format!("the archive has {size} bytes");
         return Err(ArchiveError::LimitExceeded {
-            what,
-            limit: limits.zip_bytes,
+            what: format!("the archive is {}", ByteSize(size)),
+            limit: ByteSize(limits.zip_bytes).to_string(),
             name: "zip-bytes",
         });
     }
@@ -271,10 +271,9 @@ fn check_archive_size(size: u64, limits: &Limits) -> Result<(), ArchiveError> {
 
 fn check_member_count(members: u64, limits: &Limits) -> Result<(), ArchiveError> {
     if members > limits.zip_entries {
-        let what = format!("the archive has {members} members");
         return Err(ArchiveError::LimitExceeded {
-            what,
-            limit: limits.zip_entries,
+            what: format!("the archive has {members} members"),
+            limit: limits.zip_entries.to_string(),
             name: "zip-entries",
         });
     }
@@ -362,18 +361,16 @@ fn check_unpacked_size(
 ) -> Result<(), ArchiveError> {
     let unpacked = members.iter().fold(0u64, |sum, member| sum.saturating_add(member.size()));
     if unpacked > limits.zip_bytes {
-        let what = format!("the archive unpacks to {unpacked} bytes");
         return Err(ArchiveError::LimitExceeded {
-            what,
-            limit: limits.zip_bytes,
+            what: format!("the archive unpacks to {}", ByteSize(unpacked)),
+            limit: ByteSize(limits.zip_bytes).to_string(),
             name: "zip-bytes",
         });
     }
     if unpacked > RATIO_CHECK_MIN_BYTES && unpacked > packed.saturating_mul(limits.zip_ratio) {
-        let what = format!("the archive unpacks to {} times its size", unpacked / packed.max(1));
         return Err(ArchiveError::LimitExceeded {
-            what,
-            limit: limits.zip_ratio,
+            what: format!("the archive unpacks to {} times its size", unpacked / packed.max(1)),
+            limit: limits.zip_ratio.to_string(),
             name: "zip-ratio",
         });
     }

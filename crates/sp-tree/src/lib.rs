@@ -33,6 +33,7 @@
 mod archive;
 pub mod atomic;
 mod blob_store;
+mod byte_size;
 mod digest;
 mod digest_index;
 mod dir;
@@ -65,6 +66,7 @@ mod zstd;
 
 pub use archive::{Archive, ArchiveError, ZipMemberHandle};
 pub use blob_store::BlobStore;
+pub use byte_size::ByteSize;
 pub use digest::{Digest, DigestError, Hasher};
 pub use digest_index::{DigestIndex, DirSnapshot, StampScope};
 pub use dir::{Dir, Follow};

@@ -6,6 +6,7 @@ use std::collections::HashMap;
 
 use thiserror::Error;
 
+use crate::byte_size::ByteSize;
 use crate::fold::fold_name;
 use crate::limits::Limits;
 use crate::path::RelPath;
@@ -17,9 +18,9 @@ pub enum ListingError {
     TooManyEntries { limit: u64 },
     #[error("`{path}` lies more than {limit} folders deep")]
     TooDeep { path: RelPath, limit: u64 },
-    #[error("its files have more than {limit} bytes together")]
+    #[error("its files are larger than {} together", ByteSize(*limit))]
     TooLarge { limit: u64 },
-    #[error("`{path}` has {size} bytes, more than the limit of {limit}")]
+    #[error("`{path}` is {}, more than the limit of {}", ByteSize(*size), ByteSize(*limit))]
     FileTooLarge { path: RelPath, size: u64, limit: u64 },
     /// Two names that are equal on some file systems.
     #[error("`{0}` and `{1}` are one name where case or Unicode form does not count")]

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
+use crate::byte_size::ByteSize;
 use crate::digest::{Digest, Hasher};
 use crate::dir::{Dir, Follow};
 use crate::file_error::FileError;
@@ -148,6 +149,6 @@ fn fill(mut file: &File, size: u64, limit: u64, buffer: &mut Vec<u8>) -> io::Res
 fn too_large(size: u64, limit: u64) -> io::Error {
     io::Error::new(
         io::ErrorKind::FileTooLarge,
-        format!("it has {size} bytes, more than the limit of {limit}"),
+        format!("it is {}, more than the limit of {}", ByteSize(size), ByteSize(limit)),
     )
 }

@@ -6,12 +6,14 @@ use ruzstd::decoding::StreamingDecoder;
 use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 use thiserror::Error;
 
+use crate::byte_size::ByteSize;
+
 /// Why a frame cannot be decompressed.
 #[derive(Debug, Error)]
 pub enum ZstdError {
     #[error("it is no whole Zstandard frame")]
     Broken,
-    #[error("it unpacks to more than {0} bytes")]
+    #[error("it unpacks to more than {}", ByteSize(*.0))]
     TooLarge(u64),
     #[error("there is something behind the Zstandard frame")]
     Trailing,

@@ -6,9 +6,10 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use jiff::Timestamp;
 use sp_formats::json::quoted;
 use sp_formats::package::{GraphBuilder, NewNode};
+use sp_formats::text::plural;
+use sp_formats::time::format_seconds;
 
 use crate::extract::activation::{
     HIDDEN_PENALTY, file_activation, kind_defaults, round_activation, symbol_activation,
@@ -118,7 +119,7 @@ impl<'f> GraphAssembler<'f> {
         let date = source
             .date
             .clone()
-            .or_else(|| self.history.last_changed_or_newest(source.path).map(format_timestamp));
+            .or_else(|| self.history.last_changed_or_newest(source.path).map(format_seconds));
         let hash = Some(source.hash).filter(|hash| !hash.is_empty());
         let mut node = node
             .with_member("activation", Some(format!("{:?}", round_activation(source.activation))))
@@ -197,7 +198,7 @@ impl<'f> GraphAssembler<'f> {
                 .with_member("category", Some(quoted("reverted")))
                 .with_member("confidence", Some("0.7".into()));
             let activation = self.activation("gotcha", &file.path);
-            let date = Some(format_timestamp(commit.at));
+            let date = Some(format_seconds(commit.at));
             let source = NodeSource { hash: "", date, ..NodeSource::whole_file(file, activation) };
             self.add_node(node, &source);
         }
@@ -413,12 +414,7 @@ impl<'f> FolderSummary<'f> {
             .iter()
             .max_by_key(|(name, count)| (**count, std::cmp::Reverse(**name)))
             .map(|(name, count)| format!(", {count} of them {name}"));
-        let files =
-            if self.files == 1 { "1 file".to_owned() } else { format!("{} files", self.files) };
-        format!("{files}{}", main_language.unwrap_or_default())
+        let files = plural(self.files, "file", "files");
+        format!("{} {files}{}", self.files, main_language.unwrap_or_default())
     }
-}
-
-fn format_timestamp(at: Timestamp) -> String {
-    at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }

@@ -2,6 +2,7 @@
 
 use sp_formats::json::quoted;
 use sp_formats::package::NewNode;
+use sp_formats::text::plural;
 
 use crate::extract::file_extract::{ExtractedNote, FileExtract};
 use crate::extract::parsed_code::{ParsedCode, Symbol, SymbolKind};
@@ -22,7 +23,7 @@ pub(super) fn note_node(note: &ExtractedNote) -> NewNode {
 }
 
 pub(super) fn file_content(file: &FileExtract, code: &ParsedCode) -> String {
-    let lines = if file.line_count == 1 { "line" } else { "lines" };
+    let lines = plural(file.line_count, "line", "lines");
     let mut content = format!("`{}` ({}, {} {lines})", file.path, code.language, file.line_count);
     if !code.doc.is_empty() {
         content += &format!(": {}", code.doc);

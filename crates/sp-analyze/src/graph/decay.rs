@@ -5,7 +5,7 @@
 use jiff::Timestamp;
 
 use sp_formats::json::JsonValue;
-use sp_formats::package::time;
+use sp_formats::time;
 
 const NANOSECONDS_PER_DAY: f64 = 86_400e9;
 

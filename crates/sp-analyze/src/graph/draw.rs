@@ -5,6 +5,7 @@ use std::fmt::Write;
 
 use sp_formats::package::Graph;
 use sp_formats::printable::printable;
+use sp_formats::text::truncate_line;
 
 /// Longer labels are truncated.
 const MAX_LABEL_CHARS: usize = 60;
@@ -18,7 +19,7 @@ pub fn to_dot(graph: &Graph<'_>) -> String {
             text,
             "  {} [label={}];",
             quote_dot(&node.id),
-            quote_dot(&format!("{}: {}", node.kind, node_label(&node.content)))
+            quote_dot(&format!("{}: {}", node.kind, truncate_line(&node.content, MAX_LABEL_CHARS)))
         );
     }
     for edge in &graph.edges {
@@ -43,7 +44,11 @@ pub fn to_mermaid(graph: &Graph<'_>) -> String {
         let _ = writeln!(
             text,
             "  n{index}[\"{}\"]",
-            escape_mermaid(&format!("{}: {}", node.kind, node_label(&node.content)))
+            escape_mermaid(&format!(
+                "{}: {}",
+                node.kind,
+                truncate_line(&node.content, MAX_LABEL_CHARS)
+            ))
         );
     }
     for edge in &graph.edges {
@@ -52,12 +57,6 @@ pub fn to_mermaid(graph: &Graph<'_>) -> String {
         }
     }
     text
-}
-
-fn node_label(content: &str) -> String {
-    let line = content.lines().next().unwrap_or_default();
-    let cut: String = line.chars().take(MAX_LABEL_CHARS).collect();
-    if cut.len() < content.len() { cut + "…" } else { cut }
 }
 
 fn quote_dot(text: &str) -> String {

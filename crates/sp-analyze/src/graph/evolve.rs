@@ -9,8 +9,8 @@ use jiff::Timestamp;
 
 use super::activation_at;
 use sp_formats::json::{JsonKind, JsonValue, quoted};
-use sp_formats::package::time::format_utc;
 use sp_formats::package::{Graph, GraphEdge, GraphNode};
+use sp_formats::time::format_seconds;
 
 /// The fraction of the distance to 1 that a weight gains each time its ends are used together.
 const LEARNING_RATE: f64 = 0.1;
@@ -41,7 +41,7 @@ pub fn evolve(
         GraphEvolution::Prune(_) => &[],
     };
     let is_used = |id: &str| used.iter().any(|used_id| used_id == id);
-    let created_at = quoted(&format_utc(truncate_to_second(at)));
+    let created_at = quoted(&format_seconds(at));
     let evolve_node = |node: &GraphNode<'_>| {
         if is_used(&node.id) {
             with_members(node.value, &[("activation", "1.0"), ("created_at", &created_at)])
@@ -94,10 +94,6 @@ fn reinforce_edges(graph: &Graph<'_>, used: &[String]) -> Vec<String> {
         }
     };
     graph.edges.iter().map(reinforce).chain(new_edges(graph, used)).collect()
-}
-
-fn truncate_to_second(at: Timestamp) -> Timestamp {
-    Timestamp::from_second(at.as_second()).unwrap_or(at)
 }
 
 /// The edge with increased weight.

@@ -6,6 +6,7 @@ use super::RankedNode;
 use sp_formats::json::JsonValue;
 use sp_formats::package::{Graph, GraphNode};
 use sp_formats::printable::{printable, printable_text};
+use sp_formats::text::escape_markup;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ContextFormat {
@@ -128,9 +129,5 @@ fn text_member(value: JsonValue<'_>, key: &str) -> Option<String> {
 }
 
 fn escape_xml(text: &str) -> String {
-    printable_text(text)
-        .replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;")
-        .replace('"', "&quot;")
+    escape_markup(&printable_text(text)).into_owned()
 }

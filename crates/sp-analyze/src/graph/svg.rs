@@ -6,10 +6,10 @@
 use std::collections::HashMap;
 use std::fmt::Write;
 
-use super::page::escape_html;
 use sp_formats::json::JsonValue;
 use sp_formats::package::{Graph, GraphNode};
 use sp_formats::printable::printable;
+use sp_formats::text::{escape_markup, pluralize, truncate_line};
 
 const WIDTH: f64 = 720.0;
 const HEIGHT: f64 = 420.0;
@@ -188,9 +188,9 @@ fn write_svg(
     kinds: &[(String, usize)],
 ) -> String {
     let mut svg = format!(
-        "<svg class=\"graph\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"{} nodes and {} edges between them\">",
-        nodes.len(),
-        edges.len()
+        "<svg class=\"graph\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"{} and {} between them\">",
+        pluralize(nodes.len(), "node"),
+        pluralize(edges.len(), "edge")
     );
     for line in edges {
         let class = if line.kind == "contradicts" { "edge against" } else { "edge" };
@@ -214,8 +214,9 @@ fn write_svg(
             .unwrap_or_default()
             .min(MAX_KIND_CLASSES - 1);
         let radius = 5.0 + f64::from(degree[index].min(9)) * 0.8;
-        let title =
-            escape_html(&format!("{kind}: {}", truncate_line(&node.content, MAX_TITLE_CHARS)));
+        let content = truncate_line(&node.content, MAX_TITLE_CHARS);
+        let title = format!("{kind}: {}", printable(&content));
+        let title = escape_markup(&title);
         let _ = write!(
             svg,
             "<circle class=\"kind-{class}\" cx=\"{:.1}\" cy=\"{:.1}\" r=\"{radius:.1}\"><title>{title}</title></circle>",
@@ -239,7 +240,7 @@ fn write_labels(svg: &mut String, nodes: &[&GraphNode<'_>], points: &[SvgPoint],
     order.sort_by_key(|index| std::cmp::Reverse(degree[*index]));
     let mut labels: Vec<SvgLabel> = Vec::new();
     for index in order.into_iter().take(MAX_LABELED_NODES) {
-        let text = truncate_line(&nodes[index].content, MAX_LABEL_CHARS);
+        let text = printable(&truncate_line(&nodes[index].content, MAX_LABEL_CHARS)).into_owned();
         let width = text.chars().count() as f64 * 6.0;
         let (x, y) = (
             points[index].x.clamp(width / 2.0 + 4.0, WIDTH - width / 2.0 - 4.0),
@@ -255,18 +256,9 @@ fn write_labels(svg: &mut String, nodes: &[&GraphNode<'_>], points: &[SvgPoint],
                 && (y - 4.0 - point.y).abs() < 12.0
         };
         if is_free && !text.is_empty() && !points.iter().enumerate().any(covers) {
-            let _ = write!(svg, "<text x=\"{x:.1}\" y=\"{y:.1}\">{}</text>", escape_html(&text));
+            let _ = write!(svg, "<text x=\"{x:.1}\" y=\"{y:.1}\">{}</text>", escape_markup(&text));
             labels.push(SvgLabel { x, y, width });
         }
-    }
-}
-
-/// The start of a text, on one line.
-fn truncate_line(text: &str, max_chars: usize) -> String {
-    let line = printable(text.lines().next().unwrap_or_default()).into_owned();
-    match line.char_indices().nth(max_chars) {
-        Some((at, _)) => format!("{}…", line[..at].trim_end()),
-        None => line,
     }
 }
 

@@ -1,5 +1,7 @@
 //! Decodes messages in hidden characters.
 
+use sp_formats::text::truncate;
+
 use super::HiddenKind;
 
 /// Longer messages are truncated.
@@ -14,14 +16,7 @@ pub(super) fn decode(run: &str, kind: HiddenKind) -> Option<String> {
         _ => return None,
     };
     let is_readable = decoded.chars().any(|c| !c.is_control() && !c.is_whitespace());
-    is_readable.then(|| truncate(decoded))
-}
-
-fn truncate(text: String) -> String {
-    match text.char_indices().nth(MAX_DECODED_CHARS) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text,
-    }
+    is_readable.then(|| truncate(&decoded, MAX_DECODED_CHARS).into_owned())
 }
 
 /// The low seven bits of a tag character are an ASCII character.

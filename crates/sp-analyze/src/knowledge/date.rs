@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
 use serde_json::Value;
-use sp_formats::package::time;
+use sp_formats::time;
 
 /// Other years are errors.
 const PLAUSIBLE_YEARS: std::ops::RangeInclusive<i16> = 1970..=2100;

@@ -1,6 +1,7 @@
 //! Document metadata: from frontmatter, a sidecar file, a JSON line, or the head of a page.
 
 use serde_json::{Map, Value};
+use sp_formats::text::truncate;
 
 use crate::knowledge::date::parse_date;
 
@@ -209,10 +210,7 @@ pub(crate) fn to_single_line(text: &str, most: usize) -> String {
     let visible: String =
         visible.chars().filter(|c| !sp_formats::printable::is_hidden(*c)).collect();
     let line = visible.split_whitespace().collect::<Vec<_>>().join(" ");
-    match line.char_indices().nth(most) {
-        Some((end, _)) => format!("{}…", line[..end].trim_end()),
-        None => line,
-    }
+    truncate(&line, most).into_owned()
 }
 
 fn display_value(value: &Value) -> String {

@@ -1,7 +1,7 @@
 //! The creation time and the time window of a generated context pack.
 
 use jiff::{Span, Timestamp, ToSpan, tz::TimeZone};
-use sp_formats::package::time;
+use sp_formats::time;
 
 use super::build_request::ContextPackBuildRequest;
 use crate::context::Context;

@@ -1,8 +1,10 @@
 //! The limits on what is read of a context pack, from a directory or from the web.
 
+use std::fmt::Display;
 use std::io::{self, Read};
 
 use sp_formats::printable::printable;
+use sp_formats::text::ByteSize;
 use sp_tree::Limits;
 
 use crate::error::{Error, ErrorCode, Result};
@@ -26,14 +28,18 @@ impl<'a> ContextPackReadBudget<'a> {
         self.check_depth(depth)?;
         self.files += 1;
         if self.files > self.limits.skill_entries {
-            return Err(self.limit_error("more files", self.limits.skill_entries, "skill-entries"));
+            return Err(self.limit_error(
+                "has more files than",
+                self.limits.skill_entries,
+                "skill-entries",
+            ));
         }
         Ok(())
     }
 
     pub(super) fn check_depth(&self, depth: u64) -> Result<()> {
         if depth > self.limits.depth {
-            return Err(self.limit_error("deeper folders", self.limits.depth, "depth"));
+            return Err(self.limit_error("has deeper folders than", self.limits.depth, "depth"));
         }
         Ok(())
     }
@@ -57,24 +63,28 @@ impl<'a> ContextPackReadBudget<'a> {
         self.bytes += bytes.len() as u64;
         if bytes.len() as u64 > limits.file_bytes {
             let message = format!(
-                "`{}` in `{}` has more bytes than {}",
+                "`{}` in `{}` is larger than {}",
                 printable(path),
                 self.name,
-                limits.file_bytes
+                ByteSize(limits.file_bytes)
             );
             return Err(Error::new(ErrorCode::LimitExceeded, message)
                 .hint("raise it with `--limit file-bytes=<number>`, if you trust it"));
         }
         if self.bytes > limits.skill_bytes {
-            return Err(self.limit_error("more bytes", limits.skill_bytes, "skill-bytes"));
+            return Err(self.limit_error(
+                "is larger than",
+                ByteSize(limits.skill_bytes),
+                "skill-bytes",
+            ));
         }
         Ok(bytes)
     }
 
-    fn limit_error(&self, excess: &str, limit: u64, name: &str) -> Error {
+    fn limit_error(&self, excess: &str, limit: impl Display, name: &str) -> Error {
         Error::new(
             ErrorCode::LimitExceeded,
-            format!("the context pack `{}` has {excess} than {limit}", self.name),
+            format!("the context pack `{}` {excess} {limit}", self.name),
         )
         .hint(format!("raise it with `--limit {name}=<number>`, if you trust it"))
     }

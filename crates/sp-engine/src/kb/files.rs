@@ -1,5 +1,6 @@
 //! Finds the files of a knowledge base, each with its sidecar and the defaults of its directory.
 
+use sp_formats::text::ByteSize;
 use std::collections::{BTreeMap, HashMap};
 use std::io::{ErrorKind, Read};
 use std::path::Path;
@@ -61,9 +62,9 @@ pub(super) fn scan_files(
         let Some(limit) = max_file_bytes(path.as_str()) else { continue };
         if stamp.size > limit {
             let why = format!(
-                "it has {} MB, and {} MB are read at the most",
-                stamp.size >> 20,
-                limit >> 20
+                "it is {}, more than the limit of {}",
+                ByteSize(stamp.size),
+                ByteSize(limit)
             );
             skipped.push(SkippedInput { path: path.to_string(), line: None, reason: why });
             continue;

@@ -14,7 +14,7 @@ use std::fmt;
 use std::time::Duration;
 
 use sp_analyze::knowledge::Brief;
-use sp_formats::printable::printable;
+use sp_formats::text::truncate_printable;
 
 pub use reply::{ModelReplyError, judge};
 
@@ -132,12 +132,3 @@ pub fn select_sentences(
 
 /// Replaces secrets in messages.
 const REDACTED: &str = "***";
-
-/// Returns untrusted text for a message: without hidden characters, and truncated.
-fn truncate_printable(text: &str, max_chars: usize) -> String {
-    let text = printable(text);
-    match text.char_indices().nth(max_chars) {
-        Some((offset, _)) => format!("{}…", &text[..offset]),
-        None => text.into_owned(),
-    }
-}

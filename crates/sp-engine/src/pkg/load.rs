@@ -90,7 +90,7 @@ fn load_graph(
 fn request_time(context: &Context<'_>, request: &LoadRequest) -> Result<Timestamp> {
     match &request.at {
         None => Ok(context.now),
-        Some(text) => sp_formats::package::time::parse(text).ok_or_else(|| {
+        Some(text) => sp_formats::time::parse(text).ok_or_else(|| {
             Error::new(ErrorCode::InvalidTime, format!("`{text}` is no time"))
                 .hint("write it as `2026-05-22T00:00:00Z`")
         }),

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use sp_analyze::extract::{CommitHistory, LineRange, LineStatus, line_status};
 use sp_formats::json::JsonValue;
 use sp_formats::output::{StaleNode, StaleReport, StaleState};
-use sp_formats::package::{Graph, GraphNode, time};
+use sp_formats::package::{Graph, GraphNode};
+use sp_formats::time;
 use sp_tree::{Dir, EntryKind, Follow, RelPath, read_text};
 
 use super::package_graphs::PackageGraphs;

@@ -3,8 +3,9 @@
 use sp_formats::output::{PackageVerification, VerificationStepItem};
 use sp_formats::package::{
     Package, PackageReadResult, VerificationCheck, VerificationOutcome, VerificationStep, read,
-    read_hashed, time,
+    read_hashed,
 };
+use sp_formats::time;
 use sp_tree::HashedBytes;
 
 use super::load_package::{read_file, unusable_code, without_size_limit};

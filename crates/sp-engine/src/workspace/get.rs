@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use sp_formats::output::{FolderAction, WorkspaceChangeReport, WorkspaceSkillChange};
 use sp_formats::redact::QueryAllowlist;
 use sp_formats::skill::SkillName;
+use sp_formats::text::{ByteSize, plural};
 use sp_formats::workspace::{LockedQuery, LockedSkill, SourceRef, WorkspaceContext};
 use sp_tree::{Digest, LoadedTree};
 
@@ -431,7 +432,7 @@ fn check_total_size(session: &Session<'_>, total: u64) -> Result<()> {
     }
     Err(Error::new(
         ErrorCode::LimitExceeded,
-        format!("the skills have more than {limit} bytes together"),
+        format!("the skills are larger than {} together", ByteSize(limit)),
     )
     .hint("install fewer at once, or raise it with `--limit zip-bytes=<bytes>`"))
 }
@@ -464,7 +465,7 @@ fn refuse_edited(edited: &[String]) -> Result<()> {
     if edited.is_empty() {
         return Ok(());
     }
-    let (names, verb) = (edited.join("`, `"), if edited.len() == 1 { "was" } else { "were" });
+    let (names, verb) = (edited.join("`, `"), plural(edited.len(), "was", "were"));
     Err(Error::new(ErrorCode::EditedSkill, format!("`{names}` {verb} edited here, or not installed by `sp`"))
         .hint("nothing was changed: add `--replace` to replace it; what was there is kept until `sp clean`"))
 }

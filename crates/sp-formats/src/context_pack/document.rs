@@ -16,6 +16,7 @@ use crate::context_pack::rules::{CP_01, CP_04, CP_07};
 use crate::markdown::{MarkdownSection, find_frontmatter, read_sections, report_unread, sections};
 use crate::printable::printable;
 use crate::report::{Report, Severity};
+use crate::text::ByteSize;
 use crate::yaml::{self, YamlNode, YamlValue};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -103,9 +104,10 @@ fn check_name_and_size(
             .whole_file(Severity::Warning, &CP_01, "no file of a pack is called so")
             .help(format!("the files are: {}", KNOWN_FILES.join(", ")));
     }
-    let (size, limit) = (bytes.len(), limits.markdown_bytes);
-    if size as u64 > limit {
-        let message = format!("it has {size} bytes, more than the limit of {limit}");
+    let (size, limit) = (bytes.len() as u64, limits.markdown_bytes);
+    if size > limit {
+        let message =
+            format!("it is {}, more than the limit of {}", ByteSize(size), ByteSize(limit));
         report
             .whole_file(Severity::Error, &CP_01, message)
             .help("split it; no agent reads that much");

@@ -13,10 +13,11 @@ use super::value_syntax::{is_day_or_time, is_source_id, is_url};
 use super::{AGENTS_FILE, CURSOR_FILE, PROMPTS_FILE, SKILLS_FILE, SOURCES_FILE, TASKS_FILE};
 use crate::context_pack::rules::{CP_05, CP_06, CP_07, CP_08, CP_09};
 use crate::markdown::MarkdownSection;
-use crate::package::time;
 use crate::printable::printable;
 use crate::report::{Report, Severity};
 use crate::rules::CheckRule;
+use crate::text::pluralize;
+use crate::time;
 
 /// The sections of `cursor.md` and `AGENTS.md`, in order.
 const RULE_SECTIONS: &[&str] =
@@ -236,9 +237,9 @@ impl<'a> LayoutChecker<'a, '_> {
         recommended: std::ops::RangeInclusive<usize>,
     ) {
         if !recommended.contains(&found) {
-            let plural = if found == 1 { "" } else { "s" };
             let message = format!(
-                "it has {found} {what}{plural}; {} to {} are useful",
+                "it has {}; {} to {} are useful",
+                pluralize(found, what),
                 recommended.start(),
                 recommended.end()
             );
@@ -405,8 +406,7 @@ impl<'a> LayoutChecker<'a, '_> {
         let Some(span) = self.bullet_value(section, "Summary") else { return };
         let count = count_sentences(&self.page.text[span.clone()]);
         if !(2..=4).contains(&count) {
-            let message =
-                format!("the summary has {count} sentence{}", if count == 1 { "" } else { "s" });
+            let message = format!("the summary has {}", pluralize(count, "sentence"));
             let span = if span.is_empty() { section.heading.clone() } else { span };
             self.warn(&CP_07, span, message, "two to four are useful");
         }

@@ -13,9 +13,9 @@ use super::sentences::count_sentences;
 use super::value_syntax::is_source_id;
 use crate::context_pack::rules::{CP_02, CP_03};
 use crate::json::{JsonKind, JsonValue};
-use crate::package::time;
 use crate::printable::printable;
 use crate::report::Report;
+use crate::time;
 
 /// A manifest. Members that are missing or invalid are empty, and were reported.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -1,7 +1,7 @@
 //! The syntax of single values in a context pack: IDs, versions, times and URLs.
 
 use super::SPEC_VERSION;
-use crate::package::time;
+use crate::time;
 
 /// Whether `text` is a ULID or UUID, optionally prefixed with `pk_`.
 pub fn is_pack_id(text: &str) -> bool {

@@ -9,11 +9,14 @@ use super::compact_digest::{CompactDigest, CompactHasher};
 use super::error::JsonError;
 use super::slots::{JsonContainer, JsonCursor, JsonSlot};
 use super::string_literal::{plain_prefix_len, strip_quotes, unescape};
+use crate::text::truncate_printable;
 
 /// Longer numbers are rejected; they are never meant.
 const MAX_NUMBER_LEN: usize = 1024;
 /// Objects with fewer keys are checked for duplicates pairwise, without a hash set.
 const MAX_LINEAR_KEYS: usize = 16;
+/// Longer keys are truncated in messages.
+const MAX_SHOWN_CHARS: usize = 60;
 
 /// An object or array whose end has not been reached.
 struct OpenJsonContainer {
@@ -232,8 +235,10 @@ impl<'t> JsonParser<'t> {
         match found {
             None => Ok(()),
             Some((span, key)) => {
-                let message =
-                    format!("the key `{}` stands here for a second time", truncate_key(&key));
+                let message = format!(
+                    "the key `{}` stands here for a second time",
+                    truncate_printable(&key, MAX_SHOWN_CHARS)
+                );
                 self.fail(span.start - 1..span.end + 1, message, "remove one of the two")
             }
         }
@@ -442,11 +447,4 @@ impl<'t> JsonParser<'t> {
     ) -> JsonParseResult<T> {
         Err(JsonError { span, message: message.into(), help })
     }
-}
-
-fn truncate_key(key: &str) -> String {
-    const MAX_SHOWN_CHARS: usize = 60;
-    let short: String = key.chars().take(MAX_SHOWN_CHARS).collect();
-    let dots = if short.len() < key.len() { "…" } else { "" };
-    format!("{}{dots}", crate::printable::printable(&short))
 }

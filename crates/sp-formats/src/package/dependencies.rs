@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::json::{JsonKind, JsonValue};
 use crate::package::rules::PK_05;
-use crate::printable::printable;
 use crate::report::Report;
 
 use super::manifest_fields::{
@@ -117,8 +116,7 @@ fn read_version_range(value: JsonValue<'_>, report: &mut Report) -> Option<Versi
     };
     let range = VersionRange::new(&text);
     if !range.is_semver() {
-        let message =
-            format!("`{}` is no range of versions", printable(&truncate_for_message(&text)));
+        let message = format!("`{}` is no range of versions", truncate_for_message(&text));
         report.warning(&PK_05, value.span(), message).help("write it as `^1.2` or `>=1, <3`");
     }
     Some(range)

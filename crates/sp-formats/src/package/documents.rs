@@ -9,9 +9,9 @@ use sp_tree::{
 
 use crate::json::{JsonKind, JsonValue, quoted};
 use crate::package::rules::PK_24;
-use crate::printable::printable;
 use crate::report::Report;
 use crate::skill::SKILL_FILE;
+use crate::text::ByteSize;
 
 use super::manifest_fields::{start_span, truncate_for_message};
 
@@ -87,8 +87,10 @@ fn unpack_files<'j>(
     for value in files.items() {
         let Some(document) = read_file(value, limits, report) else { continue };
         let Some(after) = remaining.checked_sub(document.bytes.len() as u64) else {
-            let message =
-                format!("its files have more than {} bytes together", limits.package_files_bytes);
+            let message = format!(
+                "its files are larger than {} together",
+                ByteSize(limits.package_files_bytes)
+            );
             let help = "raise it with `--limit package-files-bytes=<bytes>` if you trust it";
             report.error(&PK_24, value.get("body").unwrap_or(value).span(), message).help(help);
             return None;
@@ -133,8 +135,7 @@ fn read_file<'j>(
 
 fn parse_path(text: &str, value: JsonValue<'_>, report: &mut Report) -> Option<RelPath> {
     let reject_path = |why: PathError| {
-        let message =
-            format!("the path `{}` is not safe: {why}", printable(&truncate_for_message(text)));
+        let message = format!("the path `{}` is not safe: {why}", truncate_for_message(text));
         let help = "do not use the package: such a path leads out of where it belongs";
         reject(report, value, message, help);
     };
@@ -146,8 +147,7 @@ fn check_encoding(encoding: &str, value: JsonValue<'_>, report: &mut Report) -> 
     if encoding == DOCUMENT_ENCODING {
         return Some(());
     }
-    let message =
-        format!("`{}` is no encoding that is known", printable(&truncate_for_message(encoding)));
+    let message = format!("`{}` is no encoding that is known", truncate_for_message(encoding));
     reject(report, value, message, "the encoding is `zstd+base64`");
     None
 }
@@ -168,7 +168,7 @@ fn unpack_body(path: &RelPath, body: &str, limits: &Limits) -> Result<Vec<u8>, U
     })?;
     decompress(&frame, limits.package_file_bytes).map_err(|error| match error {
         ZstdError::TooLarge(limit) => UnpackError {
-            message: format!("`{path}` unpacks past the limit of {limit} bytes"),
+            message: format!("`{path}` unpacks past the limit of {}", ByteSize(limit)),
             help: "raise it with `--limit package-file-bytes=<bytes>` if you trust it",
         },
         why => UnpackError {

@@ -10,8 +10,7 @@ use sp_tree::{Digest, HmacSha256, Limits};
 use thiserror::Error;
 
 use crate::json::{JsonDocument, JsonError, JsonKind, JsonValue, quoted};
-
-use super::time;
+use crate::time;
 
 const FORMAT_VERSION: u32 = 1;
 const CONTENT_TYPE: &str = "context_package";

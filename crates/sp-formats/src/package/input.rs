@@ -8,7 +8,6 @@ use sp_tree::Limits;
 
 use crate::json::{JsonDocument, JsonKind, JsonValue, quoted};
 use crate::package::rules::{PK_01, PK_03, PK_04};
-use crate::printable::printable;
 use crate::report::Report;
 
 use super::dependencies::{PackageDependency, read_conflicts, read_dependencies};
@@ -155,13 +154,13 @@ fn read_fields(head: JsonValue<'_>, report: &mut Report) -> PackageInput {
         ..PackageInput::default()
     };
     if let Some(time) = &input.created_at
-        && !super::time::is_timestamp(time)
+        && !crate::time::is_timestamp(time)
     {
         report
             .error(
                 &PK_03,
                 span("created_at"),
-                format!("`created_at` is no time: `{}`", printable(&truncate_for_message(time))),
+                format!("`created_at` is no time: `{}`", truncate_for_message(time)),
             )
             .help("write it as `2026-05-22T00:00:00Z`");
     }
@@ -179,7 +178,7 @@ fn read_name(text: &str, span: Range<usize>, report: &mut Report) -> Option<Pack
     PackageName::new(text)
         .inspect_err(|why| {
             let shown = truncate_for_message(text);
-            let message = format!("`{}` is no name of a package: {why}", printable(&shown));
+            let message = format!("`{shown}` is no name of a package: {why}");
             report.error(&PK_03, span, message).help("write a name such as `my-project`");
         })
         .ok()
@@ -189,7 +188,7 @@ fn read_version(text: &str, span: Range<usize>, report: &mut Report) -> Option<P
     PackageVersion::new(text)
         .inspect_err(|why| {
             let shown = truncate_for_message(text);
-            let message = format!("`{}` is no version: {why}", printable(&shown));
+            let message = format!("`{shown}` is no version: {why}");
             report.error(&PK_03, span, message).help("write it as `\"1.2.3\"`");
         })
         .ok()
@@ -199,7 +198,7 @@ fn read_kind(text: &str, span: Range<usize>, report: &mut Report) -> Option<Pack
     let kind = PackageKind::parse(text);
     if kind.is_none() {
         let shown = truncate_for_message(text);
-        let message = format!("there is no kind of package called `{}`", printable(&shown));
+        let message = format!("there is no kind of package called `{shown}`");
         report.error(&PK_04, span, message).help("the kinds are: context, skills, addon, grammar");
     }
     kind

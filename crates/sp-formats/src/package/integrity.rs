@@ -7,8 +7,8 @@ use super::manifest_fields::truncate_for_message;
 use super::{VerificationCheck, VerificationOutcome, VerificationStep};
 use crate::json::{CompactDigest, JsonValue};
 use crate::package::rules::PK_08;
-use crate::printable::printable;
 use crate::report::Report;
+use crate::text::pluralize;
 
 /// A member of the integrity block.
 struct IntegrityMember {
@@ -59,8 +59,9 @@ fn integrity_members(manifest: &PackageManifest, compact: CompactDigest) -> [Int
     ]
 }
 
+/// The exact size: a mismatch may be a single byte.
 fn format_size(bytes: u64) -> String {
-    if bytes == 1 { "1 byte".into() } else { format!("{bytes} bytes") }
+    pluralize(bytes, "byte")
 }
 
 fn verify_member(
@@ -79,7 +80,7 @@ fn verify_member(
         (mismatch, "do not use it: get it again from whoever made it")
     };
     let shown = truncate_for_message(&stated);
-    let detail = format!("it is {actual}, and the manifest says {}", printable(&shown));
+    let detail = format!("it is {actual}, and the manifest says {shown}");
     let block = manifest.get("integrity");
     let span = block.and_then(|block| block.get(key)).map_or(0..1, JsonValue::span);
     report.error(&PK_08, span, format!("{message}: {detail}")).help(help);

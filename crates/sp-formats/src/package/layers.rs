@@ -7,7 +7,6 @@ use sp_tree::Digest;
 
 use crate::json::{JsonKind, JsonValue, quoted};
 use crate::package::rules::{PK_06, PK_07};
-use crate::printable::printable;
 use crate::report::Report;
 
 use super::graph::{CappedFindings, PackageStrictness};
@@ -139,7 +138,7 @@ fn check_declared(
     for (declared, span) in manifest.layers.iter().filter(|(declared, _)| seen.insert(declared)) {
         if !is_layer(declared) {
             let name = truncate_for_message(declared);
-            let message = format!("there is no layer called `{}`", printable(&name));
+            let message = format!("there is no layer called `{name}`");
             findings
                 .report
                 .warning(&PK_06, span.clone(), message)

@@ -10,6 +10,7 @@ use crate::json::{JsonKind, JsonValue};
 use crate::package::rules::{PK_02, PK_03, PK_04, PK_08};
 use crate::printable::printable;
 use crate::report::Report;
+use crate::time::is_timestamp;
 
 use super::dependencies::{PackageDependency, read_conflicts, read_dependencies};
 use super::manifest_fields::{
@@ -17,7 +18,6 @@ use super::manifest_fields::{
     truncate_for_message, warn_kind,
 };
 use super::name::{PackageName, PackageVersion};
-use super::time::is_timestamp;
 
 /// What a package contains.
 #[derive(
@@ -255,8 +255,7 @@ fn read_version(fields: &ManifestFields<'_>, report: &mut Report) -> Option<Pack
             Some(version)
         }
         Err(why) => {
-            let message =
-                format!("`{}` is no version: {why}", printable(&truncate_for_message(&text)));
+            let message = format!("`{}` is no version: {why}", truncate_for_message(&text));
             report.error(&PK_03, value.span(), message).help("write it as `1.2.3`");
             None
         }
@@ -303,7 +302,7 @@ fn read_time(fields: &ManifestFields<'_>, key: &str, report: &mut Report) -> Opt
     if let (Some(text), Some(value)) = (&text, fields.get(key))
         && !is_timestamp(text)
     {
-        let message = format!("`{key}` is no time: `{}`", printable(&truncate_for_message(text)));
+        let message = format!("`{key}` is no time: `{}`", truncate_for_message(text));
         report.warning(&PK_03, value.span(), message).help("write it as `2026-05-22T00:00:00Z`");
     }
     text

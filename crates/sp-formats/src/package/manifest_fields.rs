@@ -5,9 +5,9 @@ use std::ops::Range;
 
 use crate::json::{JsonKind, JsonValue};
 use crate::package::rules::PK_03;
-use crate::printable::printable;
 use crate::report::Report;
 use crate::rules::CheckRule;
+use crate::text::truncate_printable;
 
 /// The members of an object, read with type checks.
 pub(super) struct ManifestFields<'j> {
@@ -66,9 +66,9 @@ impl<'j> ManifestFields<'j> {
 pub(super) fn describe_value(value: JsonValue<'_>) -> String {
     match value.kind() {
         JsonKind::Text => {
-            format!("`{}`", printable(&truncate_for_message(&value.text().unwrap_or_default())))
+            format!("`{}`", truncate_for_message(&value.text().unwrap_or_default()))
         }
-        JsonKind::Number => format!("`{}`", printable(&truncate_for_message(value.raw()))),
+        JsonKind::Number => format!("`{}`", truncate_for_message(value.raw())),
         other => other.describe().into(),
     }
 }
@@ -94,12 +94,11 @@ pub(super) fn start_span(value: JsonValue<'_>) -> Range<usize> {
 
 /// Returns the message for an invalid package name.
 pub(super) fn invalid_name_message(text: &str, why: &impl std::fmt::Display) -> String {
-    format!("`{}` is no name of a package: {why}", printable(&truncate_for_message(text)))
+    format!("`{}` is no name of a package: {why}", truncate_for_message(text))
 }
 
-/// Shortens a text for a message.
+/// Truncates a text for a message, and escapes what a terminal must not interpret.
 pub(super) fn truncate_for_message(text: &str) -> String {
     const MAX_CHARS: usize = 80;
-    let short: String = text.chars().take(MAX_CHARS).collect();
-    if short.len() < text.len() { short + "…" } else { short }
+    truncate_printable(text, MAX_CHARS)
 }

@@ -63,7 +63,6 @@ pub mod rules;
 mod signature;
 mod skills;
 pub mod store;
-pub mod time;
 mod write;
 
 use std::sync::{Arc, OnceLock};
@@ -77,6 +76,7 @@ use crate::json::{
 };
 use crate::package::rules::{PK_01, PK_02, PK_03, PK_04};
 use crate::report::{MAX_FINDINGS, Report, Severity};
+use crate::text::ByteSize;
 
 pub use dependencies::PackageDependency;
 pub use documents::write as write_documents;
@@ -314,7 +314,8 @@ fn read_text(
 
 fn too_large(file: &str, size: usize, limits: &Limits) -> PackageReadResult {
     let mut report = Report::deferred(file);
-    let message = format!("it has {size} bytes, and the limit is {}", limits.package_bytes);
+    let (size, limit) = (ByteSize(size as u64), ByteSize(limits.package_bytes));
+    let message = format!("it is {size}, more than the limit of {limit}");
     report
         .whole_file(Severity::Error, &PK_01, message)
         .help("raise it with `--max-size <bytes>` if you trust it");

@@ -36,6 +36,7 @@ pub use name::{SkillName, SkillNameError};
 use crate::report::Report;
 use crate::rules::safety::SE_04;
 use crate::skill::rules::AS_01;
+use crate::text::ByteSize;
 use crate::yaml::YamlValue;
 use fields::FrontmatterFields;
 use frontmatter::read_frontmatter;
@@ -77,9 +78,9 @@ pub fn read(
     if bytes.len() as u64 > limits.markdown_bytes {
         let mut report = Report::new(file, "");
         let message = format!(
-            "it has {} bytes, more than the limit of {}",
-            bytes.len(),
-            limits.markdown_bytes
+            "it is {}, more than the limit of {}",
+            ByteSize(bytes.len() as u64),
+            ByteSize(limits.markdown_bytes)
         );
         report.error(&SE_04, 0..0, message).help("raise it with `--limit markdown-bytes=<bytes>`");
         return (None, report);
@@ -103,7 +104,7 @@ pub fn frontmatter_json(
     limits: &Limits,
 ) -> Result<serde_json::Map<String, serde_json::Value>, String> {
     if bytes.len() as u64 > limits.markdown_bytes {
-        return Err(format!("has more than {} bytes", limits.markdown_bytes));
+        return Err(format!("is larger than {}", ByteSize(limits.markdown_bytes)));
     }
     let text = std::str::from_utf8(bytes).map_err(|_| "is not UTF-8 text".to_owned())?;
     if text.starts_with('\u{feff}') {

@@ -10,6 +10,7 @@ use sp_engine::hidden;
 use sp_formats::mcp::{
     McpSkillEntry, media_type, not_served_message, parse_skill_uri, percent_decode, percent_encode,
 };
+use sp_formats::text::ByteSize;
 
 use crate::mcp::backend::{McpBackend, McpContextPack, McpPackageSummary};
 use crate::mcp::cursor::{decode_cursor, encode_cursor, unknown_cursor};
@@ -187,8 +188,9 @@ pub(crate) fn read_bytes<B: McpBackend>(
     let Some(package) = found else { return Ok(None) };
     if package.size > MAX_PACKAGE_BYTES {
         let message = format!(
-            "the package has {} bytes, and {MAX_PACKAGE_BYTES} can be read; use `load_context`",
-            package.size
+            "the package is {}, more than the limit of {}; use `load_context`",
+            ByteSize(package.size),
+            ByteSize(MAX_PACKAGE_BYTES)
         );
         return Err(ErrorData::invalid_params(message, None));
     }

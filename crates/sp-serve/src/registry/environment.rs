@@ -3,6 +3,7 @@
 //! The caller provides both: the registry does not read the wall clock itself.
 
 use jiff::Timestamp;
+use sp_formats::time::format_seconds;
 
 const NANOS_PER_SECOND: i64 = 1_000_000_000;
 
@@ -28,7 +29,7 @@ impl RegistryEnvironment {
     /// The current time in RFC 3339, as it is stored in records.
     pub(crate) fn timestamp(&self) -> String {
         let now = Timestamp::from_nanosecond(self.now_nanos().into()).unwrap_or_default();
-        now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+        format_seconds(now)
     }
 
     /// Fills `bytes` with random bytes.

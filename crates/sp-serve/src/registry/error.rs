@@ -11,6 +11,7 @@ use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use sp_formats::registry::{RegistryErrorResponse, TrustFinding};
+use sp_formats::text::ByteSize;
 use sp_tree::FileError;
 
 use crate::registry::metadata::MetadataError;
@@ -114,7 +115,7 @@ impl ResponseError {
         Self::new(
             StatusCode::PAYLOAD_TOO_LARGE,
             "too_large",
-            format!("{most} bytes are taken at the most"),
+            format!("the limit is {}", ByteSize(most)),
         )
     }
 

@@ -2,6 +2,7 @@
 
 use pulldown_cmark::{Alignment, CowStr, Event, HeadingLevel, Options, Parser, Tag, TagEnd, html};
 use sp_formats::printable::printable_text;
+use sp_formats::text::escape_markup;
 
 /// Longer text is truncated.
 pub(super) const MAX_MARKDOWN_BYTES: usize = 256 * 1024;
@@ -63,7 +64,7 @@ fn trusted_html(markup: &'static str) -> Event<'static> {
 /// A link, without a target if its URL is not safe.
 fn link_start<'a>(address: &str) -> Event<'a> {
     let markup = if is_safe_url(address) {
-        format!(r#"<a href="{}" rel="nofollow noopener noreferrer">"#, escape_html(address))
+        format!(r#"<a href="{}" rel="nofollow noopener noreferrer">"#, escape_markup(address))
     } else {
         "<a>".into()
     };
@@ -84,14 +85,6 @@ fn is_safe_url(address: &str) -> bool {
         }
         None => true,
     }
-}
-
-fn escape_html(text: &str) -> String {
-    text.replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;")
-        .replace('"', "&quot;")
-        .replace('\'', "&#39;")
 }
 
 /// The page uses the first two levels itself.

@@ -1,8 +1,8 @@
 //! `sp clean`.
 
 use sp_engine::{ApplyMode, CleanScope, Context, Result};
+use sp_formats::text::{ByteSize, pluralize};
 
-use super::pluralize;
 use crate::cli::OutputFormat;
 use crate::terminal::{REMOVED, Terminal};
 
@@ -21,9 +21,7 @@ pub(super) fn run(
             writeln!(out, "{REMOVED}-{REMOVED:#} {}", context.display_path(path))
         })?;
         let verb = if report.applied { "removed" } else { "would remove" };
-        let bytes = report.bytes;
-        let what =
-            if bytes < 10_000 { format!("{bytes} bytes") } else { format!("{} kB", bytes / 1000) };
-        writeln!(out, "{verb} {}, {what}", pluralize(report.removed.len(), "item"))
+        let count = pluralize(report.removed.len(), "item");
+        writeln!(out, "{verb} {count}, {}", ByteSize(report.bytes))
     })
 }

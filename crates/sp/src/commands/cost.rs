@@ -7,8 +7,8 @@ use anstyle::{AnsiColor, Style};
 use sp_engine::{Context, CostRequest, Result};
 use sp_formats::output::{CostGroup, CostReport, SkillCost};
 use sp_formats::printable::printable;
+use sp_formats::text::{group_digits, pluralize};
 
-use super::{format_thousands, pluralize};
 use crate::cli::OutputFormat;
 use crate::terminal::{DIM, STRONG, Terminal, pad, wrap};
 
@@ -72,7 +72,7 @@ fn write_human(
             continue;
         }
         write_rows(context, group, terminal, out)?;
-        let [always, body, files] = [group.always, group.body, group.files].map(format_thousands);
+        let [always, body, files] = [group.always, group.body, group.files].map(group_digits);
         let skills = pluralize(group.skills.len(), "skill");
         let sum = format!(
             "{skills}: every session pays {always} tokens before the first word; \
@@ -99,7 +99,7 @@ fn write_rows(
     let names: Vec<String> =
         group.skills.iter().map(|skill| skill_label(context, group, skill)).collect();
     let numbers: Vec<[String; 3]> =
-        group.skills.iter().map(|skill| tiers(skill).map(format_thousands)).collect();
+        group.skills.iter().map(|skill| tiers(skill).map(group_digits)).collect();
     let widths: [usize; 3] = std::array::from_fn(|tier| {
         numbers.iter().map(|row| row[tier].len()).max().unwrap_or(0).max(TIERS[tier].0.len())
     });

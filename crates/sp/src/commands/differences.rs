@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use anstyle::Style;
 use sp_formats::output::{ChangeKind, MemberChange};
 use sp_formats::printable::printable;
+use sp_formats::text::truncate_printable;
 
 use crate::terminal::{ADDED, CHANGED, REMOVED};
 
@@ -56,7 +57,5 @@ pub(super) fn write_member(
 /// Truncates a text, and escapes what a terminal must not interpret.
 pub(super) fn truncate(text: &str) -> String {
     const MAX_CHARS: usize = 70;
-    let cut: String = text.chars().take(MAX_CHARS).collect();
-    let dots = if cut.len() < text.len() { "…" } else { "" };
-    format!("{}{dots}", printable(&cut))
+    truncate_printable(text, MAX_CHARS)
 }

@@ -8,9 +8,13 @@ use sp_formats::output::{ExampleItem, RuleItem, RuleList};
 use sp_formats::printable::{printable, printable_lines};
 use sp_formats::rules::{CheckRule, ExampleContent, ExampleFile, example_files, truncate_example};
 use sp_formats::suggest::nearest;
+use sp_formats::text::truncate;
 
 use crate::cli::OutputFormat;
 use crate::terminal::{ADDED, DIM, ERROR, STRONG, Terminal, table, wrap};
+
+/// Longer lines are truncated. Only hashes and signatures are that long, and their start is enough.
+const MAX_LINE_CHARS: usize = 100;
 
 pub(super) fn run(rule: Option<&str>, terminal: &Terminal) -> Result<()> {
     let chosen: Vec<&CheckRule> = match rule {
@@ -64,7 +68,7 @@ fn write_example(text: &'static str, out: &mut dyn Write) -> std::io::Result<()>
                 let (shown, more) = truncate_example(&text);
                 printable_lines(&mark(&shown))
                     .lines()
-                    .try_for_each(|line| writeln!(out, "    {}", truncate_line(line)))?;
+                    .try_for_each(|line| writeln!(out, "    {}", truncate(line, MAX_LINE_CHARS)))?;
                 if more > 0 {
                     writeln!(out, "    {DIM}… {more} more lines{DIM:#}")?;
                 }
@@ -73,17 +77,6 @@ fn write_example(text: &'static str, out: &mut dyn Write) -> std::io::Result<()>
         writeln!(out)?;
     }
     Ok(())
-}
-
-/// Truncates a line. Only hashes and signatures are that long, and their start is enough.
-fn truncate_line(line: &str) -> String {
-    const MAX_LINE_CHARS: usize = 100;
-    match line.chars().count() {
-        length if length > MAX_LINE_CHARS => {
-            line.chars().take(MAX_LINE_CHARS).chain(['…']).collect()
-        }
-        _ => line.into(),
-    }
 }
 
 fn rule_item(check: &CheckRule) -> RuleItem {

@@ -11,8 +11,8 @@ use sp_formats::FileFindings;
 use sp_formats::output::{CheckReport, FindingItem, FixedFileItem, SkillCost};
 use sp_formats::printable::printable;
 use sp_formats::report::{LocatedFinding, Severity, github_annotation, sarif_log};
+use sp_formats::text::{group_digits, pluralize};
 
-use super::{format_thousands, pluralize};
 use crate::cli::OutputFormat;
 use crate::terminal::{self, ADDED, DIM, ERROR, HINT, STRONG, Terminal, WARNING};
 
@@ -187,7 +187,7 @@ fn write_cost_line(results: &CheckResults, out: &mut dyn Write) -> std::io::Resu
     }
     let sum = |tier: fn(&SkillCost) -> usize| results.costs.iter().map(tier).sum::<usize>();
     let [always, body, files] =
-        [sum(|c| c.always), sum(|c| c.body), sum(|c| c.files)].map(format_thousands);
+        [sum(|c| c.always), sum(|c| c.body), sum(|c| c.files)].map(group_digits);
     writeln!(
         out,
         "{STRONG}tokens{STRONG:#}: {always} always, {body} when used, {files} in other files {DIM}({TOKENIZER}){DIM:#}"

@@ -7,9 +7,10 @@ use anstyle::Style;
 use sp_engine::{Context, InstallRequest, OtherPacks, ReplacePolicy, Result, UninstallRequest};
 use sp_formats::output::{FolderAction, PackChangeReport, SinkChange};
 use sp_formats::printable::printable;
+use sp_formats::text::pluralize;
 
 use super::kept::write_kept;
-use super::{mode, pluralize, shell_quote, sink_requests};
+use super::{mode, shell_quote, sink_requests};
 use crate::cli::{self, OutputFormat};
 use crate::environment;
 use crate::terminal::{ADDED, CHANGED, DIM, REMOVED, STRONG, Terminal, Verbosity, WARNING};

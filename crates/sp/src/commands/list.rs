@@ -4,8 +4,8 @@ use std::path::Path;
 
 use sp_engine::{Context, Error, ErrorCode, Result};
 use sp_formats::printable::printable;
+use sp_formats::text::pluralize;
 
-use super::pluralize;
 use crate::terminal::Terminal;
 
 pub(super) fn skills(

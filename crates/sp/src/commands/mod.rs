@@ -172,32 +172,3 @@ fn shell_quote(path: &str) -> String {
         !rest.is_empty() && rest.chars().all(|c| c.is_ascii_alphanumeric() || "/._-+~".contains(c));
     if plain { path.into() } else { format!("{home}'{}'", rest.replace('\'', "'\\''")) }
 }
-
-/// Formats a count with its noun: `1 skill`, `2 skills`.
-fn pluralize(number: usize, what: &str) -> String {
-    if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
-}
-
-/// Formats a number with thousands separators: `1,234,567`.
-fn format_thousands(number: usize) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
-fn format_size(bytes: u64) -> String {
-    const KB: f64 = 1024.0;
-    #[expect(clippy::cast_precision_loss, reason = "shown with one digit")]
-    let number = bytes as f64;
-    match bytes {
-        0..1024 => format!("{bytes} B"),
-        1024..1_048_576 => format!("{:.1} KB", number / KB),
-        _ => format!("{:.1} MB", number / KB / KB),
-    }
-}

@@ -8,8 +8,8 @@ use sp_engine::{Context, Result};
 use sp_formats::output::{RegistryPackageInfo, RegistrySearchReport};
 use sp_formats::printable::printable;
 use sp_formats::registry::{PackageVersionItem, RegistryIndexItem};
+use sp_formats::text::pluralize;
 
-use super::pluralize;
 use crate::cli::{CliCommand, OutputFormat};
 use crate::terminal::{DIM, STRONG, Terminal, table};
 

@@ -9,6 +9,7 @@ use std::time::Duration;
 use sp_engine::Limits;
 use sp_engine::{Context, Error, ErrorCode, Result};
 use sp_formats::output::{RegistryBackupReport, RegistryStartReport};
+use sp_formats::text::pluralize;
 use sp_serve::ServeError;
 use sp_serve::registry::{
     PostgresAddress, PostgresAddressError, RegistryCopyError, RegistryEnvironment,
@@ -78,11 +79,10 @@ fn copy_registry(
     let copied = sp_serve::registry::copy_registry(&from, &to).map_err(copy_error)?;
     let view = RegistryBackupReport { from, to, objects: copied.objects, bytes: copied.bytes };
     terminal.print(&view, |out| {
-        let packages = if view.objects == 1 { "package" } else { "packages" };
         writeln!(
             out,
-            "{} {packages}, every digest verified: {}",
-            view.objects,
+            "{}, every digest verified: {}",
+            pluralize(view.objects, "package"),
             context.display_path(&view.to)
         )
     })

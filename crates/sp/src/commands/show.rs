@@ -6,8 +6,8 @@ use std::path::Path;
 use sp_engine::{Context, Result};
 use sp_formats::output::{ImportItem, PackView, SelectedSkillItem};
 use sp_formats::printable::printable;
+use sp_formats::text::pluralize;
 
-use super::pluralize;
 use crate::cli::OutputFormat;
 use crate::terminal::{DIM, STRONG, Terminal};
 

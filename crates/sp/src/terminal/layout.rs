@@ -1,5 +1,7 @@
 //! Wrapping and padding of text.
 
+use sp_formats::text::truncate;
+
 /// Longer lines are hard to read, even on a wider terminal.
 const MAX_LINE_LEN: usize = 100;
 
@@ -27,9 +29,9 @@ pub(crate) fn wrap(text: &str, width: Option<u16>) -> String {
 pub(crate) fn pad(text: &str, width: usize) -> String {
     match text.chars().count() {
         length if length > width => {
-            text.chars().take(width.saturating_sub(1)).chain(['…']).collect()
+            format!("{:width$}", truncate(text, width.saturating_sub(1)))
         }
-        length => format!("{text}{}", " ".repeat(width - length)),
+        _ => format!("{text:width$}"),
     }
 }
 
@@ -42,6 +44,8 @@ mod tests {
         let text = wrap("one two three four five six seven", Some(20));
         assert_eq!(text, "one two three four\nfive six seven");
         assert_eq!(pad("é", 3), "é  ");
+        assert_eq!(pad("abc", 3), "abc");
         assert_eq!(pad("abcdef", 3), "ab…");
+        assert_eq!(pad("a bcdef", 3), "a… ");
     }
 }

@@ -21,6 +21,7 @@ use serde::Serialize;
 use sp_engine::{Error, ErrorCode, Event, EventListener, RecoveryOutcome, Result};
 use sp_formats::printable::printable_lines;
 use sp_formats::report::{Report, Severity};
+use sp_formats::text::{ByteSize, pluralize};
 
 use crate::cli::OutputFormat;
 pub(crate) use diagnostics::render_snippet;
@@ -205,9 +206,9 @@ impl EventListener for Terminal {
             Event::Downloading { done, total, .. } if done == total => self.progress.clear(),
             Event::Downloading { what, done, total } => {
                 self.progress.show(format!(
-                    "downloading {what}: {} of {} KB",
-                    done / 1000,
-                    total / 1000
+                    "downloading {what}: {} of {}",
+                    ByteSize(done),
+                    ByteSize(total)
                 ));
             }
             Event::Sending { to, done, total } if done < total => {
@@ -219,16 +220,18 @@ impl EventListener for Terminal {
                 if done == total {
                     self.progress.clear();
                 } else if done % 16 == 0 {
-                    self.progress.show(format!("copying {done} of {total} skills"));
+                    self.progress.show(format!("copying {done} of {}", pluralize(total, "skill")));
                 }
             }
             Event::Reading { done, total } => {
-                self.progress.show(format!("read {done} of {total} files"));
+                self.progress.show(format!("read {done} of {}", pluralize(total, "file")));
             }
             Event::Composing { done, total } => {
-                self.progress.show(format!("composed {done} of {total} parts"));
+                self.progress.show(format!("composed {done} of {}", pluralize(total, "part")));
             }
-            Event::Checking { done } => self.progress.show(format!("checked {done} skills")),
+            Event::Checking { done } => {
+                self.progress.show(format!("checked {}", pluralize(done, "skill")));
+            }
             Event::Rewritten { file, before, after } => {
                 if std::io::stdout().is_terminal() && self.format == OutputFormat::Human {
                     self.progress.clear();

@@ -18,6 +18,8 @@ use super::select::superseded_nodes;
 use sp_formats::json::JsonValue;
 use sp_formats::package::{Graph, GraphNode};
 use sp_formats::printable::{printable, printable_text};
+use sp_formats::text::escape_markup;
+use sp_formats::time::format_seconds;
 
 const HTML: &str = include_str!("page.html");
 const STYLE: &str = include_str!("page.css");
@@ -33,7 +35,7 @@ pub fn render_page(graph: &Graph<'_>, title: &str, at: Timestamp) -> String {
     let title = printable(title);
     fill_template(&|part| match part {
         "policy" => content_security_policy(),
-        "title" => escape_html(&title),
+        "title" => escape_markup(&title).into(),
         "style" => STYLE.into(),
         "script" => SCRIPT.into(),
         "data" => to_script_json(&GraphPageData::of(graph, &title, at)),
@@ -63,11 +65,6 @@ fn content_security_policy() -> String {
         hash(SCRIPT),
         hash(STYLE)
     )
-}
-
-/// Escapes a text for HTML content and attribute values.
-pub(super) fn escape_html(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
 /// JSON that cannot end a script element or a script line.
@@ -127,12 +124,7 @@ impl<'a> GraphPageData<'a> {
         let edges = graph.edges.iter().filter_map(|edge| {
             Some((*places.get(&*edge.from)?, *places.get(&*edge.to)?, printable(&edge.kind)))
         });
-        Self {
-            title,
-            at: at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
-            nodes,
-            edges: edges.collect(),
-        }
+        Self { title, at: format_seconds(at), nodes, edges: edges.collect() }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Captures: JSON Lines, one document per line.
 
 use serde_json::Value;
+use sp_formats::text::ByteSize;
 
 use super::{DocumentCollector, MAX_DOCUMENT_BYTES};
 use crate::knowledge::markdown::{self, MarkdownContent, is_too_deep};
@@ -17,7 +18,7 @@ pub(super) fn read(text: &str, give: &mut DocumentCollector<'_>) {
 
 fn read_capture(number: usize, line: &str, give: &mut DocumentCollector<'_>) -> Result<(), String> {
     if line.len() as u64 > MAX_DOCUMENT_BYTES {
-        return Err(format!("the line has more than {} MB", MAX_DOCUMENT_BYTES / (1024 * 1024)));
+        return Err(format!("the line is larger than {}", ByteSize(MAX_DOCUMENT_BYTES)));
     }
     let value: Value =
         serde_json::from_str(line).map_err(|error| format!("it is no JSON: {error}"))?;

@@ -1,6 +1,7 @@
 //! Notes and saved web pages: one document per file.
 
 use sp_formats::markdown::find_frontmatter;
+use sp_formats::text::ByteSize;
 use sp_formats::yaml;
 use sp_tree::Limits;
 
@@ -44,8 +45,7 @@ fn frontmatter_meta(value: &serde_json::Value, is_skill: bool) -> DocumentMeta {
 /// Reads a saved web page.
 pub(super) fn read_page(html: &str, give: &mut DocumentCollector<'_>) {
     if html.len() as u64 > MAX_DOCUMENT_BYTES {
-        return give
-            .skip(None, format!("it has more than {} MB", MAX_DOCUMENT_BYTES / (1024 * 1024)));
+        return give.skip(None, format!("it is larger than {}", ByteSize(MAX_DOCUMENT_BYTES)));
     }
     if let Some(why) = web_page::rejection_reason(html) {
         return give.skip(None, why);

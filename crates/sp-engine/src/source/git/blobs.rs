@@ -1,5 +1,6 @@
 //! The content of selected skills: fetched in one batch, then read as a stream.
 
+use sp_formats::text::ByteSize;
 use std::collections::{HashMap, HashSet};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::ChildStdout;
@@ -51,8 +52,10 @@ impl GitCheckout {
             blob_sizes(&fetcher.git, &blobs)?.into_values().find(|size| *size > limit)
         {
             let message = format!(
-                "a file of `{}` has {size} bytes, more than the limit of {limit}",
-                self.repo
+                "a file of `{}` is {}, more than the limit of {}",
+                self.repo,
+                ByteSize(size),
+                ByteSize(limit)
             );
             return Err(Error::new(ErrorCode::LimitExceeded, message)
                 .hint("raise it with `--limit markdown-bytes=<bytes>` if you trust the source"));
@@ -158,7 +161,11 @@ impl BlobFetcher<'_> {
             self.checkout.repo
         );
         Err(Error::new(ErrorCode::UnsafeLink, message)
-            .because(format!("its target has {size} bytes, more than {MAX_LINK_TARGET_BYTES}"))
+            .because(format!(
+                "its target is {}, more than {}",
+                ByteSize(size),
+                ByteSize(MAX_LINK_TARGET_BYTES)
+            ))
             .hint("exclude the skill, or ask its author to mend it"))
     }
 

@@ -12,6 +12,7 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use sp_formats::git_repo::GitRepo;
+use sp_formats::text::ByteSize;
 use sp_tree::{Dir, Limits};
 
 use super::command::{GitCommand, git_error, read_bounded, spawn_error};
@@ -76,12 +77,9 @@ impl GitFetch<'_> {
     }
 
     fn too_large_error(&self) -> Error {
-        let max_bytes = self.limits.git_pack_bytes;
-        Error::new(
-            ErrorCode::LimitExceeded,
-            format!("`{}` sends more than {max_bytes} bytes", self.repo),
-        )
-        .hint("select fewer skills, or raise it with `--limit git-pack-bytes=<bytes>`")
+        let limit = ByteSize(self.limits.git_pack_bytes);
+        Error::new(ErrorCode::LimitExceeded, format!("`{}` sends more than {limit}", self.repo))
+            .hint("select fewer skills, or raise it with `--limit git-pack-bytes=<bytes>`")
     }
 
     fn out_of_memory_error(&self) -> Error {
@@ -91,7 +89,8 @@ impl GitFetch<'_> {
             format!("`{}` makes git use more memory than allowed", self.repo),
         )
         .because(format!(
-            "the limit is {memory_bytes} bytes, and a quarter of that for one object or response"
+            "the limit is {}, and a quarter of that for one object or response",
+            ByteSize(memory_bytes)
         ))
         .hint("raise it with `--limit git-memory-bytes=<bytes>` if you trust the server")
     }

@@ -10,6 +10,7 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 
 use sp_formats::git_repo::GitRepo;
 use sp_formats::printable::printable;
+use sp_formats::text::truncate;
 use sp_tree::{Limits, escape_non_utf8, to_hex};
 
 use super::command::{GitCommand, spawn_piped};
@@ -129,8 +130,9 @@ impl GitTreeError {
                 display_path_bytes(&path)
             )),
             Self::TooLong(path) => {
-                let start: String = display_path_bytes(&path).chars().take(80).collect();
-                invalid(format!("`{repo}` has a path longer than {MAX_PATH_LEN} bytes: `{start}…`"))
+                let path = display_path_bytes(&path);
+                let start = truncate(&path, 80);
+                invalid(format!("`{repo}` has a path longer than {MAX_PATH_LEN} bytes: `{start}`"))
             }
         }
     }

@@ -7,6 +7,7 @@ use super::{Graph, GraphNode};
 use crate::json::JsonValue;
 use crate::package::rules::PK_16;
 use crate::report::Report;
+use crate::text::{plural, pluralize};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConformanceLevel {
@@ -55,7 +56,7 @@ fn missing_for_level_3(graph: &Graph<'_>) -> Vec<String> {
 }
 
 fn count_with_verb(count: usize, what: &str) -> String {
-    if count == 1 { format!("1 {what} has") } else { format!("{count} {what}s have") }
+    format!("{} {}", pluralize(count, what), plural(count, "has", "have"))
 }
 
 /// Reports a claimed level that is higher than the actual one.

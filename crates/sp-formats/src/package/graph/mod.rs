@@ -12,8 +12,8 @@ use foldhash::fast::RandomState;
 
 use crate::json::{JsonKind, JsonValue};
 use crate::package::rules::{PK_02, PK_15};
-use crate::printable::printable;
 use crate::report::{Report, Severity};
+use crate::text::{plural, pluralize};
 
 use super::manifest_fields::{describe_value, start_span, truncate_for_message};
 
@@ -171,7 +171,11 @@ impl<'a> CappedFindings<'a> {
                 .whole_file(
                     Severity::Note,
                     check,
-                    format!("{more} more findings of these sorts are not shown"),
+                    format!(
+                        "{} of these sorts {} not shown",
+                        pluralize(more, "more finding"),
+                        plural(more, "is", "are")
+                    ),
                 )
                 .help("mend those that are");
         }
@@ -376,5 +380,5 @@ fn describe_missing(what: &str, value: JsonValue<'_>, keys: &[&str]) -> String {
 }
 
 fn printable_id(id: &str) -> String {
-    printable(&truncate_for_message(id)).into_owned()
+    truncate_for_message(id)
 }

@@ -6,6 +6,7 @@ use axum::extract::{Path, State as Shared};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use sp_formats::registry::{PackageIndex, RegistryPackageName};
+use sp_formats::text::escape_markup;
 
 use crate::registry::error::{ApiResult, ResponseError};
 use crate::registry::metadata::RegistryReader;
@@ -64,7 +65,7 @@ fn render_svg(label: &str, value: &str, colour: &str) -> String {
     let width = |text: &str| text.chars().count() * 7 + 14;
     let (left, all) = (width(label), width(label) + width(value));
     let (label_at, value_at) = (left / 2, left + width(value) / 2);
-    let (label, value) = (escape_xml(label), escape_xml(value));
+    let (label, value) = (escape_markup(label), escape_markup(value));
     format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{all}\" height=\"20\" role=\"img\" aria-label=\"{label}: {value}\">\
          <title>{label}: {value}</title>\
@@ -75,14 +76,6 @@ fn render_svg(label: &str, value: &str, colour: &str) -> String {
          <text x=\"{label_at}\" y=\"14\">{label}</text><text x=\"{value_at}\" y=\"14\">{value}</text></g></svg>\n",
         all - left
     )
-}
-
-fn escape_xml(text: &str) -> String {
-    text.replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;")
-        .replace('"', "&quot;")
-        .replace('\'', "&#39;")
 }
 
 /// Formats a number compactly: `999`, `1.2k`, `3.4M`.

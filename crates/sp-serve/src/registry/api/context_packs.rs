@@ -14,6 +14,7 @@ use sp_formats::context_pack::{
 };
 use sp_formats::registry::TrustFinding;
 use sp_formats::report::{Report, Severity};
+use sp_formats::time::format_seconds;
 use sp_tree::{Archive, Digest, FileError, Limits};
 
 use crate::registry::environment::RegistryEnvironment;
@@ -188,7 +189,7 @@ pub(super) async fn url(
         .unwrap_or_default();
     Ok(Json(ContextPackUrlResponse {
         kid: key.kid,
-        expires_at: ends.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+        expires_at: format_seconds(ends),
         folder: format!("/s/{}/packs/{id}/", opening.to_path_segment()),
         manifest: format!("/packs/{id}/pack.json?{}", opening.to_query()),
         zip: format!("/s/{}/packs/{id}.zip", opening.to_path_segment()),

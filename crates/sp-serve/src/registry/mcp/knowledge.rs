@@ -9,6 +9,7 @@ use sp_formats::output::{GraphView, PackageLoadReport};
 use sp_formats::package::{self, Package, PackageName, PackageVersion, VersionRange};
 use sp_formats::printable::printable;
 use sp_formats::registry::{PackageVersionItem, RegistryPackageName};
+use sp_formats::text::ByteSize;
 use sp_tree::{Digest, from_hex};
 
 use super::RegistryBackend;
@@ -56,7 +57,9 @@ impl RegistryBackend {
         let bytes: u64 = chosen.iter().map(|(_, version)| version.bytes).sum();
         if bytes > MAX_PACKAGE_BYTES {
             let message = format!(
-                "these packages have {bytes} bytes, and {MAX_PACKAGE_BYTES} can be asked together"
+                "these packages are {} together, more than the limit of {}",
+                ByteSize(bytes),
+                ByteSize(MAX_PACKAGE_BYTES)
             );
             return Err(
                 Error::new(ErrorCode::ResponseTooLarge, message).hint("name fewer packages")

@@ -5,6 +5,7 @@ use axum::http::HeaderMap;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use sp_formats::context_pack::MANIFEST_FILE;
+use sp_formats::text::{ByteSize, pluralize};
 
 use super::visitor::{PageLayout, base_url};
 use super::{PageResult, display, render_page, set_page_headers};
@@ -85,14 +86,14 @@ pub(crate) fn render_context_pack(pack: &OpenedContextPack<'_>, headers: &Header
     let line = |file: &StoredContextPackFile| ContextPackFileView {
         name: file.path.clone(),
         link: pack.link(&file.path),
-        size: display::size(file.bytes),
+        size: ByteSize(file.bytes).to_string(),
     };
     let (html, is_cut) = markdown::render(strip_frontmatter(&pack.text));
     let mut answer = render_page(&ContextPackPage {
         frame: &frame,
         day: display::date(&pack.manifest.generated_at),
-        size: display::size(pack.bytes),
-        sources: display::pluralize(pack.manifest.sources.len() as u64, "source", "sources"),
+        size: ByteSize(pack.bytes).to_string(),
+        sources: pluralize(pack.manifest.sources.len(), "source"),
         files: pack.files.iter().map(line).collect(),
         zip: pack.link(&format!("../{}.zip", pack.id)),
         install: format!(

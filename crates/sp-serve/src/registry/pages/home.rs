@@ -4,9 +4,10 @@ use askama::Template;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, State as Shared};
 use sp_formats::registry::RegistryIndexItem;
+use sp_formats::text::pluralize;
 
 use super::visitor::{PageLayout, PageVisitor};
-use super::{PageResult, display, render_page};
+use super::{PageResult, render_page};
 use crate::registry::error::ResponseError;
 use crate::registry::state::AppState;
 
@@ -21,7 +22,7 @@ struct PackageListView {
 
 impl PackageListView {
     fn new(item: RegistryIndexItem) -> Self {
-        Self { downloads: display::pluralize(item.downloads, "download", "downloads"), item }
+        Self { downloads: pluralize(item.downloads, "download"), item }
     }
 }
 
@@ -45,7 +46,7 @@ pub(super) async fn home(Shared(state): Shared<AppState>, visit: PageVisitor) ->
         |items: Vec<RegistryIndexItem>| items.into_iter().map(PackageListView::new).collect();
     render_page(&HomePage {
         frame: &visit.layout,
-        counted: display::pluralize(front.packages, "package", "packages"),
+        counted: pluralize(front.packages, "package"),
         packages: front.packages,
         newest: lines(front.newest),
         most_downloaded: lines(front.most_downloaded),
@@ -116,7 +117,7 @@ pub(super) async fn namespace(
     render_page(&NamespacePage {
         frame: &visit.layout,
         namespace: &namespace,
-        counted: display::pluralize(found.len() as u64, "package", "packages"),
+        counted: pluralize(found.len(), "package"),
         packages: found.into_iter().map(PackageListView::new).collect(),
     })
 }

@@ -9,6 +9,7 @@ use sp_formats::printable::printable;
 use sp_formats::registry::{
     PackageIndex, PackageVersionItem, RegistryDependencyItem, RegistryPackageName, TrustReport,
 };
+use sp_formats::text::{ByteSize, group_digits};
 
 use super::visitor::{PageLayout, PageVisitor};
 use super::{PageResult, display, render_page};
@@ -108,8 +109,8 @@ async fn render_package(
         kind,
         description,
         wish: suggested_range(&item.version),
-        downloads: display::count(index.downloads),
-        size: display::size(item.bytes),
+        downloads: group_digits(index.downloads),
+        size: ByteSize(item.bytes).to_string(),
         day: display::date(&item.published_at),
         more_nodes: about.nodes.saturating_sub(drawn_nodes),
         more_statements: about.nodes.saturating_sub(about.statements.len()),
@@ -152,7 +153,7 @@ fn version_views<'a>(index: &'a PackageIndex, shown: &PackageVersionItem) -> Vec
     let view = |item: &'a PackageVersionItem| VersionView {
         item,
         day: display::date(&item.published_at),
-        size: display::size(item.bytes),
+        size: ByteSize(item.bytes).to_string(),
         is_shown: item.version == shown.version,
     };
     index.versions.iter().map(view).collect()

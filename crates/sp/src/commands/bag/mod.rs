@@ -15,9 +15,10 @@ use sp_formats::output::{
     FolderAction, WorkspaceChangeReport, WorkspaceOverview, WorkspaceSkillList,
 };
 use sp_formats::printable::printable;
+use sp_formats::text::pluralize;
 
 use super::kept::write_kept;
-use super::{mode, pluralize};
+use super::mode;
 use crate::cli::{GlobalOptions, OutputFormat, WorkspaceCommand, WorkspaceSourceCommand};
 use crate::terminal::{ADDED, CHANGED, DIM, REMOVED, STRONG, Terminal, table};
 

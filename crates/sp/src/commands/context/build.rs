@@ -11,10 +11,10 @@ use sp_formats::output::{
     ContextPackBuildReport, ContextPackOmission, FileChangeKind, ModelChoiceReport,
 };
 use sp_formats::printable::printable;
+use sp_formats::text::{ByteSize, group_digits, pluralize};
 
 use super::kb::print_skipped;
 use crate::cli::{ContextBuildArgs, OutputFormat};
-use crate::commands::{format_size, format_thousands, pluralize};
 use crate::terminal::{ADDED, CHANGED, DIM, REMOVED, STRONG, Terminal, table};
 
 /// The API key for the model. It is not a flag, because other users can see a command line.
@@ -91,7 +91,7 @@ fn write_human(
             out,
             "{style}{sign}{style:#} {:<12} {DIM}{:>6} tokens{DIM:#}",
             file.path,
-            format_thousands(file.tokens)
+            group_digits(file.tokens)
         )?;
     }
     let rows = built.sources.iter().map(|source| {
@@ -119,7 +119,7 @@ fn write_human(
             out,
             "packed into {} · {}",
             context.display_path(&zip.file),
-            format_size(zip.bytes as u64)
+            ByteSize(zip.bytes as u64)
         )?;
     }
     // A failure was already printed as a warning.

@@ -3,9 +3,9 @@
 use sp_engine::context_pack::{self, ContextPackPushRequest, CreateUrlRequest};
 use sp_engine::{Context, Result};
 use sp_formats::output::{ContextPackPushReport, ContextPackUrlReport};
+use sp_formats::text::{ByteSize, pluralize};
 
 use crate::cli::{ContextPackCommand, OutputFormat};
-use crate::commands::{format_size, pluralize};
 use crate::terminal::{DIM, STRONG, Terminal};
 
 pub(super) fn run(
@@ -56,7 +56,7 @@ fn print_pushed(
             some => format!(" · {}", pluralize(some, "warning")),
         };
         let about =
-            format!("{} · {}", pluralize(report.files, "file"), format_size(report.bytes as u64));
+            format!("{} · {}", pluralize(report.files, "file"), ByteSize(report.bytes as u64));
         writeln!(out, "{DIM}{about} · sha256 {}{warnings}{DIM:#}", report.sha256)?;
         // The suggested command needs `--registry` if this one had it.
         let registry =

@@ -9,9 +9,9 @@ use sp_formats::output::{
     KnowledgeBaseItem,
 };
 use sp_formats::printable::printable;
+use sp_formats::text::{group_digits, plural, pluralize};
 
 use crate::cli::{KbCommand, OutputFormat};
-use crate::commands::{format_thousands, pluralize};
 use crate::terminal::{DIM, STRONG, Terminal, WARNING, table, wrap};
 
 /// Longer lists of skipped documents are truncated.
@@ -142,8 +142,8 @@ fn write_bases(
     let row = |base: &KnowledgeBaseItem| {
         vec![
             context.display_path(&base.dir),
-            format_thousands(base.documents),
-            format_thousands(base.files),
+            group_digits(base.documents),
+            group_digits(base.files),
             date(&base.indexed_at),
         ]
     };
@@ -227,12 +227,12 @@ fn print_stats(context: &Context<'_>, stats: &KbStats, terminal: &Terminal) -> R
         if terminal.format == OutputFormat::Plain {
             return Ok(());
         }
-        let rows = stats.kinds.iter().map(|kind| vec![kind.kind.clone(), format_thousands(kind.documents)]);
+        let rows = stats.kinds.iter().map(|kind| vec![kind.kind.clone(), group_digits(kind.documents)]);
         writeln!(out)?;
         write!(out, "{}", table(&["kind", "documents"], rows.collect(), terminal.width()))?;
         writeln!(out, "{DIM}captured from {} to {}{DIM:#}", date(&stats.oldest), date(&stats.newest))?;
         if stats.skipped > 0 {
-            let hold = if stats.skipped == 1 { "holds" } else { "hold" };
+            let hold = plural(stats.skipped, "holds", "hold");
             writeln!(out, "{} {hold} no document", pluralize(stats.skipped, "place"))?;
         }
         if stats.old > 0 {

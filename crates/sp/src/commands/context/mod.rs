@@ -15,8 +15,9 @@ use sp_engine::pkg::Overwrite;
 use sp_engine::{Context, Result};
 use sp_formats::output::{ContextPackView, ContextPackWriteReport, FileChangeKind};
 use sp_formats::printable::printable;
+use sp_formats::text::{ByteSize, group_digits, pluralize};
 
-use super::{check, format_size, format_thousands, mode, pluralize};
+use super::{check, mode};
 use crate::cli::{ContextPackAgentArg, ContextPackCommand, GlobalOptions, OutputFormat};
 use crate::terminal::{ADDED, CHANGED, DIM, REMOVED, STRONG, Terminal, WARNING, table};
 
@@ -97,7 +98,7 @@ fn zip(context: &Context<'_>, request: &ContextPackZipRequest, terminal: &Termin
             "packed {} into {} · {}",
             pluralize(report.files, "file"),
             context.display_path(&report.file),
-            format_size(report.bytes as u64)
+            ByteSize(report.bytes as u64)
         )
     })
 }
@@ -175,18 +176,13 @@ fn write_human(
         writeln!(out, "{DIM}built with {}{DIM:#}", printable(&view.stack.join(", ")))?;
     }
     let rows = view.files.iter().map(|file| {
-        vec![file.path.clone(), format_thousands(file.tokens), format_size(file.bytes as u64)]
+        vec![file.path.clone(), group_digits(file.tokens), ByteSize(file.bytes as u64).to_string()]
     });
     writeln!(out)?;
     if !view.files.is_empty() {
         write!(out, "{}", table(&["file", "tokens", "size"], rows.collect(), terminal.width()))?;
         let total: usize = view.files.iter().map(|file| file.tokens).sum();
-        writeln!(
-            out,
-            "{DIM}{} tokens in all ({}){DIM:#}\n",
-            format_thousands(total),
-            view.tokenizer
-        )?;
+        writeln!(out, "{DIM}{} tokens in all ({}){DIM:#}\n", group_digits(total), view.tokenizer)?;
     }
     let rows = view.sources.iter().map(|source| {
         vec![source.id.clone(), source.kind.clone(), source.title.clone(), source.url.clone()]

@@ -9,9 +9,9 @@ use sp_formats::output::{
     SinkChange,
 };
 use sp_formats::printable::printable;
+use sp_formats::text::pluralize;
 
 use super::super::kept::write_kept;
-use super::super::pluralize;
 use super::graph::write_contradictions;
 use crate::cli::OutputFormat;
 use crate::terminal::{ADDED, CHANGED, DIM, REMOVED, STRONG, Terminal, WARNING};

@@ -9,8 +9,8 @@ use sp_formats::output::{
     ContradictionItem, GraphView, PackageLoadReport, PackageMergeReport, StoredPackageList,
 };
 use sp_formats::printable::printable;
+use sp_formats::text::{ByteSize, group_digits, pluralize};
 
-use super::super::{format_size, format_thousands, pluralize};
 use super::{overwrite, package_signing, show};
 use crate::cli::{self, GlobalOptions, OutputFormat, PackageCommand};
 use crate::terminal::{DIM, STRONG, Terminal, WARNING, table, to_json};
@@ -224,7 +224,7 @@ pub(super) fn draw(
         Some(file) => {
             let text = text()?;
             let file = pkg::write_graph(context, &text, file, overwrite(*force))?;
-            Some((context.display_path(&file), format_size(text.len() as u64)))
+            Some((context.display_path(&file), ByteSize(text.len() as u64)))
         }
         None => None,
     };
@@ -257,7 +257,7 @@ fn query_all(
 
 /// Formats what was loaded and left out. It goes to stderr, because it is not for the agent.
 fn load_summary(loaded: &PackageLoadReport) -> String {
-    let tokens = |number| format_thousands(number);
+    let tokens = |number| group_digits(number);
     let mut text = format!(
         "{DIM}{} of {} tokens ({}), {} from {}{DIM:#}\n",
         tokens(loaded.tokens),

@@ -10,8 +10,8 @@ use sp_formats::output::{
 };
 use sp_formats::package::PackageKind;
 use sp_formats::printable::printable;
+use sp_formats::text::{ByteSize, pluralize};
 
-use super::super::{format_size, format_thousands, pluralize};
 use crate::cli::OutputFormat;
 use crate::terminal::{ADDED, DIM, REMOVED, STRONG, Terminal, pad, table};
 
@@ -40,13 +40,13 @@ pub(super) fn print_created(
                     writeln!(
                         out,
                         "  Graph:   {}, {}",
-                        pluralize_thousands(package.nodes, "node"),
-                        pluralize_thousands(package.edges, "edge")
+                        pluralize(package.nodes, "node"),
+                        pluralize(package.edges, "edge")
                     )?;
                 }
                 _ => {}
             }
-            writeln!(out, "  Size:    {}", format_size(package.size))?;
+            writeln!(out, "  Size:    {}", ByteSize(package.size))?;
             let signer = package
                 .signer
                 .as_deref()
@@ -79,7 +79,7 @@ pub(super) fn print_imported(stored: &StoredPackageList, terminal: &Terminal) ->
                 "{style}{sign}{style:#} {} {}{known}  {DIM}{}{DIM:#}",
                 printable(&package.name),
                 printable(&package.version),
-                format_size(package.size)
+                ByteSize(package.size)
             )
         })
     })
@@ -130,7 +130,7 @@ fn package_table(packages: &[PackageItem], terminal: &Terminal) -> String {
             package.version.clone(),
             package.kind.as_str().into(),
             graph,
-            format_size(package.size),
+            ByteSize(package.size).to_string(),
             package
                 .signer
                 .as_deref()
@@ -203,10 +203,10 @@ pub(super) fn print_info(info: &PackageInfo, terminal: &Terminal) -> Result<()> 
         }
         line("not with", &info.conflicts.join(", "))?;
         for (index, file) in info.files.iter().enumerate() {
-            let text = format!("{}  {}", file.path, format_size(file.size));
+            let text = format!("{}  {}", file.path, ByteSize(file.size));
             line(if index == 0 { "files" } else { "" }, &text)?;
         }
-        line("size", &format_size(package.size))?;
+        line("size", &ByteSize(package.size).to_string())?;
         line("signed by", package.signer.as_deref().unwrap_or("nobody"))?;
         line("sha256", &package.sha256)?;
         line("digest", &package.digest)?;
@@ -311,12 +311,7 @@ pub(super) fn print_exported(
         writeln!(
             out,
             "{STRONG}exported{STRONG:#} {name} {version} to {file} · {}",
-            format_size(report.size)
+            ByteSize(report.size)
         )
     })
-}
-
-fn pluralize_thousands(number: u64, what: &str) -> String {
-    let shown = format_thousands(usize::try_from(number).unwrap_or(usize::MAX));
-    if number == 1 { format!("1 {what}") } else { format!("{shown} {what}s") }
 }

@@ -4,8 +4,8 @@ use sp_engine::pkg::{self, StaleRequest};
 use sp_engine::{Context, Result};
 use sp_formats::output::{StaleNode, StaleReport, StaleState};
 use sp_formats::printable::printable;
+use sp_formats::text::pluralize;
 
-use super::super::pluralize;
 use crate::cli::OutputFormat;
 use crate::terminal::{DIM, Terminal, table};
 

@@ -1,8 +1,8 @@
-//! RFC 3339 timestamps in packages and envelopes.
+//! RFC 3339 timestamps.
 
 use jiff::Timestamp;
 
-pub(super) fn is_timestamp(text: &str) -> bool {
+pub fn is_timestamp(text: &str) -> bool {
     parse(text).is_some()
 }
 
@@ -33,6 +33,11 @@ pub fn parse(text: &str) -> Option<Timestamp> {
 /// needed.
 pub fn format_with_offset(time: Timestamp) -> String {
     format!("{}+00:00", format_without_zone(time))
+}
+
+/// Formats a timestamp with `Z` and whole seconds. The fraction is cut off.
+pub fn format_seconds(time: Timestamp) -> String {
+    time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
 /// Formats a timestamp with `Z` and 0, 3, 6 or 9 fractional digits, as many as needed.
@@ -85,6 +90,9 @@ mod tests {
             ("2026-11-15T08:07:08Z", "2026-11-15T08:07:08+00:00"),
         ] {
             assert_eq!(format_with_offset(parse(text).unwrap()), expected);
+            let utc = expected.replace("+00:00", "Z");
+            assert_eq!(format_utc(parse(text).unwrap()), utc);
+            assert_eq!(format_seconds(parse(text).unwrap()), format!("{}Z", &utc[..19]));
         }
     }
 }
