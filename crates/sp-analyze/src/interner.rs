@@ -5,59 +5,45 @@
 use std::hash::BuildHasher;
 
 use foldhash::fast::RandomState;
+use hashbrown::HashTable;
 
 /// A map with a fast hash.
 pub(crate) type FastMap<K, V> = std::collections::HashMap<K, V, RandomState>;
 
 /// A hash table of numbers. The caller supplies the hash and decides equality.
+///
+/// The hashes are kept, so growing hashes nothing again.
 pub(crate) struct HashIndex {
-    /// A hash and the number plus one; zero marks an empty slot.
-    slots: Vec<(u32, u32)>,
-    used: usize,
+    table: HashTable<(HashBits, u32)>,
 }
+
+/// Half of a hash: enough to tell a million keys apart, in half the memory.
+type HashBits = u32;
 
 impl HashIndex {
     pub(crate) fn with_capacity(room: usize) -> Self {
-        Self { slots: vec![(0, 0); (room * 2).next_power_of_two().max(16)], used: 0 }
+        Self { table: HashTable::with_capacity(room) }
     }
 
     /// Finds the number with this hash for which `is` returns true.
-    pub(crate) fn find(&self, hash: u32, mut is: impl FnMut(u32) -> bool) -> Option<u32> {
-        let mut slot = hash as usize & (self.slots.len() - 1);
-        loop {
-            match self.slots[slot] {
-                (_, 0) => return None,
-                (known, number) if known == hash && is(number - 1) => return Some(number - 1),
-                _ => slot = (slot + 1) & (self.slots.len() - 1),
-            }
-        }
+    pub(crate) fn find(&self, hash: HashBits, mut is: impl FnMut(u32) -> bool) -> Option<u32> {
+        let found = self.table.find(widen(hash), |(known, number)| *known == hash && is(*number));
+        found.map(|(_, number)| *number)
     }
 
     /// Inserts a number, which must not be present.
-    pub(crate) fn insert(&mut self, hash: u32, number: u32) {
-        if (self.used + 1) * 2 > self.slots.len() {
-            let room = self.slots.len();
-            let old = std::mem::replace(self, Self::with_capacity(room));
-            old.slots
-                .into_iter()
-                .filter(|(_, number)| *number > 0)
-                .for_each(|(hash, number)| self.fill_slot(hash, number));
-        }
-        self.fill_slot(hash, number + 1);
-    }
-
-    fn fill_slot(&mut self, hash: u32, number: u32) {
-        let mut slot = hash as usize & (self.slots.len() - 1);
-        while self.slots[slot].1 > 0 {
-            slot = (slot + 1) & (self.slots.len() - 1);
-        }
-        self.slots[slot] = (hash, number);
-        self.used += 1;
+    pub(crate) fn insert(&mut self, hash: HashBits, number: u32) {
+        self.table.insert_unique(widen(hash), (hash, number), |(hash, _)| widen(*hash));
     }
 }
 
+/// Fills the upper bits, from which the table makes its tags; the lower bits select the slot.
+fn widen(hash: HashBits) -> u64 {
+    u64::from(hash) << 32 | u64::from(hash)
+}
+
 /// Hashes a value for a [`HashIndex`].
-pub(crate) fn hash_of(hasher: &RandomState, value: impl std::hash::Hash) -> u32 {
+pub(crate) fn hash_of(hasher: &RandomState, value: impl std::hash::Hash) -> HashBits {
     let hash = hasher.hash_one(value);
     (hash ^ hash >> 32) as u32
 }

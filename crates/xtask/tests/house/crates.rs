@@ -59,6 +59,7 @@ const DEPENDENCIES: &[(&str, &[&str], InTests)] = &[
     ("base64", &["sp-formats", "sp-analyze", "sp-serve"], OnlyShipping),
     ("foldhash", &["sp-formats", "sp-analyze"], OnlyShipping),
     ("granit-parser", &["sp-formats"], OnlyShipping),
+    ("hashbrown", &["sp-analyze"], OnlyShipping),
     ("pulldown-cmark", &["sp-formats", "sp-analyze", "sp-serve"], OnlyShipping),
     ("toml_edit", &["sp-formats"], OnlyShipping),
     // Extraction from projects.
