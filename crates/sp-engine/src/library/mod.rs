@@ -3,7 +3,6 @@
 //! A [`SkillLibrary`] lists the skills of a repository, a workspace, sinks and stored packages.
 //! Opening it reads no skill; each skill is read on demand.
 
-mod digest_cache;
 mod search;
 mod skills;
 
@@ -16,7 +15,6 @@ use crate::context::Context;
 use crate::error::Result;
 use crate::session::Session;
 
-pub use digest_cache::{CacheWeight, DigestCache, UnpackedSkills, UnpackedSkillsCache};
 pub use search::{SearchDocument, search_documents};
 pub use skills::{LibraryFilter, LibrarySkill, LibrarySource, SkillHandle, SkillLibrary};
 

@@ -16,8 +16,8 @@ use sp_tree::{
     visit_untrusted,
 };
 
-use super::digest_cache::{UnpackedSkills, UnpackedSkillsCache};
 use crate::context::{Context, Event};
+use crate::digest_cache::{UnpackedSkills, UnpackedSkillsCache};
 use crate::error::Result;
 use crate::home::read_state;
 use crate::pkg::{load_stored, newest_skill_packages};

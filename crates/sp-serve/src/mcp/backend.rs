@@ -10,7 +10,6 @@ use std::sync::Arc;
 
 use rmcp::model::Extensions;
 use sp_engine::Result;
-use sp_engine::library::CacheWeight;
 use sp_formats::mcp::McpSkillEntry;
 use sp_tree::RelPath;
 
@@ -71,8 +70,9 @@ pub struct McpContextPack {
     pub files: BTreeMap<String, Vec<u8>>,
 }
 
-impl CacheWeight for McpContextPack {
-    fn weight(&self) -> u64 {
+impl McpContextPack {
+    /// The size of the files in bytes.
+    pub fn total_bytes(&self) -> u64 {
         self.files.values().map(|bytes| bytes.len() as u64).sum()
     }
 }

@@ -3,20 +3,20 @@
 //! An object is written to a temporary file, synced, and renamed to its digest, so every object is
 //! complete. Reads verify the digest.
 
-use std::collections::{HashMap, VecDeque};
 use std::io::{ErrorKind, Read as _};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::body::Bytes;
+use sp_engine::DigestCache;
 use sp_tree::{Digest, Dir, FileError, Follow, Name};
 
 pub(crate) const OBJECTS_DIR: &str = "objects";
 pub(crate) const INCOMING_DIR: &str = "incoming";
 
 /// Limits of the read cache.
-const MAX_CACHE_BYTES: usize = 64 * 1024 * 1024;
+const MAX_CACHE_BYTES: u64 = 64 * 1024 * 1024;
 const MAX_CACHED_OBJECT_BYTES: usize = 1024 * 1024;
 
 /// An object store. Clones share its cache.
@@ -24,33 +24,8 @@ const MAX_CACHED_OBJECT_BYTES: usize = 1024 * 1024;
 pub(crate) struct ObjectStore {
     root: Arc<Path>,
     temp_counter: Arc<AtomicU64>,
-    cache: Arc<Mutex<ObjectCache>>,
-}
-
-/// Objects that were read and verified.
-#[derive(Default)]
-struct ObjectCache {
-    bytes: HashMap<Digest, Bytes>,
-    order: VecDeque<Digest>,
-    total_bytes: usize,
-}
-
-impl ObjectCache {
-    fn insert(&mut self, digest: Digest, bytes: &Bytes) {
-        if bytes.len() > MAX_CACHED_OBJECT_BYTES
-            || self.bytes.insert(digest, bytes.clone()).is_some()
-        {
-            return;
-        }
-        self.order.push_back(digest);
-        self.total_bytes += bytes.len();
-        while self.total_bytes > MAX_CACHE_BYTES
-            && let Some(oldest) =
-                self.order.pop_front().and_then(|digest| self.bytes.remove(&digest))
-        {
-            self.total_bytes -= oldest.len();
-        }
-    }
+    /// Objects that were read and verified.
+    cache: Arc<DigestCache<Bytes>>,
 }
 
 impl ObjectStore {
@@ -65,7 +40,8 @@ impl ObjectStore {
 
     /// Opens the objects in a data directory that another process may use. Only for reading.
     pub(crate) fn open_read_only(folder: &Path) -> Self {
-        Self { root: folder.into(), temp_counter: Arc::default(), cache: Arc::default() }
+        let cache = DigestCache::new(MAX_CACHE_BYTES, |bytes: &Bytes| bytes.len() as u64);
+        Self { root: folder.into(), temp_counter: Arc::default(), cache: cache.into() }
     }
 
     fn object_path(&self, digest: &Digest) -> Result<(PathBuf, Name), FileError> {
@@ -104,14 +80,14 @@ impl ObjectStore {
 
     /// Returns an object from the cache, without reading the disk.
     pub(crate) fn get_cached(&self, digest: &Digest) -> Option<Bytes> {
-        self.cache.lock().unwrap_or_else(PoisonError::into_inner).bytes.get(digest).cloned()
+        self.cache.get(digest)
     }
 
     /// Reads an object and caches it.
     pub(crate) fn get_and_cache(&self, digest: &Digest) -> Result<Option<Bytes>, FileError> {
         let bytes = self.get(digest)?.map(Bytes::from);
-        if let Some(bytes) = &bytes {
-            self.cache.lock().unwrap_or_else(PoisonError::into_inner).insert(*digest, bytes);
+        if let Some(bytes) = bytes.as_ref().filter(|bytes| bytes.len() <= MAX_CACHED_OBJECT_BYTES) {
+            self.cache.insert(*digest, bytes.clone());
         }
         Ok(bytes)
     }

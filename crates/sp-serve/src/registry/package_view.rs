@@ -3,13 +3,14 @@
 //! Published bytes never change, so views are cached by digest. [`PackageViewCache`] also limits
 //! how many packages are read at the same time.
 
-use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use sp_engine::DigestCache;
 use sp_engine::graph::{GraphSvg, render_svg};
 use sp_formats::package::{self, Graph, Package};
 use sp_formats::printable::printable;
 use sp_formats::skill::{self, SKILL_FILE};
+use sp_formats::text::truncate;
 use sp_tree::{Digest, Limits, LoadedTree, RelPath};
 use tokio::sync::Semaphore;
 
@@ -17,7 +18,7 @@ use crate::registry::error::{ApiResult, ResponseError};
 use crate::registry::markdown;
 use crate::registry::object_store::ObjectStore;
 
-const MAX_CACHED_VIEWS: usize = 32;
+const MAX_CACHE_BYTES: u64 = 32 * 1024 * 1024;
 /// A package may be large, and takes memory while it is read.
 const MAX_CONCURRENT_READS: usize = 4;
 const MAX_DRAWN_NODES: usize = 60;
@@ -55,8 +56,7 @@ pub(crate) struct PackageSkillView {
 pub(crate) struct PackageViewCache {
     objects: ObjectStore,
     limits: Limits,
-    /// Oldest first.
-    views: Mutex<VecDeque<(Digest, Arc<PackageContentView>)>>,
+    views: DigestCache<Arc<PackageContentView>>,
     read_permits: Semaphore,
 }
 
@@ -65,7 +65,7 @@ impl PackageViewCache {
         Self {
             objects,
             limits,
-            views: Mutex::default(),
+            views: DigestCache::new(MAX_CACHE_BYTES, |view| view.memory_bytes()),
             read_permits: Semaphore::new(MAX_CONCURRENT_READS),
         }
     }
@@ -75,46 +75,47 @@ impl PackageViewCache {
         self: &Arc<Self>,
         digest: Digest,
     ) -> ApiResult<Arc<PackageContentView>> {
-        if let Some(view) = self.get(&digest) {
+        if let Some(view) = self.views.get(&digest) {
             return Ok(view);
         }
         let _permit = self.read_permits.acquire().await.map_err(|_| ResponseError::internal())?;
-        // Another request may have read it in the meantime.
-        if let Some(view) = self.get(&digest) {
-            return Ok(view);
-        }
         let cache = Arc::clone(self);
-        let view = tokio::task::spawn_blocking(move || cache.read(digest));
+        let view = tokio::task::spawn_blocking(move || {
+            cache.views.get_or_try_insert(&digest, || cache.read(&digest))
+        });
         view.await.unwrap_or_else(|_| Err(ResponseError::internal()))
     }
 
     /// Reads the package from the object store. Blocks.
-    fn read(&self, digest: Digest) -> ApiResult<Arc<PackageContentView>> {
-        let bytes = self.objects.get(&digest)?.ok_or_else(ResponseError::not_found)?;
+    fn read(&self, digest: &Digest) -> ApiResult<Arc<PackageContentView>> {
+        let bytes = self.objects.get(digest)?.ok_or_else(ResponseError::not_found)?;
         let package = package::read("package", bytes, &self.limits).package;
         let view = package
             .map(|package| PackageContentView::from_package(&package, &self.limits))
             .unwrap_or_default();
-        let view = Arc::new(view);
-        self.insert(digest, &view);
-        Ok(view)
-    }
-
-    fn get(&self, digest: &Digest) -> Option<Arc<PackageContentView>> {
-        let views = self.views.lock().unwrap_or_else(PoisonError::into_inner);
-        views.iter().find(|(cached, _)| cached == digest).map(|(_, view)| Arc::clone(view))
-    }
-
-    fn insert(&self, digest: Digest, view: &Arc<PackageContentView>) {
-        let mut views = self.views.lock().unwrap_or_else(PoisonError::into_inner);
-        views.push_back((digest, Arc::clone(view)));
-        if views.len() > MAX_CACHED_VIEWS {
-            views.pop_front();
-        }
+        Ok(Arc::new(view))
     }
 }
 
 impl PackageContentView {
+    /// The approximate size in bytes.
+    fn memory_bytes(&self) -> u64 {
+        let texts = [&self.readme, &self.author].into_iter().flatten();
+        let lists = self.layers.iter().chain(&self.tags);
+        let pairs = self
+            .skills
+            .iter()
+            .map(|skill| (&skill.name, &skill.description))
+            .chain(self.statements.iter().map(|(kind, text)| (kind, text)));
+        let strings = texts
+            .chain(lists)
+            .chain(pairs.flat_map(|(one, other)| [one, other]))
+            .chain([&self.readme_html])
+            .chain(self.picture.as_ref().map(|picture| &picture.svg));
+        let bytes: usize = strings.map(|text| text.len() + size_of::<String>()).sum();
+        bytes as u64
+    }
+
     fn from_package(package: &Package, limits: &Limits) -> Self {
         let manifest = &package.manifest;
         let graph = package.graph();
@@ -189,10 +190,9 @@ fn statements(graph: &Graph<'_>) -> Vec<(String, String)> {
     let nodes = order.into_iter().take(MAX_STATEMENTS).map(|index| &graph.nodes[index]);
     nodes
         .map(|node| {
-            let text: String = node.content.chars().take(MAX_STATEMENT_CHARS).collect();
-            let more = if text.len() < node.content.len() { "…" } else { "" };
+            let text = truncate(&node.content, MAX_STATEMENT_CHARS);
             let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-            (printable(&node.kind).into_owned(), format!("{}{more}", printable(&text)))
+            (printable(&node.kind).into_owned(), printable(&text).into_owned())
         })
         .collect()
 }

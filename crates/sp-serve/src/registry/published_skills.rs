@@ -1,6 +1,6 @@
 //! The skills of published packages, unpacked and cached.
 
-use sp_engine::library::{UnpackedSkills, UnpackedSkillsCache};
+use sp_engine::{UnpackedSkills, UnpackedSkillsCache};
 use sp_formats::package;
 use sp_tree::{Digest, FileError, Limits};
 

@@ -116,6 +116,7 @@ const DEPENDENCIES: &[(&str, &[&str], InTests)] = &[
     ("ignore", &["sp-engine"], OnlyShipping),
     ("notify", &["sp-engine"], OnlyShipping),
     ("pubgrub", &["sp-engine"], OnlyShipping),
+    ("quick_cache", &["sp-engine"], OnlyShipping),
     ("rawzip", &["sp-tree"], AllCrates),
     ("ruzstd", &["sp-tree"], OnlyShipping),
     ("semver", &["sp-formats", "sp-engine"], OnlyShipping),

@@ -11,10 +11,8 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use sp_engine::library::{
-    self, LibraryFilter, LibrarySkill, SkillHandle, SkillLibrary, UnpackedSkillsCache,
-};
-use sp_engine::{Context, Result, pkg};
+use sp_engine::library::{self, LibraryFilter, LibrarySkill, SkillHandle, SkillLibrary};
+use sp_engine::{Context, Result, UnpackedSkillsCache, pkg};
 use sp_formats::mcp::McpSkillEntry;
 use sp_formats::output::PackageItem;
 use sp_tree::RelPath;

@@ -20,7 +20,7 @@ use axum::extract::Request;
 use axum::http::request::Parts;
 use axum::response::Response;
 use jiff::Timestamp;
-use sp_engine::library::DigestCache;
+use sp_engine::DigestCache;
 use sp_engine::{Error, ErrorCode, Result};
 
 use crate::mcp::serve_http::handle_request;
@@ -52,8 +52,8 @@ pub(crate) struct RegistryStores {
 /// The stores, and what was read from them; shared by all backends.
 struct RegistryBackendCache {
     stores: RegistryStores,
-    skills: DigestCache<PackageSkills>,
-    packs: DigestCache<McpContextPack>,
+    skills: DigestCache<Arc<PackageSkills>>,
+    packs: DigestCache<Arc<McpContextPack>>,
 }
 
 /// Creates a backend for each request.
@@ -68,8 +68,8 @@ impl RegistryMcpEndpoint {
     pub(crate) fn new(stores: RegistryStores) -> Self {
         let cache = RegistryBackendCache {
             stores,
-            skills: DigestCache::new(MAX_SKILL_CACHE_BYTES),
-            packs: DigestCache::new(MAX_PACK_CACHE_BYTES),
+            skills: DigestCache::new(MAX_SKILL_CACHE_BYTES, |skills| skills.memory_bytes()),
+            packs: DigestCache::new(MAX_PACK_CACHE_BYTES, |pack| pack.total_bytes()),
         };
         let provider = RegistryBackendProvider { cache: Arc::new(cache) };
         Self(endpoint(Arc::new(provider), McpAccess::Authenticated))

@@ -4,7 +4,6 @@
 use std::sync::Arc;
 
 use sp_engine::Result;
-use sp_engine::library::CacheWeight;
 use sp_formats::mcp::{McpSkillEntry, read_frontmatter, skill_entry, skill_path};
 use sp_formats::registry::RegistryPackageName;
 use sp_formats::skill::SKILL_FILE;
@@ -38,8 +37,9 @@ pub(super) struct PublishedSkill {
     pub entry: McpSkillEntry,
 }
 
-impl CacheWeight for PackageSkills {
-    fn weight(&self) -> u64 {
+impl PackageSkills {
+    /// The approximate size in bytes.
+    pub(super) fn memory_bytes(&self) -> u64 {
         let file = |uri: &String| uri.len() + FILE_OVERHEAD_BYTES;
         let skill = |skill: &PublishedSkill| {
             let files: usize = skill.entry.resources.iter().map(|item| file(&item.uri)).sum();
