@@ -11,7 +11,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use sp_tree::{Digest, Dir, FileError, Follow, Name, NewFile};
+use sp_tree::{Digest, Dir, Follow, Name, NewFile, atomic};
 
 use crate::context::Context;
 use crate::error::Result;
@@ -36,9 +36,8 @@ impl DownloadedFile {
         let number = DOWNLOAD_COUNT.fetch_add(1, Ordering::Relaxed);
         let name = Name::new(&format!("{}-{number}.zip", context.run_id))?;
         let path = dir.path_of(&name);
-        let file = dir.create_file(&name, false)?;
-        let locked_file = dir.open_file(&name, Follow::Never)?;
-        locked_file.lock().map_err(|e| FileError::new("lock", &path, e))?;
+        let file = atomic::create_locked_file(&dir, &name)?;
+        let locked_file = file.try_clone_handle()?;
         let digest = Digest::of(b"");
         Ok((Self { _locked_file: locked_file, dir, name, path, digest }, file))
     }

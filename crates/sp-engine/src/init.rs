@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use sp_formats::output::InitReport;
+use sp_tree::atomic::{self, ExistingFilePolicy, FileAccess, OutputFile};
 use sp_tree::{Dir, Follow, Name, RelPath};
 
 use crate::context::Context;
@@ -41,12 +42,12 @@ pub fn init(context: &Context<'_>, dir: Option<&Path>) -> Result<InitReport> {
     let top = Dir::create_all(&root)?;
     let root = root.canonicalize().unwrap_or(root);
     for (path, text) in &files {
-        write_new_file(&top, path, text)?;
+        write_new_file(context, &top, path, text)?;
     }
     Ok(InitReport { root, pack, files: files.into_iter().map(|(path, _)| path).collect() })
 }
 
-fn write_new_file(top: &Dir, path: &str, text: &str) -> Result<()> {
+fn write_new_file(context: &Context<'_>, top: &Dir, path: &str, text: &str) -> Result<()> {
     let invalid =
         |why: sp_tree::PathError| Error::new(ErrorCode::UnsafePath, format!("`{path}`: {why}"));
     let path = RelPath::new(path).map_err(invalid)?;
@@ -60,9 +61,12 @@ fn write_new_file(top: &Dir, path: &str, text: &str) -> Result<()> {
         dir = Some(here.open_dir(&name, Follow::Links)?);
     }
     let name = Name::new(path.file_name()).map_err(invalid)?;
-    let mut file = dir.as_ref().unwrap_or(top).create_file(&name, false)?;
-    file.write(text.as_bytes())?;
-    Ok(())
+    let file = OutputFile {
+        bytes: text.as_bytes(),
+        access: FileAccess::Ordinary,
+        if_exists: ExistingFilePolicy::Refuse,
+    };
+    Ok(atomic::write_file(dir.as_ref().unwrap_or(top), &name, &context.run_id, file)?)
 }
 
 /// Returns the name of the directory if it is a valid pack name, and else `team`.

@@ -6,7 +6,6 @@
 
 use std::path::Path;
 
-use sp_tree::Name;
 use sp_tree::atomic::{self, ExistingFilePolicy, OutputFile};
 
 use crate::context::Context;
@@ -42,8 +41,7 @@ pub(crate) fn write_output_file(
     file: OutputFile<'_>,
     hint: &str,
 ) -> Result<()> {
-    let temp = Name::new(&format!(".{}.sp-new", context.run_id))?;
-    atomic::write_output(path, &temp, file).map_err(|error| match error.kind() {
+    atomic::write_output(path, &context.run_id, file).map_err(|error| match error.kind() {
         std::io::ErrorKind::AlreadyExists => Error::new(
             ErrorCode::AlreadyExists,
             format!("`{}` is there already", context.display_path(path)),

@@ -26,6 +26,10 @@ use crate::file_error::FileError;
 use crate::file_stamp::{EntryKind, FileStamp};
 use crate::path::Name;
 use crate::segment::{DirEntry, Segment, StaticName};
+use crate::staged_file::{StagedFile, remove_leftovers};
+
+pub use crate::new_file::FileAccess;
+pub use crate::staged_file::create_locked_file;
 
 /// Whether the new bytes must survive a power failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,34 +79,25 @@ pub fn replace(
 }
 
 /// Replaces the bytes of a user's file, keeping its permissions, if it still has the stamp `like`.
-/// Returns whether it was replaced.
+/// Returns whether it was replaced. `run_id` is unique.
 pub fn replace_if_unchanged(
     dir: &Dir,
     name: &Name,
     like: &FileStamp,
-    temp: &Name,
+    run_id: &str,
     bytes: &[u8],
 ) -> Result<bool, FileError> {
-    let write = || {
-        // The caller holds a lock, so an existing file with this name is left over from a crash.
-        dir.remove_tree(temp)?;
-        let mut file = dir.create_file(temp, false)?;
-        file.copy_permissions(like)?;
-        file.write(bytes)?;
-        file.sync()?;
-        let unchanged = dir.stat(name, Follow::Never)?.as_ref() == Some(like);
-        if unchanged {
-            dir.rename_replace(temp, dir, name)?;
-        } else {
-            dir.remove_file(temp)?;
-        }
-        Ok(unchanged)
-    };
-    let written = write().inspect_err(|_| {
-        let _ = dir.remove_tree(temp);
-    })?;
+    remove_leftovers(dir);
+    let mut staged = StagedFile::create(dir, run_id, FileAccess::Private)?;
+    staged.file.copy_permissions(like)?;
+    staged.file.write(bytes)?;
+    staged.file.sync()?;
+    if dir.stat(name, Follow::Never)?.as_ref() != Some(like) {
+        return Ok(false);
+    }
+    staged.place_over(name)?;
     dir.sync()?;
-    Ok(written)
+    Ok(true)
 }
 
 /// A file to write completely or not at all.
@@ -111,14 +106,6 @@ pub struct OutputFile<'a> {
     pub bytes: &'a [u8],
     pub access: FileAccess,
     pub if_exists: ExistingFilePolicy,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FileAccess {
-    /// As the user's umask allows.
-    Ordinary,
-    /// Only the owner.
-    Private,
 }
 
 /// What to do if the file exists.
@@ -130,43 +117,43 @@ pub enum ExistingFilePolicy {
     Replace,
 }
 
-/// Writes a file to a path that the user chose. `temp` is a unique name.
-pub fn write_output(path: &Path, temp: &Name, output: OutputFile<'_>) -> Result<(), FileError> {
+/// Writes a file to a path that the user chose. `run_id` is unique.
+pub fn write_output(path: &Path, run_id: &str, output: OutputFile<'_>) -> Result<(), FileError> {
     let name = DirEntry::from_path(path)
         .ok_or_else(|| FileError::new("write", path, ErrorKind::IsADirectory))?;
     let dir = Dir::open(
         path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new(".")),
     )?;
-    write_through_temp(&dir, &name, temp, output).inspect_err(|_| {
-        let _ = dir.remove_tree(temp);
-    })?;
-    dir.sync()
+    write_file(&dir, &name, run_id, output)
 }
 
-/// Writes the temporary file and renames it.
-fn write_through_temp(
+/// Writes a file in `dir`. `run_id` is unique.
+pub fn write_file(
     dir: &Dir,
-    name: &DirEntry,
-    temp: &Name,
+    name: &(impl Segment + ?Sized),
+    run_id: &str,
     output: OutputFile<'_>,
 ) -> Result<(), FileError> {
-    let old = dir.stat(name, Follow::Never)?.filter(|old| old.kind() == EntryKind::File);
-    let replaced = old.filter(|_| {
-        output.if_exists == ExistingFilePolicy::Replace && output.access == FileAccess::Ordinary
-    });
-    let mut file = match (output.access, replaced) {
-        (FileAccess::Ordinary, None) => dir.create_file(temp, false)?,
-        _ => dir.create_private_file(temp)?,
+    remove_leftovers(dir);
+    let old = match output.if_exists {
+        ExistingFilePolicy::Refuse => None,
+        ExistingFilePolicy::Replace => {
+            dir.stat(name, Follow::Never)?.filter(|old| old.kind() == EntryKind::File)
+        }
     };
-    file.write(output.bytes)?;
+    let replaced = old.filter(|_| output.access == FileAccess::Ordinary);
+    let access = if replaced.is_some() { FileAccess::Private } else { output.access };
+    let mut staged = StagedFile::create(dir, run_id, access)?;
+    staged.file.write(output.bytes)?;
     if let Some(old) = replaced {
-        file.copy_permissions(&old)?;
+        staged.file.copy_permissions(&old)?;
     }
-    file.sync()?;
+    staged.file.sync()?;
     match output.if_exists {
-        ExistingFilePolicy::Refuse => dir.rename_noreplace(temp, dir, name),
-        ExistingFilePolicy::Replace => dir.rename_replace(temp, dir, name),
+        ExistingFilePolicy::Refuse => staged.place_new(name)?,
+        ExistingFilePolicy::Replace => staged.place_over(name)?,
     }
+    dir.sync()
 }
 
 #[cfg(test)]
@@ -182,13 +169,13 @@ mod tests {
         std::fs::write(&path, "old").unwrap();
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o640)).unwrap();
         let dir = Dir::open(temp.path()).unwrap();
-        let (name, temp_name) = (Name::new("SKILL.md").unwrap(), Name::new("temp").unwrap());
+        let name = Name::new("SKILL.md").unwrap();
         let original = dir.stat(&name, Follow::Never).unwrap().unwrap();
-        assert!(replace_if_unchanged(&dir, &name, &original, &temp_name, b"new").unwrap());
+        assert!(replace_if_unchanged(&dir, &name, &original, "run", b"new").unwrap());
         assert_eq!(std::fs::read(&path).unwrap(), b"new");
         assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o640);
-        assert!(!replace_if_unchanged(&dir, &name, &original, &temp_name, b"newer").unwrap());
+        assert!(!replace_if_unchanged(&dir, &name, &original, "run", b"newer").unwrap());
         assert_eq!(std::fs::read(&path).unwrap(), b"new");
-        assert!(!temp.path().join("temp").exists());
+        assert_eq!(dir.entries().unwrap().len(), 1);
     }
 }

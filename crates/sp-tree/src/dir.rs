@@ -10,7 +10,7 @@
 use std::ffi::{CStr, OsStr, OsString};
 use std::fs::File;
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,7 +21,7 @@ use rustix::io::Errno;
 use crate::fault::{self, FileOp};
 use crate::file_error::FileError;
 use crate::file_stamp::{EntryKind, FileStamp, entry_kind, stamp_of};
-use crate::new_file::NewFile;
+use crate::new_file::{FileAccess, NewFile};
 use crate::path::RelPath;
 use crate::segment::{DirEntry, Segment};
 
@@ -354,6 +354,18 @@ impl Dir {
         self.create_with_mode(name, if executable { 0o777 } else { 0o666 })
     }
 
+    pub(crate) fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+
+    /// The permission bits of a new file, from which the umask takes more.
+    pub(crate) fn new_file_mode(&self, access: FileAccess) -> Mode {
+        self.access.mask_mode(match access {
+            FileAccess::Ordinary => 0o666,
+            FileAccess::Private => 0o600,
+        })
+    }
+
     /// Creates a file that must not exist and that only the owner can read.
     pub fn create_private_file(&self, name: &(impl Segment + ?Sized)) -> Result<NewFile> {
         self.create_with_mode(name, 0o600)
@@ -370,6 +382,14 @@ impl Dir {
         match create() {
             Ok(fd) => Ok(NewFile { file: fd.into(), path }),
             Err(e) => Err(FileError::new("create", path, e)),
+        }
+    }
+
+    /// Creates an empty file unless it exists.
+    pub fn ensure_file(&self, name: &(impl Segment + ?Sized)) -> Result<()> {
+        match self.create_file(name, false) {
+            Err(e) if e.kind() != io::ErrorKind::AlreadyExists => Err(e),
+            _ => Ok(()),
         }
     }
 
@@ -507,7 +527,7 @@ impl Dir {
             .map_err(|e| FileError::new(action, &self.path, e))
     }
 
-    fn mutate(
+    pub(crate) fn mutate(
         &self,
         op: FileOp,
         action: &'static str,

@@ -26,11 +26,8 @@ impl DirLock {
 fn open_lock_file(dir: &Dir) -> Result<File, FileError> {
     match dir.open_file(&LOCK_FILE, Follow::Never) {
         Err(e) if e.kind() == ErrorKind::NotFound => {
-            match dir.create_file(&LOCK_FILE, false) {
-                // Another process may have created it in the meantime.
-                Err(e) if e.kind() != ErrorKind::AlreadyExists => Err(e),
-                _ => dir.open_file(&LOCK_FILE, Follow::Never),
-            }
+            dir.ensure_file(&LOCK_FILE)?;
+            dir.open_file(&LOCK_FILE, Follow::Never)
         }
         opened => opened,
     }

@@ -55,6 +55,7 @@ pub mod read_trace;
 mod scan;
 mod segment;
 mod sign;
+mod staged_file;
 pub mod transaction;
 mod tree;
 mod tree_writer;

@@ -10,6 +10,15 @@ use crate::fault::{self, FileOp};
 use crate::file_error::FileError;
 use crate::file_stamp::{FileStamp, stamp_of};
 
+/// Who can read a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileAccess {
+    /// As the user's umask allows.
+    Ordinary,
+    /// Only the owner.
+    Private,
+}
+
 /// A newly created file.
 #[derive(Debug)]
 pub struct NewFile {
@@ -54,6 +63,18 @@ impl NewFile {
                 )?)
             })
             .map_err(|e| FileError::new("set the permissions of", &self.path, e))
+    }
+
+    /// Returns another handle of the file. A lock lasts until both are dropped.
+    pub fn try_clone_handle(&self) -> Result<File, FileError> {
+        self.file.try_clone().map_err(|e| FileError::new("look at", &self.path, e))
+    }
+
+    /// Whether the file still has a name.
+    pub(crate) fn has_name(&self) -> Result<bool, FileError> {
+        let stat = rustix::fs::fstat(&self.file)
+            .map_err(|e| FileError::new("look at", &self.path, io::Error::from(e)))?;
+        Ok(stat.st_nlink > 0)
     }
 
     pub fn stamp(&self) -> Result<FileStamp, FileError> {

@@ -91,7 +91,8 @@ impl KnowledgeIndex {
         let path = dir.path().join(&name);
         // Without a lock, a second process could remove the file that the first is writing.
         let _lock = context.lock(&dir)?;
-        create_private_file(&dir, &name)?;
+        // SQLite would make the file readable to others. The files next to it get its mode.
+        dir.ensure_file(&Name::new(&name)?)?;
         match Self::open_or_create(&path, folder) {
             Ok(Some(store)) => return Ok(store),
             Err(error) if error.sqlite_error_code() == Some(rusqlite::ErrorCode::DatabaseBusy) => {
@@ -101,7 +102,7 @@ impl KnowledgeIndex {
         }
         // The file is not a database. It is closed by now, so it can be replaced.
         remove_files(&dir, &name)?;
-        create_private_file(&dir, &name)?;
+        dir.ensure_file(&Name::new(&name)?)?;
         let store = Self::open_or_create(&path, folder).map_err(|e| sqlite_error(&path, e))?;
         store.ok_or_else(|| unreadable_index(&path))
     }
@@ -414,16 +415,6 @@ fn insert_document(
 
 fn index_file_name(folder: &Path) -> String {
     format!("{}{DATABASE_SUFFIX}", &Digest::of(folder.as_os_str().as_encoded_bytes()).hex()[..32])
-}
-
-/// Creates the file of an index if it is missing. SQLite would make it readable to others; the
-/// files that it keeps next to it get the mode of this file.
-fn create_private_file(dir: &Dir, name: &str) -> Result<()> {
-    let name = Name::new(name)?;
-    match dir.create_file(&name, false) {
-        Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => Err(error.into()),
-        _ => Ok(()),
-    }
 }
 
 /// Removes an index, and the files that SQLite keeps next to it.

@@ -1,8 +1,11 @@
 //! Writing the parameter values of `sp bag run --save` to `USER_CONTEXT.md`.
 
+use std::io::ErrorKind;
+
 use serde_json::Value as Json;
 use sp_formats::workspace::{USER_CONTEXT_FILE, WorkspaceSkill, detect_secret, read_context};
-use sp_tree::{Dir, Follow, Name, atomic};
+use sp_tree::atomic::{self, ExistingFilePolicy, FileAccess, OutputFile};
+use sp_tree::{Dir, Follow, Name};
 
 use super::workspace_dir::{Workspace, read_optional_text};
 use crate::error::{Error, ErrorCode, Result};
@@ -84,17 +87,23 @@ fn check_readable(
 fn write_user_context(session: &Session<'_>, workspace: &Workspace, text: &str) -> Result<()> {
     let dir = Dir::open(&workspace.root)?;
     let name = Name::new(USER_CONTEXT_FILE)?;
-    let temp = Name::new(&format!(".{USER_CONTEXT_FILE}.sp-new"))?;
+    let run_id = &session.context.run_id;
     let _home = LockedHome::open(session.context, &session.limits)?;
-    let Some(stamp) = dir.stat(&name, Follow::Never)? else {
-        dir.remove_tree(&temp)?;
-        let mut file = dir.create_file(&temp, false)?;
-        file.write(text.as_bytes())?;
-        file.sync()?;
-        dir.rename_noreplace(&temp, &dir, &name)?;
-        return Ok(dir.sync()?);
+    let is_written = match dir.stat(&name, Follow::Never)? {
+        Some(stamp) => atomic::replace_if_unchanged(&dir, &name, &stamp, run_id, text.as_bytes())?,
+        None => {
+            let file = OutputFile {
+                bytes: text.as_bytes(),
+                access: FileAccess::Ordinary,
+                if_exists: ExistingFilePolicy::Refuse,
+            };
+            match atomic::write_file(&dir, &name, run_id, file) {
+                Err(e) if e.kind() == ErrorKind::AlreadyExists => false,
+                written => written.map(|()| true)?,
+            }
+        }
     };
-    if atomic::replace_if_unchanged(&dir, &name, &stamp, &temp, text.as_bytes())? {
+    if is_written {
         return Ok(());
     }
     Err(Error::new(ErrorCode::ChangedMeanwhile, format!("`{USER_CONTEXT_FILE}` changed meanwhile"))

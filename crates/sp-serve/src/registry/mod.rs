@@ -36,7 +36,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
-use sp_tree::{Dir, DirLock, FileError, Limits, StaticName};
+use sp_tree::{Dir, DirLock, Limits, StaticName};
 use tokio::net::TcpListener;
 
 use crate::connections::{self, shutdown_signal};
@@ -124,7 +124,8 @@ fn open_state(settings: &RegistrySettings) -> Result<AppState, ServeError> {
     let lock = DirLock::try_acquire(&data).map_err(|e| unusable(e.into()))?;
     let lock = lock.ok_or_else(|| ServeError::DataDirInUse(settings.data_dir.clone()))?;
     if settings.database.is_none() {
-        create_database_file(&data).map_err(|e| unusable(e.into()))?;
+        // SQLite would create the file with the default permissions.
+        data.ensure_file(&StaticName(DATABASE_FILE)).map_err(|e| unusable(e.into()))?;
     }
     let metadata = match &settings.database {
         None => MetadataStore::open_dir(&settings.data_dir),
@@ -135,14 +136,6 @@ fn open_state(settings: &RegistrySettings) -> Result<AppState, ServeError> {
     let skills = Arc::new(PublishedSkills::new(objects.clone(), settings.limits.clone()));
     let environment = settings.environment;
     Ok(build_state(settings, lock, RegistryStores { metadata, objects, skills, environment }))
-}
-
-/// Creates the SQLite database. SQLite would create the file with the default permissions.
-fn create_database_file(data: &Dir) -> Result<(), FileError> {
-    match data.create_file(&StaticName(DATABASE_FILE), false) {
-        Err(e) if e.kind() != std::io::ErrorKind::AlreadyExists => Err(e),
-        _ => Ok(()),
-    }
 }
 
 fn build_state(settings: &RegistrySettings, lock: DirLock, stores: RegistryStores) -> AppState {
