@@ -143,8 +143,15 @@ impl<'t> JsonSettings<'t> {
         new: NewMember<'_>,
     ) {
         let inside = object.span().start + 1..object.span().end - 1;
-        let JsonMemberLayout::Lines(indent) = layout else {
-            return edits.add(inside, self.format_member(new, JsonMemberLayout::Inline));
+        let indent = match layout {
+            JsonMemberLayout::Lines(indent) => indent,
+            // Text after a comment on the same line could become part of the comment.
+            JsonMemberLayout::Inline if !self.text[inside.clone()].trim().is_empty() => {
+                self.indent(object.span().start)
+            }
+            JsonMemberLayout::Inline => {
+                return edits.add(inside, self.format_member(new, JsonMemberLayout::Inline));
+            }
         };
         // The object may contain comments; the new member follows them.
         let kept = self.text[inside.clone()].trim_end().len();

@@ -211,6 +211,12 @@ fn write_with_gaps(value: &Value, choices: &mut dyn Iterator<Item = usize>, text
     text.push(close);
 }
 
+/// Whether `whole` has everything in `part` but white space, in the same order.
+fn keeps(whole: &str, part: &str) -> bool {
+    let mut rest = whole.chars();
+    part.chars().filter(|c| !c.is_whitespace()).all(|c| rest.any(|other| other == c))
+}
+
 /// A settings file, with or without a table.
 fn files() -> impl Strategy<Value = (Value, String)> {
     (objects(), prop::option::of(objects()), prop::collection::vec(0..100usize, 0..200)).prop_map(
@@ -258,6 +264,30 @@ proptest! {
         let removed = SettingsFormat::Json.without_entry(&edited, ENTRY, &limits).unwrap().unwrap();
         expected["servers"].as_object_mut().unwrap().remove("sp");
         prop_assert_eq!(Value::Object(SettingsFormat::Json.read_all(&removed, &limits).unwrap()), expected);
+    }
+
+    #[test]
+    fn mc_08_json_edit_keeps_everything_else_in_any_layout(
+        (before, text) in files(),
+        start in prop::sample::select(vec!["", "\u{feff}", "// é\n", "\r\n/* \u{1f680} */ "]),
+        end in prop::sample::select(vec!["", "\n", "\r\n\r\n", " // é"]),
+        values in [objects(), objects()],
+    ) {
+        let (limits, text) = (Limits::default(), format!("{start}{text}{end}"));
+        let set = |text: &str, value| SettingsFormat::Json.with_entry(text, ENTRY, value, &limits).unwrap();
+        let edited = set(&text, &values[0]);
+        let is_new = before["servers"]["sp"].is_null() && before["servers"].get("sp").is_none();
+        if is_new {
+            prop_assert!(keeps(&edited, &text), "{text:?} became {edited:?}");
+        }
+        let without = remove(SettingsFormat::Json, &edited);
+        prop_assert!(keeps(&edited, &without), "{edited:?} became {without:?}");
+        // What is around the entry does not depend on its value.
+        prop_assert_eq!(remove(SettingsFormat::Json, &set(&edited, &values[1])), &*without);
+        if is_new {
+            let comments = |text: &str| text.matches("/*").count() + text.matches("//").count();
+            prop_assert_eq!(comments(&without), comments(&text), "{:?} became {:?}", text, without);
+        }
     }
 
     #[test]
