@@ -13,8 +13,8 @@ use sp_analyze::knowledge::{
 };
 use sp_formats::context_pack::{
     ContextPackDraft, ContextPackEntries, ContextPackEntry, ContextPackGenerator,
-    ContextPackManifest, ContextPackProject, ContextPackSourceEntry, ContextPackWindow,
-    SPEC_VERSION, derive_pack_id, is_pack_id, read,
+    ContextPackManifest, ContextPackProject, ContextPackWindow, SPEC_VERSION, derive_pack_id,
+    is_pack_id, read,
 };
 use sp_formats::output::{
     ContextPackOmission, ContextPackSourceItem, KbSkippedItem, ModelChoiceReport,
@@ -27,6 +27,7 @@ use super::generation_progress::GenerationProgress;
 use super::generation_times::GenerationTimes;
 use super::model_choice::{QuoteChoice, ask_model};
 use super::relevant_documents::{DocumentCounts, RelevantDocuments};
+use super::show::source_item;
 use crate::context::Context;
 use crate::error::{Error, ErrorCode, Result};
 use crate::kb::{KnowledgeBase, TimeRange, indexed_folders, refresh, skipped_output};
@@ -90,7 +91,7 @@ pub(super) fn generate_in(
         pack_id: draft.manifest.pack_id,
         generated_at: times.generated_at,
         files,
-        sources: composed.sources.iter().map(source_output).collect(),
+        sources: composed.sources.iter().map(source_item).collect(),
         documents: found.counts,
         skipped: bases.into_iter().flat_map(|base| base.skipped).map(skipped_output).collect(),
         omitted: omitted.map(omission_output).collect(),
@@ -271,14 +272,4 @@ fn ensure_valid(session: &Session<'_>, files: &BTreeMap<String, Vec<u8>>) -> Res
 
 fn omission_output(item: OmittedItem) -> ContextPackOmission {
     ContextPackOmission { url: item.url, text: item.text, why: item.reason }
-}
-
-fn source_output(source: &ContextPackSourceEntry) -> ContextPackSourceItem {
-    ContextPackSourceItem {
-        id: source.id.clone(),
-        title: source.title.clone(),
-        url: source.url.clone(),
-        kind: source.kind.clone(),
-        captured_at: source.captured_at.clone(),
-    }
 }

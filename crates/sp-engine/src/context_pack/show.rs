@@ -66,7 +66,7 @@ fn file_items(
     manifest.files.iter().map(item).collect()
 }
 
-fn source_item(source: &ContextPackSourceEntry) -> ContextPackSourceItem {
+pub(super) fn source_item(source: &ContextPackSourceEntry) -> ContextPackSourceItem {
     ContextPackSourceItem {
         id: source.id.clone(),
         title: source.title.clone(),

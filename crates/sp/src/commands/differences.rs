@@ -7,7 +7,7 @@ use sp_formats::output::{ChangeKind, MemberChange};
 use sp_formats::printable::printable;
 use sp_formats::text::truncate_printable;
 
-use crate::terminal::{ADDED, CHANGED, REMOVED};
+use crate::terminal::{ADDED, CHANGED, REMOVED, STRONG};
 
 pub(super) fn change_word(change: ChangeKind) -> &'static str {
     match change {
@@ -36,6 +36,20 @@ pub(super) fn write_heading<'c>(
     let [added, gone, other] =
         [ChangeKind::Added, ChangeKind::Removed, ChangeKind::Changed].map(number);
     writeln!(out, "\n{what}: {added} added, {gone} removed, {other} changed")
+}
+
+/// Writes what is compared.
+pub(super) fn write_title(out: &mut dyn Write, before: &str, after: &str) -> io::Result<()> {
+    let (before, after) = (printable(before), printable(after));
+    writeln!(out, "{STRONG}{before}{STRONG:#} → {STRONG}{after}{STRONG:#}")
+}
+
+/// Writes the members of the manifest that differ.
+pub(super) fn write_manifest(out: &mut dyn Write, members: &[MemberChange]) -> io::Result<()> {
+    if !members.is_empty() {
+        writeln!(out, "\nmanifest")?;
+    }
+    members.iter().try_for_each(|member| write_member(out, "  ", member))
 }
 
 /// Writes a member with its old and its new value.

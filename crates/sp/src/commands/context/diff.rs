@@ -7,9 +7,11 @@ use sp_engine::context_pack::ContextPackComparison;
 use sp_formats::output::{ContextPackDiff, ContextPackFileDiff, DiffEntry};
 use sp_formats::printable::printable;
 
-use super::super::differences::{change_sign, change_word, truncate, write_heading, write_member};
+use super::super::differences::{
+    change_sign, change_word, truncate, write_heading, write_manifest, write_member, write_title,
+};
 use crate::cli::OutputFormat;
-use crate::terminal::{self, DIM, STRONG, Terminal};
+use crate::terminal::{self, DIM, Terminal};
 
 pub(super) fn print_diff(found: ContextPackComparison, terminal: &Terminal) -> Result<()> {
     if terminal.format == OutputFormat::Json {
@@ -62,21 +64,13 @@ fn write_human(
     out: &mut dyn Write,
     ContextPackComparison { diff, bodies }: &ContextPackComparison,
 ) -> io::Result<()> {
-    writeln!(
-        out,
-        "{STRONG}{}{STRONG:#} → {STRONG}{}{STRONG:#}",
-        printable(&diff.before),
-        printable(&diff.after)
-    )?;
+    write_title(out, &diff.before, &diff.after)?;
     for member in &diff.generation {
         write!(out, "{DIM}")?;
         write_member(out, "", member)?;
         write!(out, "{DIM:#}")?;
     }
-    if !diff.manifest.is_empty() {
-        writeln!(out, "\nmanifest")?;
-        diff.manifest.iter().try_for_each(|member| write_member(out, "  ", member))?;
-    }
+    write_manifest(out, &diff.manifest)?;
     for (what, list) in [("stack", &diff.stack), ("sources", &diff.sources)] {
         if !list.is_empty() {
             write_heading(out, what, list.iter().map(|item| &item.change))?;

@@ -6,9 +6,11 @@ use sp_engine::Result;
 use sp_formats::output::{ChangeKind, DiffEntry, PackageDiff};
 use sp_formats::printable::printable;
 
-use super::super::differences::{change_sign, change_word, truncate, write_heading, write_member};
+use super::super::differences::{
+    change_sign, change_word, truncate, write_heading, write_manifest, write_member, write_title,
+};
 use crate::cli::OutputFormat;
-use crate::terminal::{STRONG, Terminal};
+use crate::terminal::Terminal;
 
 pub(super) fn print_diff(diff: &PackageDiff, terminal: &Terminal) -> Result<()> {
     terminal.print(diff, |out| {
@@ -29,16 +31,8 @@ pub(super) fn print_diff(diff: &PackageDiff, terminal: &Terminal) -> Result<()> 
                 writeln!(out, "changed\tmanifest\t{}", printable(&member.member))
             });
         }
-        writeln!(
-            out,
-            "{STRONG}{}{STRONG:#} → {STRONG}{}{STRONG:#}",
-            printable(&diff.before),
-            printable(&diff.after)
-        )?;
-        if !diff.manifest.is_empty() {
-            writeln!(out, "\nmanifest")?;
-            diff.manifest.iter().try_for_each(|member| write_member(out, "  ", member))?;
-        }
+        write_title(out, &diff.before, &diff.after)?;
+        write_manifest(out, &diff.manifest)?;
         for (what, list) in lists {
             if !list.is_empty() {
                 write_heading(out, what, list.iter().map(|item| &item.change))?;
