@@ -8,6 +8,7 @@ use std::net::IpAddr;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
+use sp_tree::ByteSize;
 use thiserror::Error as ThisError;
 use ureq::config::ConfigBuilder;
 use ureq::http::{Response, Uri};
@@ -39,7 +40,7 @@ pub(crate) fn single_server_client(url: &str, timeout: Duration) -> ureq::Agent 
 /// Why a response body could not be read.
 #[derive(Debug, ThisError)]
 pub(crate) enum BodyError {
-    #[error("the response has more than {max_bytes} bytes, counted after decompression")]
+    #[error("the response is larger than {} after decompression", ByteSize(*max_bytes))]
     TooLarge { max_bytes: u64 },
     #[error("the response was not complete in time")]
     Timeout(ureq::Timeout),

@@ -9,6 +9,7 @@ use std::time::Duration;
 use sp_formats::json::JsonDocument;
 use sp_formats::printable::printable;
 use sp_formats::redact::{QueryAllowlist, redact_secrets, redact_url};
+use sp_formats::text::ByteSize;
 use sp_tree::Limits;
 use ureq::http::{HeaderMap, HeaderValue, StatusCode, Uri};
 
@@ -97,7 +98,7 @@ impl<'a> ModelClient<'a> {
         let (status, headers, bytes) = answered.map_err(|e| self.connection_error(e))?;
         let bytes = bytes.map_err(|e| match e {
             BodyError::TooLarge { max_bytes } => {
-                self.invalid_response(&format!("it has more than {max_bytes} bytes"))
+                self.invalid_response(&format!("it is larger than {}", ByteSize(max_bytes)))
             }
             BodyError::Timeout(timeout) => self.connection_error(ureq::Error::Timeout(timeout)),
             BodyError::Io(e) => self.connection_error(ureq::Error::Io(e)),

@@ -17,6 +17,7 @@ use sp_analyze::extract::{
     FileSkipReason, assemble, extract_file, is_extractable, is_ignored_dir,
 };
 use sp_formats::package::GraphBuilder;
+use sp_formats::text::{ByteSize, plural, pluralize};
 use sp_tree::{Dir, Follow, RelPath};
 
 use crate::context::Event;
@@ -50,8 +51,10 @@ pub(super) fn extract(session: &Session<'_>, dir: &Path, level: u64) -> Result<G
     let ExtractedGraph { graph, omitted_symbols: left_out } = assemble(found, &history, options);
     if left_out > 0 {
         let message = format!(
-            "{left_out} symbols were left out: a package has {} bytes at the most",
-            session.limits.package_bytes
+            "{} {} left out: the limit of a package is {}",
+            pluralize(left_out, "symbol"),
+            plural(left_out, "was", "were"),
+            ByteSize(session.limits.package_bytes)
         );
         session.context.emit(Event::Warning(message));
         session.context.emit(Event::Hint(
@@ -180,9 +183,12 @@ fn report_skipped(session: &Session<'_>, found: &[FileExtract]) {
         .filter_map(|file| file.skip_reason)
         .for_each(|reason| *noise.entry(reason).or_default() += 1);
     for (reason, count) in noise {
-        session
-            .context
-            .emit(Event::Detail(format!("{count} files were not read: {}", reason.as_str())));
+        session.context.emit(Event::Detail(format!(
+            "{} {} not read: {}",
+            pluralize(count, "file"),
+            plural(count, "was", "were"),
+            reason.as_str()
+        )));
     }
 }
 

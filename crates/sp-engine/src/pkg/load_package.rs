@@ -8,6 +8,7 @@ use std::path::Path;
 use rayon::prelude::*;
 use sp_formats::package::store::{PackageStoreIndex, StoredPackage};
 use sp_formats::package::{Package, PackageReadResult, RecordedSource, read, read_hashed};
+use sp_formats::text::ByteSize;
 use sp_tree::{HashedBytes, Limits, read_limited};
 
 use super::package_spec::PackageSpec;
@@ -114,9 +115,9 @@ pub(super) fn read_file(session: &Session<'_>, path: &Path) -> Result<Vec<u8>> {
 
 fn too_large_error(session: &Session<'_>, path: &Path) -> Error {
     let message = format!(
-        "`{}` is larger than the limit of {} bytes",
+        "`{}` is larger than the limit of {}",
         session.context.display_path(path),
-        session.limits.package_bytes
+        ByteSize(session.limits.package_bytes)
     );
     Error::new(ErrorCode::LimitExceeded, message)
         .hint("raise it with `--max-size <bytes>` if you trust it")

@@ -10,6 +10,7 @@ use sp_formats::package::envelope::{
 };
 use sp_formats::package::store::PackageStoreIndex;
 use sp_formats::redact::redact_secrets;
+use sp_formats::text::ByteSize;
 
 use super::load_package::load_package;
 use super::package_spec::PackageSpec;
@@ -98,7 +99,11 @@ fn check_envelope_size(session: &Session<'_>, text: &str) -> Result<()> {
     }
     Err(Error::new(
         ErrorCode::LimitExceeded,
-        format!("the envelope would have {} bytes, and the limit is {limit}", text.len()),
+        format!(
+            "the envelope would be {}, and the limit is {}",
+            ByteSize(text.len() as u64),
+            ByteSize(limit)
+        ),
     )
     .hint("export the package and copy the file, or leave something out of it"))
 }

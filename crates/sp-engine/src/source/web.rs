@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use sp_formats::redact::redact_secrets;
+use sp_formats::text::ByteSize;
 use sp_formats::workspace::{LockedArchive, WebSource};
 use sp_tree::{Digest, Hasher};
 
@@ -156,7 +157,7 @@ impl<'a> WebClient<'a> {
             fetched += count as u64;
             file.write(&block[..count])?;
             hasher.update(&block[..count]);
-            let progress = format!("{} kB", fetched / 1024);
+            let progress = ByteSize(fetched).to_string();
             context.emit(Event::Fetching { repo: &address.display_url, progress: Some(&progress) });
         }
         context.emit(Event::Fetched { repo: &address.display_url });

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 use sp_formats::package::PackageName;
+use sp_formats::text::ByteSize;
 use sp_tree::{Dir, Listing, LoadedTree, ScannedDir, scan_dir};
 
 use super::SkillStager;
@@ -165,7 +166,11 @@ impl SkillStager<'_> {
                     self.session.context.display_path(&sink.sink.path)
                 );
                 return Err(Error::new(ErrorCode::DiskFull, message)
-                    .because(format!("about {needed} bytes are needed, and {free} are free"))
+                    .because(format!(
+                        "about {} are needed, and {} are free",
+                        ByteSize(needed),
+                        ByteSize(free)
+                    ))
                     .hint("nothing was changed: free some space and run it again"));
             }
         }

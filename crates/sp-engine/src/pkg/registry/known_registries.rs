@@ -13,6 +13,7 @@ use sp_formats::package::{
 };
 use sp_formats::printable::printable;
 use sp_formats::registry::{PackageIndex, PackageVersionItem, RegistryPackageName, latest_version};
+use sp_formats::text::ByteSize;
 use sp_tree::{Digest, HashedBytes, PublicKey};
 
 use super::package_path::{index_path, version_path};
@@ -385,9 +386,9 @@ impl<'a> KnownRegistries<'a> {
         }
         Err(Error::new(
             ErrorCode::LimitExceeded,
-            format!("`{label}` is larger than the limit of {limit} bytes"),
+            format!("`{label}` is larger than the limit of {}", ByteSize(limit)),
         )
-        .because(format!("`{}` says that it has {}", available.registry, version.size))
+        .because(format!("`{}` says that it is {}", available.registry, ByteSize(version.size)))
         .hint("raise it with `--max-size <bytes>` if you trust it"))
     }
 }

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use sp_testkit::{FaultScenario, Faults, sweep, whole_world};
+use sp_testkit::{FaultScenario, Faults, Run, sweep, whole_world};
 
 use super::*;
 use crate::support::engine::recover;
@@ -136,4 +136,59 @@ fn se_01_key_new_interrupted_at_every_call_is_all_or_nothing() {
 #[test]
 fn se_01_key_export_interrupted_at_every_call_leaves_no_private_key_behind() {
     sweep(|| key_scenario(&["key", "export", "--private", "copy.pem"]), Faults::All);
+}
+
+/// Runs `sp` in the project with one variable more.
+fn export_with(world: &World, args: &[&str], variable: &str, value: &str) -> Run {
+    let mut command = world.command(args);
+    command.current_dir(world.path("project")).env(variable, value);
+    world.run(command)
+}
+
+/// Kills an export at every call. Each time the file is as one of `expected`, and `clean_up` is
+/// called.
+fn kill_export_at_every_call(
+    world: &World,
+    args: &[&str],
+    expected: &[Option<&[u8]>],
+    clean_up: impl Fn(&Path),
+) {
+    let (file, trace) = (world.path("project/a.ctxpkg"), world.path("trace"));
+    export_with(world, args, "SP_FAULT_TRACE", &trace.to_string_lossy()).ok();
+    let calls = std::fs::read_to_string(&trace).unwrap().lines().count();
+    clean_up(&file);
+    for call in 1..=calls {
+        let run = export_with(world, args, "SP_FAULT", &format!("kill@{call}"));
+        assert_eq!(run.code, None, "call {call} of {calls}: {run}");
+        let now = std::fs::read(&file).ok();
+        assert!(expected.contains(&now.as_deref()), "call {call} of {calls}: torn");
+        clean_up(&file);
+    }
+}
+
+#[test]
+fn se_01_new_output_file_killed_at_every_call_is_complete_or_absent() {
+    let world = world_with_key();
+    world.sp_in("project", &["pkg", "export", "a", "--output", "whole"]).ok();
+    let whole = std::fs::read(world.path("project/whole")).unwrap();
+    let others = world.files("project");
+    let args = ["pkg", "export", "a", "--output", "a.ctxpkg"];
+    kill_export_at_every_call(&world, &args, &[None, Some(&whole)], |file| {
+        let _ = std::fs::remove_file(file);
+        assert_eq!(world.files("project"), others, "nothing else is left");
+    });
+}
+
+#[test]
+fn se_01_replaced_output_file_killed_at_every_call_is_old_or_new() {
+    let world = world_with_key();
+    let args = ["pkg", "export", "a", "--output", "a.ctxpkg", "--force"];
+    world.sp_in("project", &args).ok();
+    let (whole, files) =
+        (std::fs::read(world.path("project/a.ctxpkg")).unwrap(), world.files("project"));
+    kill_export_at_every_call(&world, &args, &[Some(b"old"), Some(&whole)], |file| {
+        world.sp_in("project", &args).ok();
+        assert_eq!(world.files("project"), files, "the next export removes what was left");
+        std::fs::write(file, "old").unwrap();
+    });
 }
