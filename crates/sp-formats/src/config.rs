@@ -13,6 +13,7 @@ use crate::registry::RegistryPackageName;
 use crate::report::Report;
 use crate::rules::safety::SE_04;
 use crate::suggest::nearest;
+use crate::web_url::{PlainHttp, UrlPolicy};
 use crate::yaml::{self, YamlNode, YamlValue};
 
 const CONFIG_KEYS: &[&str] = &["sinks", "limits", "packages", "registries"];
@@ -216,11 +217,9 @@ fn read_namespaces(fields: &YamlMapping<'_>, report: &mut Report) -> Option<Vec<
 }
 
 fn read_registry_url(text: &str, node: &YamlNode, report: &mut Report) -> Option<String> {
-    let rest =
-        text.strip_prefix("https://").or_else(|| text.strip_prefix("http://")).unwrap_or_default();
-    let is_plain =
-        !rest.is_empty() && !rest.contains(['@', '?', '#']) && !rest.contains(char::is_whitespace);
-    if is_plain {
+    const POLICY: UrlPolicy =
+        UrlPolicy { userinfo: false, query: false, http: PlainHttp::Anywhere };
+    if POLICY.check(text).is_ok_and(|url| text.starts_with(url.scheme())) {
         return Some(text.trim_end_matches('/').to_owned());
     }
     let message = format!("`{}` is no address of a registry", printable(&mask_secrets(text)));

@@ -3,12 +3,17 @@
 //! A string becomes a [`GitRepo`] or a [`GitRef`] here or is rejected here, before git is started:
 //! options, remote helpers and unsafe transports never reach git. Credentials in a URL are
 //! separated at once, so no other code sees them in text. Fetching is part of `sp-engine`.
+//!
+//! Addresses are split as git splits them, which differs from the URL standard: a password may
+//! contain `?` and `#`, and `user@host:path` is an address. Git gets what was written.
 
 use std::fmt;
 
 use thiserror::Error;
 
+use crate::percent::decode_lossy;
 use crate::redact::{QueryAllowlist, redact_url};
+use crate::web_url::{PlainHttp, UrlPolicy};
 
 /// Why a repository or a ref is rejected.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -279,40 +284,19 @@ fn check_host(host: &str) -> Result<(), GitRepoError> {
     check_text(host)
 }
 
+/// Whether host and port are those of a server on this machine.
 fn is_loopback(host: &str) -> bool {
-    let name = match host.rsplit_once(':') {
-        Some((name, port)) if port.chars().all(|c| c.is_ascii_digit()) => name,
-        _ => host,
-    };
-    name == "localhost"
-        || name == "[::1]"
-        || name.parse().is_ok_and(|ip: std::net::Ipv4Addr| ip.is_loopback())
+    const POLICY: UrlPolicy =
+        UrlPolicy { userinfo: false, query: false, http: PlainHttp::Loopback };
+    POLICY.check(&format!("http://{host}")).is_ok()
 }
 
 fn parse_credentials(text: &str) -> GitCredentials {
     let (user, password) = text.split_once(':').unwrap_or((text, ""));
-    GitCredentials { user: percent_decode(user), password: percent_decode(password) }
-}
-
-fn percent_decode(text: &str) -> String {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let [first, tail @ ..] = rest {
-        let hex = tail.get(..2).filter(|_| *first == b'%');
-        let decoded =
-            hex.and_then(|hex| u8::from_str_radix(std::str::from_utf8(hex).ok()?, 16).ok());
-        match decoded {
-            Some(byte) => {
-                bytes.push(byte);
-                rest = &tail[2..];
-            }
-            None => {
-                bytes.push(*first);
-                rest = tail;
-            }
-        }
+    GitCredentials {
+        user: decode_lossy(user).into_owned(),
+        password: decode_lossy(password).into_owned(),
     }
-    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 /// A tag, branch or commit as written.
@@ -359,6 +343,8 @@ impl fmt::Display for GitRef {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -439,5 +425,24 @@ mod tests {
         assert!(GitRef::new("v1.3.0").is_ok());
         assert!(GitRef::new(&"a".repeat(40)).unwrap().is_commit());
         assert!(GitRef::new("9f2c1d3").unwrap().is_short_commit());
+    }
+
+    proptest! {
+        #[test]
+        fn se_05_plain_http_reaches_this_machine_only(text in sp_testkit::url_like()) {
+            let Ok(repo) = GitRepo::new(&text) else { return Ok(()) };
+            prop_assert!(!repo.url.starts_with('-') && !repo.url.contains(char::is_control));
+            if repo.transport == GitTransport::Http {
+                // The definition, on what git is given.
+                let host = repo.url.split('/').nth(2).unwrap_or_default();
+                let name = host.rsplit_once(':').map_or(host, |(name, port)| {
+                    if port.contains(']') { host } else { name }
+                });
+                let address = name.trim_matches(['[', ']']).parse::<std::net::IpAddr>();
+                let is_local = name.eq_ignore_ascii_case("localhost")
+                    || address.is_ok_and(|address| address.is_loopback());
+                prop_assert!(is_local, "{}", repo.url);
+            }
+        }
     }
 }

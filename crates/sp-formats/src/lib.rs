@@ -7,6 +7,7 @@
 //!
 //! - Formats: [`skill`], [`pack`], [`workspace`], [`context_pack`], [`package`].
 //! - Syntax with spans: [`json`], [`yaml`], [`markdown`].
+//! - Text in URLs: [`web_url`], [`percent`], [`redact`].
 //! - Diagnostics: [`report`], [`rules`].
 //! - Files of `sp` itself: [`config`], [`state`], [`settings`].
 //! - Text for people: [`printable`], [`text`], [`time`].
@@ -39,6 +40,7 @@ pub mod output;
 pub mod pack;
 pub mod package;
 pub mod pattern;
+pub mod percent;
 pub mod printable;
 pub mod redact;
 pub mod registry;
@@ -51,6 +53,7 @@ pub mod state;
 pub mod suggest;
 pub mod text;
 pub mod time;
+pub mod web_url;
 pub mod workspace;
 pub mod yaml;
 

@@ -4,13 +4,12 @@
 //! Hosts compare an entry with the bytes they read, so both must be made from the same bytes. The
 //! protocol itself is part of `sp-serve`.
 
-use std::fmt::Write as _;
-
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 use sp_tree::{Digest, Limits, RelPath};
 use thiserror::Error;
 
+use crate::percent::{self, URI_PATH};
 use crate::printable::printable;
 use crate::skill::{self, SKILL_FILE, SkillName, SkillNameError};
 
@@ -126,58 +125,23 @@ pub fn skill_entry<'a>(
 
 /// The URI of a file of a skill, or of its folder if `file` is empty.
 pub fn skill_uri(path: &str, file: &str) -> String {
-    let file = if file.is_empty() { String::new() } else { format!("/{}", percent_encode(file)) };
-    format!("{SKILL_URI_SCHEME}{}{file}", percent_encode(path))
+    let file = if file.is_empty() {
+        String::new()
+    } else {
+        format!("/{}", percent::encode(file, URI_PATH))
+    };
+    format!("{SKILL_URI_SCHEME}{}{file}", percent::encode(path, URI_PATH))
 }
 
 /// Parses a URI below `skill://` to a path without escapes.
 pub fn parse_skill_uri(uri: &str) -> Option<RelPath> {
     let path = uri.strip_prefix(SKILL_URI_SCHEME)?;
-    RelPath::new(&percent_decode(path)?).ok()
+    RelPath::new(&decode_path(path)?).ok()
 }
 
-/// Percent-encodes a path.
-pub fn percent_encode(path: &str) -> String {
-    let mut text = String::with_capacity(path.len());
-    for byte in path.bytes() {
-        match byte {
-            b'a'..=b'z'
-            | b'A'..=b'Z'
-            | b'0'..=b'9'
-            | b'-'
-            | b'.'
-            | b'_'
-            | b'~'
-            | b'/'
-            | b'@'
-            | b'+' => {
-                text.push(byte.into());
-            }
-            _ => {
-                // Writing to a `String` cannot fail.
-                let _ = write!(text, "%{byte:02X}");
-            }
-        }
-    }
-    text
-}
-
-/// Percent-decodes a path; `None` if it has a query or is not UTF-8.
-pub fn percent_decode(path: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(path.len());
-    let mut rest = path.bytes();
-    while let Some(byte) = rest.next() {
-        match byte {
-            b'?' | b'#' => return None,
-            b'%' => {
-                let mut digit = || char::from(rest.next()?).to_digit(16);
-                let (high, low) = (digit()?, digit()?);
-                bytes.push(u8::try_from(high * 16 + low).ok()?);
-            }
-            byte => bytes.push(byte),
-        }
-    }
-    String::from_utf8(bytes).ok()
+/// Decodes a path in a URI; `None` if it has a query or is not UTF-8.
+pub fn decode_path(path: &str) -> Option<String> {
+    if path.contains(['?', '#']) { None } else { percent::decode(path) }
 }
 
 /// Guesses the media type of a file from its name.

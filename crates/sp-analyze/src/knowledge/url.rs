@@ -1,6 +1,8 @@
 //! URLs of documents, normalized so that a page has the same URL however it was reached.
 
 use sp_formats::context_pack::crockford_digits;
+use sp_formats::percent::{self, WHOLE_URL};
+use sp_formats::web_url::WebUrl;
 use sp_tree::Digest;
 
 /// Tracking parameters.
@@ -19,59 +21,25 @@ const ID_LEN: u32 = 16;
 /// `None` unless it is an `http` or `https` URL.
 pub fn normalize_url(text: &str) -> Option<String> {
     let text = text.trim();
-    if text.len() > MAX_URL_LEN || text.chars().any(|c| c.is_control() || c.is_whitespace()) {
+    if text.len() > MAX_URL_LEN {
         return None;
     }
-    let (scheme, rest) = text.split_once("://")?;
-    let scheme = scheme.to_ascii_lowercase();
-    let port = match scheme.as_str() {
-        "https" => ":443",
-        "http" => ":80",
-        _ => return None,
-    };
-    let rest = rest.split('#').next().unwrap_or_default();
-    let end = rest.find(['/', '?']).unwrap_or(rest.len());
-    let (authority, rest) = rest.split_at(end);
-    let host = authority.rsplit('@').next().unwrap_or_default().to_lowercase();
-    let host = host.strip_suffix(port).unwrap_or(&host).trim_end_matches('.');
-    if !is_host(host) {
-        return None;
-    }
-    let (path, query) = rest.split_once('?').unwrap_or((rest, ""));
-    let path = path.trim_end_matches('/');
+    let url = WebUrl::parse(text).ok()?;
+    let host = url.host().trim_end_matches('.');
+    let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
+    let path = url.path().trim_end_matches('/');
+    let parameters = url.query().unwrap_or_default().split('&');
     let kept: Vec<&str> =
-        query.split('&').filter(|part| !part.is_empty() && !is_tracking(part)).collect();
+        parameters.filter(|part| !part.is_empty() && !is_tracking(part)).collect();
     let query = if kept.is_empty() { String::new() } else { format!("?{}", kept.join("&")) };
     let path = if path.is_empty() { "/" } else { path };
-    Some(percent_encode(&format!("{scheme}://{host}{path}{query}")))
-}
-
-fn is_host(host: &str) -> bool {
-    let (name, port) = match host.rsplit_once(':') {
-        Some((name, port)) if !port.contains(']') => (name, port),
-        _ => (host, "0"),
-    };
-    let is_name = |c: char| c.is_alphanumeric() || matches!(c, '-' | '.' | '_');
-    let is_inner = |inner: &str| {
-        inner.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b':' || byte == b'.')
-    };
-    let is_v6 =
-        name.strip_prefix('[').and_then(|name| name.strip_suffix(']')).is_some_and(is_inner);
-    (is_v6 || !name.is_empty() && name.chars().all(is_name)) && port.parse::<u16>().is_ok()
+    let normalized = format!("{}://{host}{port}{path}{query}", url.scheme());
+    (!host.is_empty()).then(|| percent::encode(normalized, WHOLE_URL))
 }
 
 fn is_tracking(parameter: &str) -> bool {
     let name = parameter.split('=').next().unwrap_or_default().to_ascii_lowercase();
     name.starts_with("utm_") || TRACKING_PARAMETERS.contains(&name.as_str())
-}
-
-/// Percent-encodes characters that are not allowed in a URL.
-fn percent_encode(address: &str) -> String {
-    let is_plain = |byte: u8| byte.is_ascii_graphic() && !b"\"<>\\^`{|}".contains(&byte);
-    let one = |byte: u8| {
-        if is_plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") }
-    };
-    address.bytes().map(one).collect()
 }
 
 /// The URL without scheme and `www.`, for comparing.
@@ -137,6 +105,8 @@ pub(crate) fn guess_kind(address: &str) -> &'static str {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -157,6 +127,30 @@ mod tests {
             Some("https://example.com/%C3%BC%7Bx%7D")
         );
         assert_eq!(normalize_url("https://example.com").as_deref(), Some("https://example.com/"));
+        // Browsers save the Punycode of a name, people write the name.
+        assert_eq!(
+            normalize_url("https://bücher.example/a").as_deref(),
+            Some("https://xn--bcher-kva.example/a")
+        );
+        // The path is part of the source ID, so it stays as it was written.
+        assert_eq!(
+            normalize_url("https://h/a/../b%2e?c=%2F").as_deref(),
+            Some("https://h/a/../b%2e?c=%2F")
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn normalized_url_is_printable_and_stays_the_same(text in sp_testkit::url_like()) {
+            let Some(url) = normalize_url(&text) else { return Ok(()) };
+            prop_assert!(url.starts_with("https://") || url.starts_with("http://"));
+            prop_assert!(url.bytes().all(|byte| byte.is_ascii_graphic()));
+            let forbidden = ['#', '\\', '<', '>', '"', '`', '{', '|', '}', '^'];
+            prop_assert!(!url.contains(forbidden), "{}", url);
+            prop_assert_eq!(normalize_url(&url), Some(url.clone()));
+            let host = url.split('/').nth(2).unwrap_or_default();
+            prop_assert!(!host.contains('@'), "{}", url);
+        }
     }
 
     #[test]
@@ -169,6 +163,11 @@ mod tests {
             "https://",
             "https://a b/",
             "http://x:y/",
+            "https:///a",
+            "https://./",
+            "https://a,b/",
+            "https://h\\@evil.example/",
+            "https://h/a\tb",
         ] {
             assert_eq!(normalize_url(url), None, "{url}");
         }

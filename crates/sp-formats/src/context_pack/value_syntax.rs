@@ -2,6 +2,7 @@
 
 use super::SPEC_VERSION;
 use crate::time;
+use crate::web_url::split_scheme;
 
 /// Whether `text` is a ULID or UUID, optionally prefixed with `pk_`.
 pub fn is_pack_id(text: &str) -> bool {
@@ -47,9 +48,7 @@ pub(super) fn is_day_or_time(text: &str) -> bool {
 pub(super) fn is_url(text: &str) -> bool {
     let is_no_part =
         |c: char| c.is_whitespace() || c.is_control() || matches!(c, '<' | '>' | '"' | '\\');
-    let Some((scheme, rest)) = text.split_once(':') else { return false };
-    let is_scheme = scheme.starts_with(|first: char| first.is_ascii_alphabetic())
-        && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte));
+    let Some((scheme, rest)) = split_scheme(text) else { return false };
     let is_web = scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https");
     let is_somewhere = match rest.strip_prefix("//") {
         Some(place) if is_web => {
@@ -58,7 +57,7 @@ pub(super) fn is_url(text: &str) -> bool {
         Some(place) => !place.is_empty(),
         None => !is_web && !rest.is_empty(),
     };
-    is_scheme && is_somewhere && !text.contains(is_no_part)
+    is_somewhere && !text.contains(is_no_part)
 }
 
 #[cfg(test)]

@@ -1,12 +1,13 @@
 //! Findings as SARIF 2.1.0, which code scanning services read.
 
-use std::fmt::Write;
 use std::path::Path;
 
 use serde::Serialize;
 
 use super::{FileFindings, FindingLocation, LocatedFinding};
+use crate::percent::{self, FILE_PATH};
 use crate::rules::CheckRule;
+use crate::web_url::has_web_scheme;
 
 #[derive(Debug, Serialize)]
 pub struct SarifLog {
@@ -151,7 +152,7 @@ fn sarif_region(location: &FindingLocation) -> SarifRegion {
 /// Converts a path to a URI, relative if it is below `base`.
 fn path_to_uri(path: &Path, base: &Path) -> String {
     let text = path.to_string_lossy();
-    if text.starts_with("https://") || text.starts_with("http://") {
+    if has_web_scheme(&text) {
         // A URL needs no conversion except for spaces.
         return text.replace(' ', "%20");
     }
@@ -159,16 +160,8 @@ fn path_to_uri(path: &Path, base: &Path) -> String {
         Ok(relative) => ("", relative),
         Err(_) => ("file://", path),
     };
-    let mut uri = String::from(start);
-    for byte in path.as_os_str().as_encoded_bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~/".contains(byte) {
-            uri.push(char::from(*byte));
-        } else {
-            // Writing to a `String` cannot fail.
-            let _ = write!(uri, "%{byte:02X}");
-        }
-    }
-    uri
+    let bytes = path.as_os_str().as_encoded_bytes();
+    format!("{start}{}", percent::encode(bytes, FILE_PATH))
 }
 
 #[cfg(test)]

@@ -6,10 +6,12 @@ use std::ops::Range;
 use pulldown_cmark::{CodeBlockKind, Event, LinkType, Options, Tag, TagEnd};
 
 use crate::markdown::{LinkDefinition, events, report_unread};
+use crate::percent;
 use crate::printable::printable;
 use crate::report::Report;
 use crate::skill::rules::{AS_06, AS_07};
 use crate::suggest::nearest;
+use crate::web_url::split_scheme;
 
 /// The recommended maximum number of tokens in a body.
 pub const MAX_BODY_TOKENS: usize = 5000;
@@ -228,11 +230,14 @@ fn link_reference(
     destination: &str,
 ) -> Option<SkillFileReference> {
     let path = destination.split(['#', '?']).next().unwrap_or_default();
-    if path.is_empty() || path.starts_with(['/', '\\', '~', '<', '{', '$']) || has_scheme(path) {
+    if path.is_empty()
+        || path.starts_with(['/', '\\', '~', '<', '{', '$'])
+        || split_scheme(path).is_some()
+    {
         return None;
     }
     let span = destination_span(text, &range).unwrap_or(range);
-    Some(SkillFileReference { path: percent_decode(path), span, kind: ReferenceKind::Link })
+    Some(SkillFileReference { path: decode_path(path), span, kind: ReferenceKind::Link })
 }
 
 /// The span of the destination in a link `[…](…)` or a definition `[…]: …`.
@@ -252,33 +257,9 @@ fn destination_span(text: &str, range: &Range<usize>) -> Option<Range<usize>> {
     Some(range.start + start..range.start + end - usize::from(closed))
 }
 
-/// Whether a path starts with a scheme such as `https:` or `mailto:`.
-fn has_scheme(path: &str) -> bool {
-    path.split_once(':').is_some_and(|(scheme, _)| {
-        scheme.starts_with(|c: char| c.is_ascii_alphabetic())
-            && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte))
-    })
-}
-
-fn percent_decode(path: &str) -> String {
-    let bytes = path.as_bytes();
-    let mut decoded = Vec::with_capacity(bytes.len());
-    let mut index = 0;
-    while index < bytes.len() {
-        let hex = bytes.get(index + 1..index + 3).and_then(|hex| std::str::from_utf8(hex).ok());
-        let byte = hex.and_then(|hex| u8::from_str_radix(hex, 16).ok());
-        match byte.filter(|_| bytes[index] == b'%') {
-            Some(byte) => {
-                decoded.push(byte);
-                index += 3;
-            }
-            None => {
-                decoded.push(bytes[index]);
-                index += 1;
-            }
-        }
-    }
-    String::from_utf8(decoded).unwrap_or_else(|_| path.into())
+/// Decodes a path. One that would not be UTF-8 stays as it was written.
+fn decode_path(path: &str) -> String {
+    percent::decode_utf8(path).unwrap_or_else(|| path.into())
 }
 
 /// Finds paths below `scripts/`, `references/` and `assets/` in the text from `start` on, in order.
@@ -452,7 +433,7 @@ mod tests {
     fn found_references(text: &str) -> Vec<(String, bool)> {
         let check_span = |reference: SkillFileReference| {
             assert_eq!(
-                percent_decode(text[reference.span.clone()].split('#').next().unwrap()),
+                decode_path(text[reference.span.clone()].split('#').next().unwrap()),
                 reference.path
             );
             let link = reference.is_link();

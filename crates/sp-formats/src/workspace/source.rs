@@ -8,6 +8,7 @@ use sp_tree::Digest;
 
 use crate::git_repo::{GitRepo, GitRepoError};
 use crate::redact::{QueryAllowlist, omits_query, redact_url};
+use crate::web_url::has_web_scheme;
 
 /// Why a text is not a source.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -70,7 +71,7 @@ impl SourceRef {
         }
         let lower = text.to_ascii_lowercase();
         let path = lower.split(['?', '#']).next().unwrap_or_default();
-        let is_web = lower.starts_with("https://") || lower.starts_with("http://");
+        let is_web = has_web_scheme(text);
         if is_web && path.ends_with(".zip") {
             return Ok(Self::Web(WebSource::new(text)));
         }

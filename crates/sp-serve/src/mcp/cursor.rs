@@ -3,16 +3,17 @@
 //! A cursor is the encoded key of the last item of a page, so the server keeps no state per client.
 
 use rmcp::ErrorData;
-use sp_formats::mcp::{percent_decode, percent_encode};
+use sp_formats::mcp::decode_path;
+use sp_formats::percent::{self, URI_PATH};
 
 pub(crate) fn encode_cursor(key: &str) -> String {
-    percent_encode(key)
+    percent::encode(key, URI_PATH)
 }
 
 pub(crate) fn decode_cursor(cursor: Option<&str>) -> Result<Option<String>, ErrorData> {
     match cursor {
         None => Ok(None),
-        Some(text) => percent_decode(text).map(Some).ok_or_else(unknown_cursor),
+        Some(text) => decode_path(text).map(Some).ok_or_else(unknown_cursor),
     }
 }
 

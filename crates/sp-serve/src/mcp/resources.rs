@@ -8,8 +8,9 @@ use rmcp::model::{
 use serde_json::Value;
 use sp_engine::hidden;
 use sp_formats::mcp::{
-    McpSkillEntry, media_type, not_served_message, parse_skill_uri, percent_decode, percent_encode,
+    McpSkillEntry, decode_path, media_type, not_served_message, parse_skill_uri,
 };
+use sp_formats::percent::{self, URI_PATH};
 use sp_formats::text::ByteSize;
 
 use crate::mcp::backend::{McpBackend, McpContextPack, McpPackageSummary};
@@ -40,14 +41,14 @@ pub(crate) fn skill_resource(skill: &McpSkillEntry) -> Resource {
 }
 
 pub(crate) fn context_pack_uri(id: &str, file: &str) -> String {
-    format!("{CONTEXT_PACK_SCHEME}{id}/{}", percent_encode(file))
+    format!("{CONTEXT_PACK_SCHEME}{id}/{}", percent::encode(file, URI_PATH))
 }
 
 pub(crate) fn package_uri(name: &str, version: &str) -> String {
     format!(
         "{PACKAGE_SCHEME}{}/{}",
-        percent_encode(name.trim_start_matches('@')),
-        percent_encode(version)
+        percent::encode(name.trim_start_matches('@'), URI_PATH),
+        percent::encode(version, URI_PATH)
     )
 }
 
@@ -174,11 +175,11 @@ pub(crate) fn read_bytes<B: McpBackend>(
         uri.strip_prefix(CONTEXT_PACK_SCHEME).and_then(|rest| rest.split_once('/'))
     {
         let pack = backend.context_pack(id).map_err(|e| internal_error(&e))?;
-        let file = percent_decode(file).unwrap_or_default();
+        let file = decode_path(file).unwrap_or_default();
         return Ok(pack.and_then(|pack| pack.files.get(&file).cloned()).map(|bytes| (file, bytes)));
     }
     let Some((name, version)) =
-        uri.strip_prefix(PACKAGE_SCHEME).and_then(percent_decode).and_then(|rest| {
+        uri.strip_prefix(PACKAGE_SCHEME).and_then(decode_path).and_then(|rest| {
             rest.rsplit_once('/').map(|(name, version)| (name.to_owned(), version.to_owned()))
         })
     else {

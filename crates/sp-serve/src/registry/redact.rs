@@ -1,6 +1,6 @@
 //! Removes secrets from URLs before they are logged.
 
-use std::borrow::Cow;
+use sp_formats::percent::decode_lossy;
 
 /// Replaces secrets.
 const REDACTED: &str = "…";
@@ -23,7 +23,8 @@ pub fn path(address: &str) -> String {
         }
         (_, Some(false)) => segment,
         (_, None) => {
-            first = Some(percent_decode(segment) == "s");
+            // `/s/` can be written in many ways.
+            first = Some(decode_lossy(segment) == "s");
             segment
         }
     };
@@ -32,30 +33,6 @@ pub fn path(address: &str) -> String {
         Some(_) => format!("{shown}?{REDACTED}"),
         None => shown,
     }
-}
-
-/// Decodes percent-encoding, since `/s/` can be written in many ways.
-fn percent_decode(text: &str) -> Cow<'_, str> {
-    if !text.contains('%') {
-        return Cow::Borrowed(text);
-    }
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((first, after)) = rest.split_first() {
-        let hex =
-            after.get(..2).filter(|_| *first == b'%').and_then(|hex| std::str::from_utf8(hex).ok());
-        match hex.and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
-            Some(byte) => {
-                bytes.push(byte);
-                rest = &after[2..];
-            }
-            None => {
-                bytes.push(*first);
-                rest = after;
-            }
-        }
-    }
-    Cow::Owned(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 #[cfg(test)]

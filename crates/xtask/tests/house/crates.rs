@@ -60,8 +60,11 @@ const DEPENDENCIES: &[(&str, &[&str], InTests)] = &[
     ("foldhash", &["sp-formats", "sp-analyze"], OnlyShipping),
     ("granit-parser", &["sp-formats"], OnlyShipping),
     ("hashbrown", &["sp-analyze"], OnlyShipping),
+    ("idna_adapter", &["sp-formats"], OnlyShipping),
+    ("percent-encoding", &["sp-formats"], OnlyShipping),
     ("pulldown-cmark", &["sp-formats", "sp-analyze", "sp-serve"], OnlyShipping),
     ("toml_edit", &["sp-formats"], OnlyShipping),
+    ("url", &["sp-formats"], OnlyShipping),
     // Extraction from projects.
     ("roxmltree", &["sp-analyze"], OnlyShipping),
     ("toml", &["sp-analyze"], OnlyShipping),

@@ -6,6 +6,7 @@ use axum::extract::State as Shared;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Uri, header};
 use axum::response::{IntoResponse, Response};
 use sp_formats::context_pack::{MANIFEST_FILE, UrlSignature, is_pack_id};
+use sp_formats::percent;
 use sp_tree::Digest;
 
 use crate::registry::error::{ApiResult, ResponseError};
@@ -119,29 +120,12 @@ impl SignedContextPackRequest {
             None => (UrlSignature::from_query(query?)?, path.strip_prefix("/packs/")?),
         };
         let (id, file) = match rest.split_once('/') {
-            Some((id, name)) => (id, SignedContextPackFile::Named(percent_decode(name)?)),
+            // The name is only looked up in a list, never used as a path.
+            Some((id, name)) => (id, SignedContextPackFile::Named(percent::decode(name)?)),
             None => (rest.strip_suffix(".zip")?, SignedContextPackFile::Zip),
         };
         is_pack_id(id).then(|| Self { id: id.into(), file, signature: opening })
     }
-}
-
-/// Decodes percent-encoding; `None` if the result is not UTF-8. The name is only looked up in a
-/// list, never used as a path.
-fn percent_decode(name: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(name.len());
-    let mut rest = name.as_bytes();
-    while let Some((first, after)) = rest.split_first() {
-        rest = after;
-        if *first != b'%' {
-            bytes.push(*first);
-            continue;
-        }
-        let hex = after.get(..2).filter(|hex| hex.iter().all(u8::is_ascii_hexdigit))?;
-        bytes.push(u8::from_str_radix(std::str::from_utf8(hex).ok()?, 16).ok()?);
-        rest = &after[2..];
-    }
-    String::from_utf8(bytes).ok()
 }
 
 /// Finds a file that the manifest lists, or the zip.

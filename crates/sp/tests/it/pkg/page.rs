@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+use sp_formats::percent::decode_utf8;
 use sp_testkit::{Browser, HANG_TIMEOUT, WebResponse, WebServer, World};
 
 use super::{pkg, pkg_json, project, read, refused, write};
@@ -34,26 +35,12 @@ fn browse(page: &str, script: &str) -> BrowserRun {
         assert!(start.elapsed() < HANG_TIMEOUT, "no result: {:?}", server.requested_paths());
         std::thread::sleep(Duration::from_millis(50));
     };
-    let result: Value = serde_json::from_slice(&percent_decoded(&result)).unwrap();
+    let result: Value = serde_json::from_str(&decode_utf8(&result).unwrap()).unwrap();
     assert_eq!(result.get("failed"), None);
     // Browsers request an icon, and open connections in advance.
     let is_ours =
         |path: &String| !path.starts_with("/result?") && path != "/favicon.ico" && !path.is_empty();
     BrowserRun { result, requests: server.requested_paths().into_iter().filter(is_ours).collect() }
-}
-
-fn percent_decoded(text: &str) -> Vec<u8> {
-    let mut rest = text.as_bytes();
-    let mut bytes = Vec::new();
-    while let Some((first, more)) = rest.split_first() {
-        let (byte, skip) = match first {
-            b'%' => (u8::from_str_radix(std::str::from_utf8(&more[..2]).unwrap(), 16).unwrap(), 2),
-            byte => (*byte, 0),
-        };
-        bytes.push(byte);
-        rest = &more[skip..];
-    }
-    bytes
 }
 
 /// A project with the package `k` with this graph in the store.
