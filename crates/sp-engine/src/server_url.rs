@@ -3,11 +3,17 @@
 //! A URL without a scheme is https, except on this machine. Plain http is accepted for loopback
 //! addresses only, so that tokens and packages never cross the network unencrypted.
 
+use std::borrow::Cow;
+
 use sp_formats::printable::printable;
 use sp_formats::redact::{QueryAllowlist, redact_url};
+use sp_formats::web_url::{PlainHttp, UrlPolicy};
 
 use crate::error::{Error, ErrorCode, Result};
-use crate::http::is_loopback;
+
+/// Callers append a path. User and password are displayed nowhere.
+const SERVER_URL_POLICY: UrlPolicy =
+    UrlPolicy { userinfo: true, query: false, http: PlainHttp::Loopback };
 
 /// Returns the URL without its user, password and query, for messages.
 pub(crate) fn display_server_url(target: &str) -> String {
@@ -22,46 +28,52 @@ pub(crate) fn display_server_url(target: &str) -> String {
 
 /// Returns the base URL of a server, with a scheme and without a trailing slash.
 pub(crate) fn normalize_server_url(target: &str) -> Result<String> {
-    let invalid = |why: &str| {
+    let has_scheme = target.contains("://");
+    let with_scheme =
+        if has_scheme { Cow::Borrowed(target) } else { Cow::Owned(format!("https://{target}")) };
+    let url = SERVER_URL_POLICY.check(&with_scheme).map_err(|why| {
         Error::new(
             ErrorCode::InvalidUrl,
             format!("invalid target `{}`", printable(&display_server_url(target))),
         )
-        .because(why.to_owned())
+        .because(why)
         .hint("name a host such as `agent.example` or `127.0.0.1:8765`")
-    };
-    if target.is_empty() || target.chars().any(|c| c.is_control() || c.is_whitespace()) {
-        return Err(invalid("it is empty, or has white space in it"));
-    }
-    let (scheme, rest) = match target.split_once("://") {
-        Some((scheme, rest)) => (Some(scheme.to_ascii_lowercase()), rest),
-        None => (None, target),
-    };
-    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
-    let host = host_of(authority);
-    if host.is_empty() {
-        return Err(invalid("it has no host"));
-    }
-    // Callers append a path.
-    if rest[authority.rfind('@').map_or(0, |index| index + 1)..].contains(['?', '#']) {
-        return Err(invalid("it has a query or a fragment"));
-    }
-    let is_local = is_loopback(host);
-    let scheme = match scheme.as_deref() {
-        None if is_local => "http",
-        None | Some("https") => "https",
-        Some("http") if is_local => "http",
-        Some("http") => return Err(invalid("http would show the package to everybody on the way")),
-        Some(_) => return Err(invalid("only https is spoken, and http on this machine")),
-    };
-    Ok(format!("{scheme}://{}", rest.trim_end_matches('/')))
+    })?;
+    let scheme = if !has_scheme && url.is_loopback() { "http" } else { url.scheme() };
+    Ok(format!("{scheme}://{}{}", url.authority(), url.rest().trim_end_matches('/')))
 }
 
-/// Returns the host of an authority, without user, port and brackets.
-fn host_of(authority: &str) -> &str {
-    let host = authority.rsplit('@').next().unwrap_or_default();
-    match host.strip_prefix('[') {
-        Some(inner) => inner.split(']').next().unwrap_or_default(),
-        None => host.split(':').next().unwrap_or_default(),
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use sp_testkit::url_like;
+
+    use super::*;
+    use crate::http::Uri;
+
+    proptest! {
+        #[test]
+        fn se_05_http_client_reads_the_server_that_was_checked(text in url_like()) {
+            let Ok(address) = normalize_server_url(&text) else { return Ok(()) };
+            let checked = SERVER_URL_POLICY.check(&address).unwrap();
+            // What the client cannot read is never requested.
+            let Ok(uri) = address.parse::<Uri>() else { return Ok(()) };
+            prop_assert_eq!(uri.scheme_str(), Some(checked.scheme()));
+            let authority = uri.authority().unwrap();
+            prop_assert_eq!(authority.as_str(), checked.authority());
+            let is_same_host = authority.host().eq_ignore_ascii_case(checked.host());
+            prop_assert!(is_same_host || authority.host().starts_with('['));
+            let port = authority.port_u16().filter(|port| ![80, 443].contains(port));
+            prop_assert_eq!(port, checked.port().filter(|port| ![80, 443].contains(port)));
+            prop_assert!(checked.is_https() || is_loopback_name(authority.host()));
+            prop_assert_eq!(uri.query(), None);
+        }
+    }
+
+    /// The definition of this machine, on the text that the client connects to.
+    fn is_loopback_name(host: &str) -> bool {
+        let bare = host.trim_matches(['[', ']']);
+        bare.eq_ignore_ascii_case("localhost")
+            || bare.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
     }
 }

@@ -6,9 +6,10 @@
 use std::path::{Path, PathBuf};
 
 use sp_formats::context_pack::{ContextPackEntries, MANIFEST_FILE};
+use sp_formats::web_url::has_web_scheme;
 
 use super::local::{ZIP_EXTENSION, read_dir, read_zip};
-use super::remote::{self, RemoteContextPack, is_url};
+use super::remote::{self, RemoteContextPack};
 use crate::context::Context;
 use crate::error::Result;
 use crate::session::Session;
@@ -34,7 +35,7 @@ impl ContextPackLocation {
     /// Parses what the user typed: a path or a URL.
     pub(crate) fn new(context: &Context<'_>, argument: &Path) -> Result<Self> {
         let text = argument.to_string_lossy();
-        if is_url(&text) {
+        if has_web_scheme(&text) {
             RemoteContextPack::new(&text).map(Self::Remote)
         } else {
             Ok(Self::Local(context.expand(&text)))

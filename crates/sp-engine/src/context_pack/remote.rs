@@ -7,8 +7,10 @@
 use std::fmt;
 
 use sp_formats::context_pack::{ContextPackEntries, ContextPackEntry, MANIFEST_FILE, read};
+use sp_formats::percent::{self, COMPONENT};
 use sp_formats::printable::printable;
 use sp_formats::redact::{QueryAllowlist, redact_url};
+use sp_formats::web_url::WebUrl;
 use sp_tree::RelPath;
 
 use super::local::{ZIP_EXTENSION, read_zip};
@@ -33,21 +35,13 @@ enum RemoteContextPackFormat {
     Files,
 }
 
-/// Returns whether the text is an http or https URL.
-pub(crate) fn is_url(text: &str) -> bool {
-    let starts = |scheme: &str| {
-        text.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme))
-    };
-    starts("https://") || starts("http://")
-}
-
 impl RemoteContextPack {
     /// Parses the URL of a zip, of a `pack.json`, or of its directory.
     pub(crate) fn new(text: &str) -> Result<Self> {
         let text = text.split('#').next().unwrap_or_default();
         let (base, query) = text.split_at(text.find('?').unwrap_or(text.len()));
         let lower = base.to_ascii_lowercase();
-        let is_clean = !text.chars().any(|c| c.is_control() || c.is_whitespace());
+        let is_below_a_host = WebUrl::parse(text).is_ok_and(|url| url.path().starts_with('/'));
         let (base, format) = match base.strip_suffix(MANIFEST_FILE) {
             _ if lower.ends_with(&format!(".{ZIP_EXTENSION}")) => {
                 (base, RemoteContextPackFormat::Zip)
@@ -56,12 +50,7 @@ impl RemoteContextPack {
             _ => (base, RemoteContextPackFormat::Files),
         };
         let address = Self { base: base.into(), query: query.into(), format };
-        let is_below_a_host =
-            base.split_once("://").is_some_and(|(_, rest)| rest.find('/').is_some_and(|at| at > 0));
-        if is_clean
-            && is_below_a_host
-            && (format == RemoteContextPackFormat::Zip || base.ends_with('/'))
-        {
+        if is_below_a_host && (format == RemoteContextPackFormat::Zip || base.ends_with('/')) {
             return Ok(address);
         }
         Err(Error::new(ErrorCode::InvalidContextPack, format!("`{address}` is no address of a context pack"))
@@ -71,7 +60,8 @@ impl RemoteContextPack {
 
     /// Returns the URL of a file of the pack, with each segment of its path encoded.
     fn file_address(&self, path: &str) -> WebAddress {
-        let encoded: Vec<String> = path.split('/').map(encode_segment).collect();
+        let encoded: Vec<String> =
+            path.split('/').map(|name| percent::encode(name, COMPONENT)).collect();
         WebAddress {
             url: format!("{}{}{}", self.base, encoded.join("/"), self.query),
             display_url: format!("{self}/{path}"),
@@ -86,15 +76,6 @@ impl fmt::Display for RemoteContextPack {
             &QueryAllowlist::default(),
         )))
     }
-}
-
-/// Percent-encodes everything but the unreserved characters.
-fn encode_segment(segment: &str) -> String {
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
-    let byte = |byte: u8| {
-        if is_plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") }
-    };
-    segment.bytes().map(byte).collect()
 }
 
 /// Downloads the entries of a pack.

@@ -19,7 +19,7 @@ use sp_formats::Report;
 use sp_formats::output::{McpAgentChange, McpChangeReport, McpServerAction};
 use sp_formats::printable::printable;
 use sp_formats::settings::{SettingsError, SettingsKey};
-use ureq::http::Uri;
+use sp_formats::web_url::{PlainHttp, UrlPolicy, WebUrl, WebUrlError};
 
 use self::agents::find_agent;
 pub use self::agents::{MCP_AGENTS, McpAgent};
@@ -29,7 +29,6 @@ use crate::apply_mode::ApplyMode;
 use crate::context::{Context, Event};
 use crate::error::{Error, ErrorCode, Result};
 use crate::home::LockedHome;
-use crate::http::is_loopback;
 use crate::install::change::ChangeExecutor;
 use crate::install::plan::ReplacePolicy;
 use crate::session::Session;
@@ -328,8 +327,8 @@ fn describe_entry(entry: &Value) -> String {
     let address = ["url", "serverUrl", "httpUrl"]
         .into_iter()
         .find_map(text)
-        .and_then(|url| url.parse::<Uri>().ok());
-    match (text("command"), address.as_ref().and_then(Uri::host)) {
+        .and_then(|url| WebUrl::parse(url).ok());
+    match (text("command"), address.as_ref().map(WebUrl::host)) {
         (Some(command), _) => {
             format!("it starts `{}`, perhaps with other arguments", printable(command))
         }
@@ -394,32 +393,21 @@ fn validate_name(name: &str) -> Result<()> {
 
 /// Checks that a URL may be written to a file that others can read.
 fn validate_url<'u>(context: &Context<'_>, url: &'u str) -> Result<&'u str> {
-    let example = "name one such as `http://127.0.0.1:8080/mcp`";
-    let wrong = |why: &str, hint: &str| {
-        Error::new(ErrorCode::InvalidUrl, "this is no address for a server")
-            .because(why.to_owned())
-            .hint(hint)
-    };
-    let uri: Uri = url.parse().map_err(|_| wrong("it cannot be read", example))?;
-    let (Some(scheme), Some(authority)) = (uri.scheme_str(), uri.authority()) else {
-        return Err(wrong("it has no scheme or no host", example));
-    };
-    if authority.as_str().contains('@') {
-        return Err(wrong("it has credentials in it", "take them out: they would stand in a file"));
-    }
-    if uri.query().is_some() || url.contains('#') {
-        return Err(wrong(
-            "it has a query or a fragment",
-            "remove it: it would be written to a settings file",
-        ));
-    }
-    match scheme {
-        "https" => {}
-        "http" if is_loopback(authority.host()) => {}
-        "http" => context.emit(Event::Warning(
+    const POLICY: UrlPolicy =
+        UrlPolicy { userinfo: false, query: false, http: PlainHttp::Anywhere };
+    let checked = POLICY.check(url).map_err(|why| {
+        let hint = match why {
+            WebUrlError::Userinfo | WebUrlError::Query => {
+                "remove it: it would be written to a settings file"
+            }
+            _ => "name one such as `http://127.0.0.1:8080/mcp`",
+        };
+        Error::new(ErrorCode::InvalidUrl, "this is no address for a server").because(why).hint(hint)
+    })?;
+    if !checked.is_https() && !checked.is_loopback() {
+        context.emit(Event::Warning(
             "what is said over http can be read by everybody on the way; use https beyond this machine".into(),
-        )),
-        _ => return Err(wrong("it is neither http nor https", example)),
+        ));
     }
     Ok(url)
 }

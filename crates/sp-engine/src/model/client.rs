@@ -3,21 +3,20 @@
 //! The API key is sent only to the URL that the user named, over https or to this machine.
 //! Redirects are not followed, and the key never appears in a message.
 
-use std::io::ErrorKind;
 use std::time::Duration;
 
 use sp_formats::json::JsonDocument;
 use sp_formats::printable::printable;
 use sp_formats::redact::{QueryAllowlist, redact_secrets, redact_url};
 use sp_formats::text::ByteSize;
+use sp_formats::web_url::{PlainHttp, UrlPolicy, WebUrlError};
 use sp_tree::Limits;
-use ureq::http::{HeaderMap, HeaderValue, StatusCode, Uri};
 
 use super::request::{ModelRequest, OPTIONAL_PARAMETERS};
 use super::{ModelEndpoint, REDACTED, WITHOUT_MODEL_HINT, truncate_printable};
 use crate::context::Context;
 use crate::error::{Error, ErrorCode, Result};
-use crate::http::{BodyError, ResponseBody, call_cancellable, is_loopback, single_server_client};
+use crate::http::{HeaderMap, HeaderValue, HttpClient, HttpError, HttpPolicy, Request, StatusCode};
 
 /// The maximum size of a response, far more than the candidate sentences have.
 const MAX_RESPONSE_BYTES: u64 = 4 * 1024 * 1024;
@@ -44,6 +43,12 @@ impl<'a> ModelClient<'a> {
         Ok(Self { display_url: shown(&url), url, key, authorization, timeout: endpoint.timeout })
     }
 
+    /// Returns the HTTP client. Fails with `--offline`.
+    pub(super) fn connect<'c>(&self, context: &'c Context<'c>) -> Result<HttpClient<'c>> {
+        let policy = HttpPolicy::one_server(self.timeout, WITHOUT_MODEL_HINT);
+        HttpClient::new(context, &self.url, &self.display_url, policy)
+    }
+
     /// Returns the URL for messages.
     pub(super) fn display_url(&self) -> &str {
         &self.display_url
@@ -63,15 +68,15 @@ impl<'a> ModelClient<'a> {
     /// parameters, the request is sent once more without them.
     pub(super) fn send(
         &self,
-        context: &Context<'_>,
+        http: &HttpClient<'_>,
         question: &ModelRequest<'_>,
     ) -> Result<String> {
-        match self.post(context, question.to_json())? {
+        match self.post(http, question.to_json())? {
             ModelResponse::Text(text) => Ok(text),
             ModelResponse::Rejected { status, body }
                 if rejects_optional_parameters(status, &body) =>
             {
-                match self.post(context, question.to_minimal_json())? {
+                match self.post(http, question.to_minimal_json())? {
                     ModelResponse::Text(text) => Ok(text),
                     ModelResponse::Rejected { status, body } => {
                         Err(self.status_error(status, &body))
@@ -82,26 +87,19 @@ impl<'a> ModelClient<'a> {
         }
     }
 
-    fn post(&self, context: &Context<'_>, body: String) -> Result<ModelResponse> {
-        let mut request = single_server_client(&self.url, self.timeout)
-            .post(&self.url)
-            .header("content-type", "application/json");
+    fn post(&self, http: &HttpClient<'_>, body: String) -> Result<ModelResponse> {
+        let mut request = Request::post(&self.url).header("content-type", "application/json");
         if let Some(authorization) = &self.authorization {
             request = request.header("authorization", authorization);
         }
-        // A model can take long, so waiting for it can be cancelled.
-        let answered = call_cancellable(context, move || {
-            let response = request.send(body)?;
-            let (status, headers) = (response.status(), response.headers().clone());
-            Ok((status, headers, ResponseBody::new(response, MAX_RESPONSE_BYTES).read_all()))
-        })?;
-        let (status, headers, bytes) = answered.map_err(|e| self.connection_error(e))?;
-        let bytes = bytes.map_err(|e| match e {
-            BodyError::TooLarge { max_bytes } => {
+        let reply = http.fetch(request, body.into(), MAX_RESPONSE_BYTES)?;
+        let reply = reply.map_err(|e| self.connection_error(&e))?;
+        let (status, headers) = (reply.status, reply.headers);
+        let bytes = reply.body.map_err(|e| match e {
+            HttpError::TooLarge { max_bytes } => {
                 self.invalid_response(&format!("it is larger than {}", ByteSize(max_bytes)))
             }
-            BodyError::Timeout(timeout) => self.connection_error(ureq::Error::Timeout(timeout)),
-            BodyError::Io(e) => self.connection_error(ureq::Error::Io(e)),
+            e => self.connection_error(&e),
         });
         match status {
             status if status.is_success() => {
@@ -115,12 +113,12 @@ impl<'a> ModelClient<'a> {
         }
     }
 
-    fn connection_error(&self, e: ureq::Error) -> Error {
+    fn connection_error(&self, e: &HttpError) -> Error {
         let why = match e {
-            ureq::Error::Timeout(_) => {
+            HttpError::Timeout(_) => {
                 format!("it did not answer within {} s", self.timeout.as_secs_f32())
             }
-            ureq::Error::Io(e) if e.kind() == ErrorKind::UnexpectedEof => "it hung up".into(),
+            HttpError::Closed => "it hung up".into(),
             e => self.redact(&e.to_string()),
         };
         Error::new(ErrorCode::Network, format!("`{}` cannot be asked", self.display_url))
@@ -229,34 +227,22 @@ pub(super) fn shown(url: &str) -> String {
 
 /// Validates the URL of the endpoint, and returns the URL to post to.
 fn completions_url(url: &str) -> Result<String> {
-    let invalid = |why: &str, hint: &str| {
+    const POLICY: UrlPolicy = UrlPolicy { userinfo: false, query: true, http: PlainHttp::Loopback };
+    let endpoint = POLICY.check(url).map_err(|why| {
+        let hint = match why {
+            WebUrlError::Userinfo => "take them out: a key is handed over apart from the address",
+            WebUrlError::PlainHttp => {
+                "use https: others could read your sources and the key on the way"
+            }
+            _ => "name one such as `https://api.example/v1` or `http://localhost:11434/v1`",
+        };
         Error::new(ErrorCode::InvalidUrl, format!("`{}` is no address of a model", shown(url)))
-            .because(why.to_owned())
+            .because(why)
             .hint(hint)
-    };
-    let example = "name one such as `https://api.example/v1` or `http://localhost:11434/v1`";
-    // The same parser as that of the HTTP client, so that both agree on the host.
-    let uri: Uri = url.parse().map_err(|_| invalid("it cannot be read", example))?;
-    let (Some(scheme), Some(authority)) = (uri.scheme_str(), uri.authority()) else {
-        return Err(invalid("it has no scheme or no host", example));
-    };
-    if authority.as_str().contains('@') {
-        return Err(invalid(
-            "it has credentials in it",
-            "take them out: a key is handed over apart from the address",
-        ));
-    }
-    match scheme {
-        "https" => {}
-        "http" if is_loopback(authority.host()) => {}
-        "http" => {
-            let why = "http would show your sources and the key to everybody on the way";
-            return Err(invalid(why, "use https; http is spoken only to this machine"));
-        }
-        _ => return Err(invalid("only https is spoken, and http on this machine", example)),
-    }
-    let query = uri.query().map(|query| format!("?{query}")).unwrap_or_default();
-    Ok(format!("{scheme}://{authority}{}{query}", completions_path(uri.path())))
+    })?;
+    let query = endpoint.query().map(|query| format!("?{query}")).unwrap_or_default();
+    let path = completions_path(endpoint.path());
+    Ok(format!("{}://{}{path}{query}", endpoint.scheme(), endpoint.authority()))
 }
 
 /// Returns the path to post to. For a host alone, that is the common default.
@@ -270,7 +256,11 @@ fn completions_path(path: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+    use sp_formats::web_url::WebUrl;
+
     use super::*;
+    use crate::http::Uri;
 
     #[test]
     fn base_url_is_completed_to_the_chat_completions_url() {
@@ -344,6 +334,23 @@ mod tests {
             ("", ""),
         ] {
             assert_eq!(error_message(body), expected, "{body}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn se_07_http_client_posts_to_the_server_that_was_checked(text in sp_testkit::url_like()) {
+            let Ok(url) = completions_url(&text) else { return Ok(()) };
+            // What the client cannot read is never requested.
+            let Ok(uri) = url.parse::<Uri>() else { return Ok(()) };
+            let checked = WebUrl::parse(&url).unwrap();
+            let authority = uri.authority().unwrap();
+            prop_assert_eq!(authority.as_str(), checked.authority());
+            prop_assert!(!authority.as_str().contains('@'));
+            let is_same_host = authority.host().eq_ignore_ascii_case(checked.host());
+            prop_assert!(is_same_host || authority.host().starts_with('['));
+            prop_assert!(checked.is_https() || checked.is_loopback());
+            prop_assert!(uri.path().ends_with(COMPLETIONS_PATH));
         }
     }
 }

@@ -20,7 +20,7 @@ pub use reply::{ModelReplyError, judge};
 
 use self::client::ModelClient;
 use self::request::ModelRequest;
-use crate::context::{Context, Event, Network};
+use crate::context::{Context, Event};
 use crate::error::{Error, ErrorCode, Result};
 
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
@@ -108,16 +108,9 @@ pub fn select_sentences(
     }
     let client = ModelClient::new(endpoint)?;
     let url = client.display_url();
-    if context.network == Network::Offline {
-        return Err(Error::new(
-            ErrorCode::Offline,
-            format!("`{url}` cannot be asked with `--offline`"),
-        )
-        .hint(WITHOUT_MODEL_HINT));
-    }
+    let http = client.connect(context)?;
     context.emit(Event::Fetching { repo: url, progress: Some("the model chooses") });
-    let body =
-        client.send(context, &ModelRequest { model: &endpoint.name, brief, lists: offers })?;
+    let body = client.send(&http, &ModelRequest { model: &endpoint.name, brief, lists: offers })?;
     let unread = |e: ModelReplyError| {
         Error::new(ErrorCode::InvalidResponse, format!("what `{url}` answered cannot be used"))
             .because(client.redact(&e.to_string()))

@@ -15,9 +15,9 @@ use sp_formats::text::ByteSize;
 use super::load_package::load_package;
 use super::package_spec::PackageSpec;
 use super::package_store::read_store_index;
-use crate::context::{Context, Event, Network};
+use crate::context::{Context, Event};
 use crate::error::{Error, ErrorCode, Result};
-use crate::http::{BodyError, ResponseBody, single_server_client};
+use crate::http::{HttpClient, HttpError, HttpPolicy, Request, StatusCode};
 use crate::secret::{SecretSource, TRANSPORT_SECRET_ENV, read_secret_if_set, require_env};
 use crate::server_url::{display_server_url, normalize_server_url};
 use crate::session::Session;
@@ -129,27 +129,21 @@ fn handoff_url(target: &str) -> Result<String> {
 
 fn post(context: &Context<'_>, url: &str, text: &str, token: Option<&str>) -> Result<String> {
     let target = display_server_url(url);
-    if context.network == Network::Offline {
-        return Err(Error::new(
-            ErrorCode::Offline,
-            format!("`{target}` cannot be reached with `--offline`"),
-        )
-        .hint("leave it out"));
-    }
-    let agent = single_server_client(url, TIMEOUT);
-    let mut request = agent.post(url).header("content-type", "application/json");
+    let policy = HttpPolicy::one_server(TIMEOUT, "leave it out");
+    let http = HttpClient::new(context, url, &target, policy)?;
+    let mut request = Request::post(url).header("content-type", "application/json");
     if let Some(token) = token {
         request = request.header("authorization", format!("Bearer {token}"));
     }
-    let response = request.send(text).map_err(|e| {
+    let response = http.fetch(request, text.into(), MAX_RESPONSE_BYTES)?.map_err(|e| {
         Error::new(ErrorCode::Network, format!("`{target}` cannot be reached"))
             .because(redact_secrets(&e.to_string()))
             .hint("check the address, and that the other side listens")
     })?;
-    let status = response.status();
-    let answer = match ResponseBody::new(response, MAX_RESPONSE_BYTES).read_text() {
+    let status = response.status;
+    let answer = match response.into_text() {
         Ok(text) => text.trim().to_owned(),
-        Err(why @ BodyError::TooLarge { .. }) => {
+        Err(why @ HttpError::TooLarge { .. }) => {
             return Err(Error::new(
                 ErrorCode::InvalidResponse,
                 format!("cannot read the response of `{target}`"),
@@ -163,7 +157,7 @@ fn post(context: &Context<'_>, url: &str, text: &str, token: Option<&str>) -> Re
     if status.is_success() { Ok(answer) } else { Err(rejected_error(&target, status, &answer)) }
 }
 
-fn rejected_error(target: &str, status: ureq::http::StatusCode, answer: &str) -> Error {
+fn rejected_error(target: &str, status: StatusCode, answer: &str) -> Error {
     let code =
         if status.as_u16() < 500 { ErrorCode::ReceiverRefused } else { ErrorCode::Unavailable };
     Error::new(code, format!("`{target}` did not take the package"))

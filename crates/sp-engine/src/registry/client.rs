@@ -7,12 +7,14 @@ use serde::de::DeserializeOwned;
 use sp_formats::printable::printable;
 use sp_formats::redact::redact_secrets;
 use sp_formats::registry::{API_PREFIX, RegistryErrorResponse, SHA256_HEADER, YANKED_HEADER};
-use ureq::SendBody;
 
 use super::partial_download::PartialDownload;
-use crate::context::{Context, Event, Network, POLL_INTERVAL};
+use crate::context::{Context, Event, POLL_INTERVAL};
 use crate::error::{Error, ErrorCode, Result};
-use crate::http::{BodyError, ResponseBody, call_cancellable, single_server_client};
+use crate::http::{
+    HeaderMap, HttpClient, HttpError, HttpPolicy, HttpReply, HttpResponse, Method, Request,
+    RequestBuilder,
+};
 
 const TIMEOUT: Duration = Duration::from_secs(60);
 /// The longest response, other than a package, that is read.
@@ -27,31 +29,31 @@ const CHUNK_BYTES: usize = 64 * 1024;
 
 /// A request to a registry. The path is relative to the API prefix.
 pub(crate) struct RegistryRequest<'a> {
-    method: ureq::http::Method,
+    method: Method,
     path: &'a str,
     body: &'a [u8],
     content_type: &'static str,
 }
 
 impl<'a> RegistryRequest<'a> {
-    fn new(method: ureq::http::Method, path: &'a str) -> Self {
+    fn new(method: Method, path: &'a str) -> Self {
         Self { method, path, body: b"", content_type: "application/json" }
     }
 
     pub(crate) fn get(path: &'a str) -> Self {
-        Self::new(ureq::http::Method::GET, path)
+        Self::new(Method::GET, path)
     }
 
     pub(crate) fn put(path: &'a str, body: &'a [u8]) -> Self {
-        Self::new(ureq::http::Method::PUT, path).with_body(body)
+        Self::new(Method::PUT, path).with_body(body)
     }
 
     pub(crate) fn post(path: &'a str) -> Self {
-        Self::new(ureq::http::Method::POST, path)
+        Self::new(Method::POST, path)
     }
 
     pub(crate) fn delete(path: &'a str) -> Self {
-        Self::new(ureq::http::Method::DELETE, path)
+        Self::new(Method::DELETE, path)
     }
 
     pub(crate) fn with_body(self, body: &'a [u8]) -> Self {
@@ -95,7 +97,7 @@ pub(crate) struct DownloadHeaders {
 }
 
 impl DownloadHeaders {
-    fn from_headers(headers: &ureq::http::HeaderMap) -> Self {
+    fn from_headers(headers: &HeaderMap) -> Self {
         let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
         Self {
             sha256: text(SHA256_HEADER).map(str::to_owned),
@@ -137,7 +139,7 @@ impl RegistryResponse {
 /// A client for one registry.
 pub(crate) struct RegistryClient<'a> {
     context: &'a Context<'a>,
-    agent: ureq::Agent,
+    http: HttpClient<'a>,
     address: String,
     token: Option<String>,
 }
@@ -148,15 +150,9 @@ impl<'a> RegistryClient<'a> {
         address: &str,
         token: Option<&str>,
     ) -> Result<Self> {
-        if context.network == Network::Offline {
-            return Err(Error::new(
-                ErrorCode::Offline,
-                format!("`{address}` cannot be reached with `--offline`"),
-            )
-            .hint("leave it out"));
-        }
-        let agent = single_server_client(address, TIMEOUT);
-        Ok(Self { context, agent, address: address.into(), token: token.map(str::to_owned) })
+        let policy = HttpPolicy::one_server(TIMEOUT, "leave it out");
+        let http = HttpClient::new(context, address, address, policy)?;
+        Ok(Self { context, http, address: address.into(), token: token.map(str::to_owned) })
     }
 
     /// Returns the URL of the registry.
@@ -219,7 +215,11 @@ impl<'a> RegistryClient<'a> {
         if let Some(headers) = partial.range_headers() {
             request = request.header("range", headers.range).header("if-range", headers.if_range);
         }
-        let response = match self.send_once(request, b"") {
+        let response = match self.http.open(request) {
+            Ok(response) => response,
+            Err(cancelled) => return Ok(Err(cancelled)),
+        };
+        let response = match self.retryable(response) {
             Ok(response) => response?,
             Err(error) => return Ok(Err(error)),
         };
@@ -233,8 +233,7 @@ impl<'a> RegistryClient<'a> {
             }
             502..=504 => return Err(self.unreachable_error(&format!("it answered {status}"))),
             _ => {
-                let text =
-                    ResponseBody::new(response, MAX_RESPONSE_BYTES).read_text().unwrap_or_default();
+                let text = response.read(MAX_RESPONSE_BYTES).into_text().unwrap_or_default();
                 return Ok(Err(self.rejected_error(status, &text)));
             }
         }
@@ -244,12 +243,12 @@ impl<'a> RegistryClient<'a> {
     /// Appends the body of a response to `partial`, until it is complete.
     fn read_body(
         &self,
-        response: ureq::http::Response<ureq::Body>,
+        response: HttpResponse,
         partial: &mut PartialDownload<'_>,
     ) -> Attempt<DownloadHeaders> {
         let headers = DownloadHeaders::from_headers(response.headers());
         // One byte more than is missing, so that `append` notices a body that is too long.
-        let mut body = ResponseBody::new(response, partial.remaining().saturating_add(1));
+        let mut body = response.into_body(partial.remaining().saturating_add(1));
         let mut buffer = vec![0; CHUNK_BYTES];
         loop {
             match body.read(&mut buffer) {
@@ -292,11 +291,11 @@ impl<'a> RegistryClient<'a> {
             Ok(response) => response?,
             Err(error) => return Ok(Err(error)),
         };
-        let status = response.status();
-        let text = match ResponseBody::new(response, MAX_RESPONSE_BYTES).read_text() {
+        let status = response.status;
+        let text = match response.into_text() {
             Ok(text) => text,
             // A retry would get the same response.
-            Err(why @ BodyError::TooLarge { .. }) => {
+            Err(why @ HttpError::TooLarge { .. }) => {
                 return Ok(Err(self.too_large_error(request, why)));
             }
             Err(why) => return Err(self.unreachable_error(&why.to_string())),
@@ -307,9 +306,9 @@ impl<'a> RegistryClient<'a> {
         }
     }
 
-    fn build_request(&self, request: &RegistryRequest<'_>) -> ureq::http::request::Builder {
+    fn build_request(&self, request: &RegistryRequest<'_>) -> RequestBuilder {
         let url = format!("{}{API_PREFIX}/{}", self.address, request.path);
-        let builder = ureq::http::Request::builder().method(request.method.clone()).uri(&url);
+        let builder = Request::builder().method(request.method.clone()).uri(&url);
         let builder = builder.header("content-type", request.content_type);
         match &self.token {
             Some(token) => builder.header("authorization", format!("Bearer {token}")),
@@ -321,36 +320,35 @@ impl<'a> RegistryClient<'a> {
     /// malformed. The inner error is worth a retry.
     fn send_once(
         &self,
-        request: ureq::http::request::Builder,
+        request: RequestBuilder,
         body: &[u8],
-    ) -> Result<std::result::Result<ureq::http::Response<ureq::Body>, Error>> {
+    ) -> Result<std::result::Result<HttpReply, Error>> {
         self.context.check_cancelled()?;
         let result = if body.is_empty() {
-            let agent = self.agent.clone();
-            call_cancellable(self.context, move || agent.run(request.body(())?))?
+            self.http.fetch(request, Vec::new(), MAX_RESPONSE_BYTES)?
         } else {
-            self.upload(request, body)
+            // With the length known, the registry can reject a large body before reading it.
+            let request = request.header("content-length", body.len());
+            let upload =
+                UploadBody { context: self.context, address: &self.address, body, sent: 0 };
+            self.http.upload(request, upload, MAX_RESPONSE_BYTES)
         };
+        self.retryable(result)
+    }
+
+    /// Splits errors into those that are final, outside, and those that are worth a retry, inside.
+    fn retryable<T>(
+        &self,
+        result: std::result::Result<T, HttpError>,
+    ) -> Result<std::result::Result<T, Error>> {
         match result {
             Ok(response) => Ok(Ok(response)),
-            Err(ureq::Error::Http(why)) => Err(self.unreachable_error(&why.to_string())),
+            Err(HttpError::Invalid(why)) => Err(self.unreachable_error(&why)),
             Err(why) => Ok(Err(self.unreachable_error(&why.to_string()))),
         }
     }
 
-    fn upload(
-        &self,
-        request: ureq::http::request::Builder,
-        body: &[u8],
-    ) -> std::result::Result<ureq::http::Response<ureq::Body>, ureq::Error> {
-        // With the length known, the registry can reject a large body before reading it.
-        let request = request.header("content-length", body.len());
-        let mut upload =
-            UploadBody { context: self.context, address: &self.address, body, sent: 0 };
-        self.agent.run(request.body(SendBody::from_reader(&mut upload))?)
-    }
-
-    fn too_large_error(&self, request: &RegistryRequest<'_>, why: BodyError) -> Error {
+    fn too_large_error(&self, request: &RegistryRequest<'_>, why: HttpError) -> Error {
         let path = request.path.split('?').next().unwrap_or_default();
         Error::new(
             ErrorCode::InvalidResponse,

@@ -7,25 +7,24 @@
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use sp_formats::redact::redact_secrets;
 use sp_formats::text::ByteSize;
 use sp_formats::workspace::{LockedArchive, WebSource};
 use sp_tree::{Digest, Hasher};
 
-use crate::context::{Event, Network};
+use crate::context::Event;
 use crate::downloads::{DownloadedFile, archive_path};
 use crate::error::{Error, ErrorCode, Result};
-use crate::http::{BodyError, ResponseBody, call_cancellable, client_config};
+use crate::http::{
+    CONNECT_TIMEOUT, HttpClient, HttpError, HttpPeer, HttpPolicy, HttpResponse, HttpTimeLimit,
+    HttpTimeout, Request, ResponseBody, StatusCode,
+};
 use crate::session::Session;
 
-const MAX_REDIRECTS: u32 = 5;
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
-/// The timeout of a request after the deadline. Zero would mean no timeout.
-const MIN_TIMEOUT: Duration = Duration::from_millis(1);
 const BUFFER_BYTES: usize = 64 * 1024;
-const NOT_FOUND: u16 = 404;
+const OFFLINE_HINT: &str = "run it without `--offline`, or fetch it yourself and name the file";
 
 /// A URL, and its form without secrets for display.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -78,29 +77,21 @@ fn file_digest(path: &Path, max_bytes: u64) -> std::io::Result<Digest> {
 /// Fetches files. All requests must complete within `download-seconds`.
 pub(crate) struct WebClient<'a> {
     session: &'a Session<'a>,
-    agent: ureq::Agent,
-    deadline: Instant,
+    http: HttpClient<'a>,
 }
 
 impl<'a> WebClient<'a> {
     /// Creates a client for an address and files beside it. Fails with `--offline`.
     pub(crate) fn new(session: &'a Session<'a>, address: &WebAddress) -> Result<Self> {
-        if session.context.network == Network::Offline {
-            return Err(Error::new(
-                ErrorCode::Offline,
-                format!("`{}` would have to be fetched", address.display_url),
-            )
-            .hint("run it without `--offline`, or fetch it yourself and name the file"));
-        }
-        let config = client_config()
-            .max_redirects(MAX_REDIRECTS)
-            .timeout_connect(Some(CONNECT_TIMEOUT))
-            .timeout_per_read(Some(Duration::from_secs(session.limits.stall_seconds)))
-            // Never follow a redirect from https to http.
-            .https_only(address.url.to_ascii_lowercase().starts_with("https://"))
-            .build();
-        let deadline = Instant::now() + Duration::from_secs(session.limits.download_seconds);
-        Ok(Self { session, agent: config.into(), deadline })
+        let limits = &session.limits;
+        let policy = HttpPolicy {
+            peer: HttpPeer::AnyServer,
+            time_limit: HttpTimeLimit::Client(Duration::from_secs(limits.download_seconds)),
+            stall_timeout: Some(Duration::from_secs(limits.stall_seconds)),
+            offline_hint: OFFLINE_HINT,
+        };
+        let http = HttpClient::new(session.context, &address.url, &address.display_url, policy)?;
+        Ok(Self { session, http })
     }
 
     /// Requests a file of at most `max_bytes` bytes. Returns `None` if it does not exist.
@@ -109,28 +100,37 @@ impl<'a> WebClient<'a> {
         address: &WebAddress,
         max_bytes: u64,
     ) -> Result<Option<ResponseBody>> {
-        match self.request(address, max_bytes)? {
-            Ok(body) => Ok(Some(body)),
-            Err(ureq::Error::StatusCode(NOT_FOUND)) => Ok(None),
-            Err(error) => Err(self.request_error(address, &error)),
+        let response = self.request(address)?;
+        if response.status() == StatusCode::NOT_FOUND {
+            return Ok(None);
         }
+        self.successful_body(address, response, max_bytes).map(Some)
     }
 
     /// Requests a file of at most `max_bytes` bytes.
     pub(crate) fn get(&self, address: &WebAddress, max_bytes: u64) -> Result<ResponseBody> {
-        self.request(address, max_bytes)?.map_err(|error| self.request_error(address, &error))
+        let response = self.request(address)?;
+        self.successful_body(address, response, max_bytes)
     }
 
-    fn request(
+    fn request(&self, address: &WebAddress) -> Result<HttpResponse> {
+        self.session.context.emit(Event::Fetching { repo: &address.display_url, progress: None });
+        let response = self.http.open(Request::get(&address.url))?;
+        response.map_err(|error| self.request_error(address, &error))
+    }
+
+    fn successful_body(
         &self,
         address: &WebAddress,
+        response: HttpResponse,
         max_bytes: u64,
-    ) -> Result<std::result::Result<ResponseBody, ureq::Error>> {
-        self.session.context.emit(Event::Fetching { repo: &address.display_url, progress: None });
-        let left = self.deadline.saturating_duration_since(Instant::now()).max(MIN_TIMEOUT);
-        let request = self.agent.get(&address.url).config().timeout_global(Some(left)).build();
-        let response = call_cancellable(self.session.context, move || request.call())?;
-        Ok(response.map(|response| ResponseBody::new(response, max_bytes)))
+    ) -> Result<ResponseBody> {
+        let status = response.status();
+        if status.is_client_error() || status.is_server_error() {
+            let error = HttpError::Failed(format!("http status: {}", status.as_u16()));
+            return Err(self.request_error(address, &error));
+        }
+        Ok(response.into_body(max_bytes))
     }
 
     /// Downloads a file of at most `zip-bytes` bytes into the cache.
@@ -146,10 +146,10 @@ impl<'a> WebClient<'a> {
         let mut fetched = 0u64;
         loop {
             context.check_cancelled()?;
-            let count = match body.read(&mut block).map_err(BodyError::from) {
+            let count = match body.read(&mut block).map_err(HttpError::from) {
                 Ok(0) => break,
                 Ok(count) => count,
-                Err(BodyError::TooLarge { max_bytes }) => {
+                Err(HttpError::TooLarge { max_bytes }) => {
                     return Err(too_large_error(address, max_bytes));
                 }
                 Err(error) => return Err(self.body_error(address, error)),
@@ -165,17 +165,13 @@ impl<'a> WebClient<'a> {
         Ok(download)
     }
 
-    fn request_error(&self, address: &WebAddress, error: &ureq::Error) -> Error {
-        if let ureq::Error::Timeout(timeout) = error {
-            return self.timeout_error(address, *timeout);
-        }
-        let reason = error.to_string().replace(&address.url, &address.display_url);
+    fn request_error(&self, address: &WebAddress, error: &HttpError) -> Error {
         let code = match error {
-            ureq::Error::RequireHttpsOnly(_) | ureq::Error::TooManyRedirects => {
-                ErrorCode::Redirected
-            }
+            HttpError::Timeout(timeout) => return self.timeout_error(address, *timeout),
+            HttpError::Redirected(_) => ErrorCode::Redirected,
             _ => ErrorCode::Network,
         };
+        let reason = error.to_string().replace(&address.url, &address.display_url);
         Error::new(code, format!("cannot fetch `{}`", address.display_url))
             // The reason may contain this URL or the target of a redirect, with secrets.
             .because(redact_secrets(&reason))
@@ -183,8 +179,8 @@ impl<'a> WebClient<'a> {
     }
 
     /// Returns the error for a body that could not be read to its end.
-    pub(crate) fn body_error(&self, address: &WebAddress, error: BodyError) -> Error {
-        if let BodyError::Timeout(timeout) = error {
+    pub(crate) fn body_error(&self, address: &WebAddress, error: HttpError) -> Error {
+        if let HttpError::Timeout(timeout) = error {
             return self.timeout_error(address, timeout);
         }
         Error::new(ErrorCode::Network, format!("cannot fetch `{}`", address.display_url))
@@ -193,23 +189,25 @@ impl<'a> WebClient<'a> {
     }
 
     /// Returns the error for an exceeded timeout.
-    fn timeout_error(&self, address: &WebAddress, timeout: ureq::Timeout) -> Error {
+    fn timeout_error(&self, address: &WebAddress, timeout: HttpTimeout) -> Error {
         let limits = &self.session.limits;
-        let (reason, limit) = match timeout {
-            ureq::Timeout::PerRead | ureq::Timeout::PerWrite => (
+        let (code, reason, limit) = match timeout {
+            HttpTimeout::Stall => (
+                ErrorCode::Stalled,
                 format!("the server sent nothing for {} s", limits.stall_seconds),
                 Some("stall-seconds"),
             ),
-            ureq::Timeout::Resolve | ureq::Timeout::Connect => {
-                (format!("there was no connection within {} s", CONNECT_TIMEOUT.as_secs()), None)
-            }
-            _ => (
+            HttpTimeout::Connect => (
+                ErrorCode::Network,
+                format!("there was no connection within {} s", CONNECT_TIMEOUT.as_secs()),
+                None,
+            ),
+            HttpTimeout::Total => (
+                ErrorCode::Network,
                 format!("the download was not complete after {} s", limits.download_seconds),
                 Some("download-seconds"),
             ),
         };
-        let is_stalled = matches!(timeout, ureq::Timeout::PerRead | ureq::Timeout::PerWrite);
-        let code = if is_stalled { ErrorCode::Stalled } else { ErrorCode::Network };
         let error =
             Error::new(code, format!("cannot fetch `{}`", address.display_url)).because(reason);
         match limit {

@@ -1,6 +1,7 @@
 //! `sp search`: searches a registry for packages.
 
 use sp_formats::output::RegistrySearchReport;
+use sp_formats::percent::{self, COMPONENT};
 use sp_formats::registry::RegistrySearchResponse;
 
 use crate::context::Context;
@@ -17,12 +18,8 @@ pub fn search(
     let session = Session::begin(context)?;
     let client = connect(&session, registry)?;
     let address = client.address().to_owned();
-    let escaped: String = query.bytes().map(percent_encode_byte).collect();
+    let escaped = percent::encode(query, COMPONENT);
     let response: RegistrySearchResponse =
         client.execute(&RegistryRequest::get(&format!("search?q={escaped}")))?.json()?;
     Ok(RegistrySearchReport { registry: address, query: query.into(), packages: response.packages })
-}
-
-fn percent_encode_byte(byte: u8) -> String {
-    if byte.is_ascii_alphanumeric() { char::from(byte).to_string() } else { format!("%{byte:02X}") }
 }
