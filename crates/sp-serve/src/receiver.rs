@@ -1,27 +1,42 @@
-//! `sp pkg receive`: an HTTP server that accepts envelopes from `sp pkg send`.
+//! `sp pkg receive`: accepts envelopes from `sp pkg send` over HTTP.
 //!
-//! It implements only the part of HTTP/1.1 that this needs: one path, one method, bodies with a
-//! `Content-Length`. `sp_engine::pkg::PackageReceiver` authenticates senders, verifies envelopes,
-//! and imports or queues the packages.
+//! The server is that of the other modules ([`crate::connections`]). It reads a request to its end
+//! and passes it to the thread that called [`receive`], where
+//! `sp_engine::pkg::PackageReceiver` verifies envelopes, and imports or queues the packages.
 
-use std::io::{ErrorKind, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::convert::Infallible;
+use std::future::poll_fn;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::sync::{Arc, mpsc};
+use std::time::Duration;
 
+use axum::Router;
+use axum::body::{Body, Bytes, to_bytes};
+use axum::extract::{Request, State as Extracted};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use hyper::body::Body as _;
 use sp_engine::pkg::{
-    EnvelopeSignature, PackageReceiver, ReceiveError, ReceiveRequest, ReceivedPackage,
+    EnvelopeSignature, PackageReceiver, ReceiveError, ReceiveRequest, ReceivedPackage, SenderToken,
 };
 use sp_engine::{Context, Error, ErrorCode, Event};
 use sp_formats::json::quoted;
 use sp_formats::package::envelope::HANDOFF_PATH;
+use tokio::net::TcpListener;
+use tokio::runtime::Builder;
+use tokio::sync::{Semaphore, oneshot};
 
-const MAX_HEAD_BYTES: usize = 16 * 1024;
-const MAX_HEADERS: usize = 64;
-/// Maximum time to receive a whole request.
+use crate::connections::{self, shutdown_signal};
+
+/// Maximum time to receive the head of a request, and its body.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(20);
-/// Further connections get a 503.
-const MAX_CONNECTIONS: usize = 16;
+/// Further requests get a 503.
+const MAX_REQUESTS: usize = 16;
+/// How much of a refused body is read, and for how long.
+const MAX_DISCARDED_BYTES: usize = 4 * 1024 * 1024;
+const DISCARD_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// When to stop listening.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,11 +76,11 @@ pub enum ReceiverEvent {
     Refused(String),
 }
 
-/// Listens on `request.listen` and reports events.
+/// Listens on `request.listen` and reports events, until SIGINT or SIGTERM.
 pub fn receive(
     context: &Context<'_>,
     request: &ListenRequest,
-    report: &(dyn Fn(ReceiverEvent) + Sync),
+    report: &dyn Fn(ReceiverEvent),
 ) -> sp_engine::Result<()> {
     let receiver = PackageReceiver::open(context, &request.package)?;
     let listen_error = |e: std::io::Error| {
@@ -73,11 +88,19 @@ pub fn receive(
             .because(e)
             .hint("choose another address; port 0 takes any that is free")
     };
-    let listener = TcpListener::bind(&request.listen).map_err(listen_error)?;
+    let runtime = Builder::new_multi_thread().enable_all().build().map_err(listen_error)?;
+    let listener = runtime.block_on(TcpListener::bind(&request.listen)).map_err(listen_error)?;
     let address = listener.local_addr().map_err(listen_error)?;
     warn_about_exposure(context, request, address);
     report(ReceiverEvent::Listening(address.to_string()));
-    accept_connections(&listener, &receiver, request.mode, report);
+    let (jobs, incoming) = mpsc::channel();
+    let (finish, finished) = oneshot::channel();
+    let server = runtime.spawn(run_server(listener, ReceiverState::new(&receiver, jobs), finished));
+    handle_jobs(&receiver, &incoming, request.mode, report);
+    // Requests that still wait are refused, and the last response is sent to its end.
+    drop((incoming, finish));
+    // The server does not panic; if it did, there is nothing left to stop.
+    let _ = runtime.block_on(server);
     Ok(())
 }
 
@@ -94,235 +117,169 @@ fn warn_about_exposure(context: &Context<'_>, request: &ListenRequest, address: 
     }
 }
 
-fn accept_connections(
-    listener: &TcpListener,
-    receiver: &PackageReceiver<'_>,
-    mode: ListenMode,
-    report: &(dyn Fn(ReceiverEvent) + Sync),
+/// Serves until a signal comes, or until the sender of `finished` is dropped.
+async fn run_server(
+    listener: TcpListener,
+    state: ReceiverState,
+    finished: oneshot::Receiver<Infallible>,
 ) {
-    let open = AtomicUsize::new(0);
-    let accepted = AtomicUsize::new(0);
-    std::thread::scope(|scope| {
-        for stream in listener.incoming() {
-            let Ok(stream) = stream else { continue };
-            if open.load(Ordering::Acquire) >= MAX_CONNECTIONS {
-                reject_busy(stream);
-                continue;
+    let router = Router::new().fallback(handle_request).with_state(state);
+    let stop = async {
+        tokio::select! {
+            () = shutdown_signal() => {}
+            _ = finished => {}
+        }
+    };
+    connections::run(listener, router, REQUEST_TIMEOUT, stop).await;
+}
+
+/// A request that was read or refused, for the thread that owns the [`PackageReceiver`].
+struct ReceiverJob {
+    envelope: Result<String, ReceiveError>,
+    reply: oneshot::Sender<(StatusCode, String)>,
+}
+
+/// Imports or queues packages one after the other, until the server stops or the mode says so.
+fn handle_jobs(
+    receiver: &PackageReceiver<'_>,
+    incoming: &mpsc::Receiver<ReceiverJob>,
+    mode: ListenMode,
+    report: &dyn Fn(ReceiverEvent),
+) {
+    for ReceiverJob { envelope, reply } in incoming {
+        let (status, body, event) = match envelope.and_then(|text| receiver.accept(&text)) {
+            Ok(ReceivedPackage::Imported { package, sender }) => {
+                let body = status_json("imported", &package);
+                (StatusCode::OK, body, ReceiverEvent::Imported { package, sender })
             }
-            open.fetch_add(1, Ordering::AcqRel);
-            let handle = || {
-                if handle_connection(receiver, stream, report) {
-                    accepted.fetch_add(1, Ordering::AcqRel);
-                }
-                open.fetch_sub(1, Ordering::AcqRel);
-            };
-            match mode {
-                ListenMode::Once => handle(),
-                ListenMode::Forever => drop(scope.spawn(handle)),
+            Ok(ReceivedPackage::Queued { package, sender, id }) => {
+                let body = status_json("waiting", &package);
+                (StatusCode::ACCEPTED, body, ReceiverEvent::Waiting { package, sender, id })
             }
-            if mode == ListenMode::Once && accepted.load(Ordering::Acquire) > 0 {
+            Err(error) => {
+                let (status, body) = error_response(&error);
+                (status, body, ReceiverEvent::Refused(error.reason))
+            }
+        };
+        let is_accepted = !matches!(event, ReceiverEvent::Refused(_));
+        // The client may be gone.
+        let _ = reply.send((status, body));
+        report(event);
+        if is_accepted && mode == ListenMode::Once {
+            break;
+        }
+    }
+}
+
+/// What a request needs.
+#[derive(Clone)]
+struct ReceiverState {
+    jobs: mpsc::Sender<ReceiverJob>,
+    token: Arc<SenderToken>,
+    max_bytes: u64,
+    permits: Arc<Semaphore>,
+}
+
+impl ReceiverState {
+    fn new(receiver: &PackageReceiver<'_>, jobs: mpsc::Sender<ReceiverJob>) -> Self {
+        Self {
+            jobs,
+            token: receiver.sender_token(),
+            max_bytes: receiver.max_bytes(),
+            permits: Arc::new(Semaphore::new(MAX_REQUESTS)),
+        }
+    }
+}
+
+async fn handle_request(Extracted(state): Extracted<ReceiverState>, request: Request) -> Response {
+    let Ok(_permit) = state.permits.try_acquire() else {
+        return response(StatusCode::SERVICE_UNAVAILABLE, String::new());
+    };
+    let envelope = read_envelope(&state, request).await;
+    let (reply, answer) = oneshot::channel();
+    // Fails if the receiver has stopped.
+    let _ = state.jobs.send(ReceiverJob { envelope, reply });
+    match answer.await {
+        Ok((status, body)) => response(status, body),
+        Err(_) => response(StatusCode::SERVICE_UNAVAILABLE, String::new()),
+    }
+}
+
+fn response(status: StatusCode, body: String) -> Response {
+    // One envelope per connection, so that a refused body is never read as the next request.
+    let headers = [(header::CONTENT_TYPE, "application/json"), (header::CONNECTION, "close")];
+    (status, headers, body).into_response()
+}
+
+/// Checks the head of a request, then reads its body.
+async fn read_envelope(state: &ReceiverState, request: Request) -> Result<String, ReceiveError> {
+    let (head, body) = request.into_parts();
+    let length = match check_head(state, &head) {
+        Ok(length) => length,
+        Err(error) => {
+            if !head.headers.contains_key(header::EXPECT) {
+                discard(body).await;
+            }
+            return Err(error);
+        }
+    };
+    let read = tokio::time::timeout(REQUEST_TIMEOUT, to_bytes(body, length));
+    let bytes = match read.await {
+        Ok(Ok(bytes)) => bytes,
+        Ok(Err(e)) => return Err(ReceiveError::new(400, format!("the connection broke: {e}"))),
+        Err(_) => return Err(ReceiveError::new(408, "the request took too long")),
+    };
+    String::from_utf8(bytes.into()).map_err(|_| ReceiveError::new(400, "the envelope is not UTF-8"))
+}
+
+/// Rejects requests that are not authorized envelopes. Returns the length of the body.
+fn check_head(state: &ReceiverState, head: &Parts) -> Result<usize, ReceiveError> {
+    if head.uri.path() != HANDOFF_PATH {
+        return Err(ReceiveError::new(404, format!("there is only `{HANDOFF_PATH}` here")));
+    }
+    if head.method != Method::POST {
+        return Err(ReceiveError::new(405, "only POST is taken"));
+    }
+    let tokens: Vec<&[u8]> =
+        head.headers.get_all(header::AUTHORIZATION).iter().map(HeaderValue::as_bytes).collect();
+    state.token.authorize(&tokens)?;
+    let length = content_length(&head.headers)
+        .ok_or_else(|| ReceiveError::new(411, "a request says how long it is: `content-length`"))?;
+    let limit = state.max_bytes;
+    usize::try_from(length)
+        .ok()
+        .filter(|_| length <= limit)
+        .ok_or_else(|| ReceiveError::new(413, format!("an envelope has {limit} bytes at the most")))
+}
+
+/// Returns the length of the body, unless there is a transfer encoding.
+fn content_length(headers: &HeaderMap) -> Option<u64> {
+    if headers.contains_key(header::TRANSFER_ENCODING) {
+        return None;
+    }
+    headers.get(header::CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
+}
+
+/// Reads a part of a refused body, since unread input can reset the connection before the client
+/// has read the response.
+async fn discard(mut body: Body) {
+    let mut left = MAX_DISCARDED_BYTES;
+    let discarded = async {
+        while let Some(Ok(frame)) = poll_fn(|cx| Pin::new(&mut body).poll_frame(cx)).await {
+            left = left.saturating_sub(frame.data_ref().map_or(0, Bytes::len));
+            if left == 0 {
                 break;
             }
         }
-    });
-}
-
-fn reject_busy(mut stream: TcpStream) {
-    let _ = stream.set_write_timeout(Some(Duration::from_secs(1)));
-    let _ = stream.write_all(
-        b"HTTP/1.1 503 Service Unavailable\r\ncontent-length: 0\r\nconnection: close\r\n\r\n",
-    );
-}
-
-/// Handles one request. Returns whether a package was imported or queued.
-fn handle_connection(
-    receiver: &PackageReceiver<'_>,
-    mut stream: TcpStream,
-    report: &(dyn Fn(ReceiverEvent) + Sync),
-) -> bool {
-    let outcome = read_body(receiver, &mut stream).and_then(|body| receiver.accept(&body));
-    let (status, body, event) = match outcome {
-        Ok(ReceivedPackage::Imported { package, sender }) => {
-            (200, status_json("imported", &package), ReceiverEvent::Imported { package, sender })
-        }
-        Ok(ReceivedPackage::Queued { package, sender, id }) => {
-            (202, status_json("waiting", &package), ReceiverEvent::Waiting { package, sender, id })
-        }
-        Err(ReceiveError { status, reason }) => {
-            (status, format!("{{\"error\":{}}}", quoted(&reason)), ReceiverEvent::Refused(reason))
-        }
     };
-    let accepted = !matches!(event, ReceiverEvent::Refused(_));
-    write_response(&mut stream, status, &body);
-    report(event);
-    accepted
+    let _ = tokio::time::timeout(DISCARD_TIMEOUT, discarded).await;
 }
 
-/// Reads a request and returns its body.
-fn read_body(
-    receiver: &PackageReceiver<'_>,
-    stream: &mut TcpStream,
-) -> Result<String, ReceiveError> {
-    let limit = receiver.max_bytes();
-    let mut reader = DeadlineReader { stream, deadline: Instant::now() + REQUEST_TIMEOUT };
-    let mut bytes = Vec::new();
-    let head = loop {
-        if let Some(head) = parse_head(receiver, &bytes)? {
-            break head;
-        }
-        if bytes.len() > MAX_HEAD_BYTES {
-            return Err(ReceiveError::new(431, "the head of the request is too long"));
-        }
-        reader.read_block(&mut bytes)?;
-    };
-    if head.body_len > limit {
-        return Err(ReceiveError::new(413, format!("an envelope has {limit} bytes at the most")));
-    }
-    if head.expects_continue {
-        reader.stream.write_all(b"HTTP/1.1 100 Continue\r\n\r\n").map_err(|e| read_error(&e))?;
-    }
-    let mut body = bytes.split_off(head.head_len);
-    let body_len = usize::try_from(head.body_len).unwrap_or(usize::MAX);
-    while body.len() < body_len {
-        reader.read_block(&mut body)?;
-    }
-    body.truncate(body_len);
-    String::from_utf8(body).map_err(|_| ReceiveError::new(400, "the envelope is not UTF-8"))
-}
-
-/// Parses the head of a request; `None` if it is incomplete. Rejects requests that are not
-/// authorized envelopes.
-fn parse_head(
-    receiver: &PackageReceiver<'_>,
-    bytes: &[u8],
-) -> Result<Option<RequestHead>, ReceiveError> {
-    let mut headers = [httparse::EMPTY_HEADER; MAX_HEADERS];
-    let mut request = httparse::Request::new(&mut headers);
-    let head_len = match request.parse(bytes) {
-        Ok(httparse::Status::Complete(head_len)) => head_len,
-        Ok(httparse::Status::Partial) => return Ok(None),
-        Err(_) => return Err(ReceiveError::new(400, "this is no HTTP request")),
-    };
-    if request.path.map(|path| path.split('?').next().unwrap_or_default()) != Some(HANDOFF_PATH) {
-        return Err(ReceiveError::new(404, format!("there is only `{HANDOFF_PATH}` here")));
-    }
-    if request.method != Some("POST") {
-        return Err(ReceiveError::new(405, "only POST is taken"));
-    }
-    receiver.authorize(&header_values(request.headers, "authorization"))?;
-    let body_len = content_length(request.headers)
-        .ok_or_else(|| ReceiveError::new(411, "a request says how long it is: `content-length`"))?;
-    let expects_continue = header_values(request.headers, "expect")
-        .iter()
-        .any(|value| value.eq_ignore_ascii_case(b"100-continue"));
-    Ok(Some(RequestHead { head_len, body_len, expects_continue }))
-}
-
-fn header_values<'h>(headers: &[httparse::Header<'h>], name: &str) -> Vec<&'h [u8]> {
-    let same_name = headers.iter().filter(|header| header.name.eq_ignore_ascii_case(name));
-    same_name.map(|header| header.value).collect()
-}
-
-/// Returns the length of the body, if there is one length and no transfer encoding.
-fn content_length(headers: &[httparse::Header<'_>]) -> Option<u64> {
-    if !header_values(headers, "transfer-encoding").is_empty() {
-        return None;
-    }
-    match header_values(headers, "content-length").as_slice() {
-        [value] => std::str::from_utf8(value)
-            .ok()
-            .filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()))
-            .and_then(|text| text.parse().ok()),
-        _ => None,
-    }
-}
-
-struct RequestHead {
-    head_len: usize,
-    body_len: u64,
-    /// Whether the sender waits for `100 Continue` before it sends the body.
-    expects_continue: bool,
-}
-
-/// Reads from a stream until a deadline.
-struct DeadlineReader<'a> {
-    stream: &'a mut TcpStream,
-    deadline: Instant,
-}
-
-impl DeadlineReader<'_> {
-    /// Appends at least one byte to `bytes`.
-    fn read_block(&mut self, bytes: &mut Vec<u8>) -> Result<(), ReceiveError> {
-        let mut block = [0; 8192];
-        let count = self.read(&mut block).map_err(|e| read_error(&e))?;
-        if count == 0 {
-            return Err(ReceiveError::new(400, "the request ended before it was whole"));
-        }
-        bytes.extend_from_slice(&block[..count]);
-        Ok(())
-    }
-}
-
-impl Read for DeadlineReader<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-        let left = self.deadline.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return Err(ErrorKind::TimedOut.into());
-        }
-        self.stream.set_read_timeout(Some(left))?;
-        self.stream.read(buffer)
-    }
-}
-
-fn read_error(error: &std::io::Error) -> ReceiveError {
-    match error.kind() {
-        ErrorKind::TimedOut | ErrorKind::WouldBlock => {
-            ReceiveError::new(408, "the request took too long")
-        }
-        _ => ReceiveError::new(400, format!("the connection broke: {error}")),
-    }
+fn error_response(error: &ReceiveError) -> (StatusCode, String) {
+    let status = StatusCode::from_u16(error.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    (status, format!("{{\"error\":{}}}", quoted(&error.reason)))
 }
 
 fn status_json(status: &str, package: &str) -> String {
     format!("{{\"status\":{},\"package\":{}}}", quoted(status), quoted(package))
-}
-
-fn reason_phrase(status: u16) -> &'static str {
-    match status {
-        200 => "OK",
-        202 => "Accepted",
-        400 => "Bad Request",
-        401 => "Unauthorized",
-        403 => "Forbidden",
-        404 => "Not Found",
-        405 => "Method Not Allowed",
-        408 => "Request Timeout",
-        409 => "Conflict",
-        411 => "Length Required",
-        413 => "Content Too Large",
-        422 => "Unprocessable Content",
-        431 => "Request Header Fields Too Large",
-        _ => "Internal Server Error",
-    }
-}
-
-fn write_response(stream: &mut TcpStream, status: u16, body: &str) {
-    let reason = reason_phrase(status);
-    let text = format!(
-        "HTTP/1.1 {status} {reason}\r\ncontent-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
-        body.len()
-    );
-    // The client may be gone; ignore errors.
-    let _ = stream.set_write_timeout(Some(Duration::from_secs(5)));
-    let _ = stream.write_all(text.as_bytes());
-    let _ = stream.shutdown(std::net::Shutdown::Write);
-    // Unread input would reset the connection before the client has read the response.
-    let _ = stream.set_read_timeout(Some(Duration::from_millis(200)));
-    let mut rest = [0; 8192];
-    for _ in 0..64 {
-        match stream.read(&mut rest) {
-            Ok(count) if count > 0 => {}
-            _ => break,
-        }
-    }
 }

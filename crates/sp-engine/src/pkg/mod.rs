@@ -79,7 +79,7 @@ pub use package_store::select_best_version;
 pub use query::{GraphQuery, QueryRequest, query, query_packages};
 pub use receive::{
     EnvelopeSignature, PackageReceiver, ReceiveAction, ReceiveError, ReceiveRequest,
-    ReceivedPackage,
+    ReceivedPackage, SenderToken,
 };
 pub use registry::{
     LoginRequest, PublishRequest, RegistryHistoryPolicy, YankAction, YankRequest,

@@ -4,10 +4,12 @@
 //! The listener is `sp_serve::receiver`; this module knows nothing about sockets. An envelope is
 //! hostile until its HMAC is verified: before that, only its size and syntax are checked.
 
+use std::sync::Arc;
+
 use jiff::Timestamp;
 use sp_formats::package::envelope::{Envelope, EnvelopeSignatureScheme};
 use sp_formats::package::{Package, RecordedSource, read};
-use sp_tree::Zeroizing;
+use sp_tree::{HmacSha256, Zeroizing};
 
 use super::items::waiting_id;
 use super::load_package::require_package;
@@ -86,13 +88,45 @@ impl ReceiveError {
     }
 }
 
-/// Accepts envelopes. Safe to share between threads.
+/// Checks the bearer token that senders must present, if there is one.
+pub struct SenderToken {
+    /// The MAC of the expected `Authorization` header.
+    expected: Option<String>,
+    key: Zeroizing<Vec<u8>>,
+}
+
+impl SenderToken {
+    fn new(token: Option<&Vec<u8>>, key: Zeroizing<Vec<u8>>) -> Self {
+        let mut checker = Self { expected: None, key };
+        checker.expected =
+            token.map(|token| checker.mac(&[b"Bearer ", token.as_slice()].concat()).finish_hex());
+        checker
+    }
+
+    /// Checks the values of the `Authorization` header.
+    pub fn authorize(&self, values: &[&[u8]]) -> std::result::Result<(), ReceiveError> {
+        let Some(expected) = &self.expected else { return Ok(()) };
+        match values {
+            [value] if self.mac(value).verify_hex(expected) => Ok(()),
+            _ => Err(ReceiveError::new(401, "the token is missing or wrong")),
+        }
+    }
+
+    /// Comparing MACs hides from a timing attack how much of the token matches.
+    fn mac(&self, bytes: &[u8]) -> HmacSha256 {
+        let mut mac = HmacSha256::new(&self.key);
+        mac.update(bytes);
+        mac
+    }
+}
+
+/// Accepts envelopes.
 pub struct PackageReceiver<'a> {
     session: Session<'a>,
     request: &'a ReceiveRequest,
     /// None if only unsigned envelopes can be accepted.
     secret: Option<Zeroizing<Vec<u8>>>,
-    token: Option<Zeroizing<Vec<u8>>>,
+    token: Arc<SenderToken>,
 }
 
 impl<'a> PackageReceiver<'a> {
@@ -108,8 +142,10 @@ impl<'a> PackageReceiver<'a> {
         let token = request
             .token_env
             .as_deref()
-            .map(|name| read_secret(context, &SecretSource::Env(name.into())));
-        Ok(Self { session, request, secret, token: token.transpose()? })
+            .map(|name| read_secret(context, &SecretSource::Env(name.into())))
+            .transpose()?;
+        let token = SenderToken::new(token.as_deref(), secret.clone().unwrap_or_default());
+        Ok(Self { session, request, secret, token: Arc::new(token) })
     }
 
     /// The maximum size of an envelope.
@@ -117,22 +153,9 @@ impl<'a> PackageReceiver<'a> {
         self.session.limits.envelope_bytes
     }
 
-    /// Checks the values of the `Authorization` header.
-    pub fn authorize(&self, values: &[&[u8]]) -> std::result::Result<(), ReceiveError> {
-        let Some(token) = &self.token else { return Ok(()) };
-        // Comparing MACs hides from a timing attack how much of the token matches.
-        let mac = |bytes: &[u8]| {
-            let mut mac = sp_tree::HmacSha256::new(
-                self.secret.as_ref().map_or(&[], |secret| secret.as_slice()),
-            );
-            mac.update(bytes);
-            mac
-        };
-        let expected = mac(&[b"Bearer ", token.as_slice()].concat()).finish_hex();
-        match values {
-            [value] if mac(value).verify_hex(&expected) => Ok(()),
-            _ => Err(ReceiveError::new(401, "the token is missing or wrong")),
-        }
+    /// Returns what checks the tokens of senders.
+    pub fn sender_token(&self) -> Arc<SenderToken> {
+        Arc::clone(&self.token)
     }
 
     /// Verifies the signature of an envelope. Returns its scheme, or `None` if the envelope is not

@@ -123,7 +123,6 @@ const DEPENDENCIES: &[(&str, &[&str], InTests)] = &[
     ("rawzip", &["sp-tree"], AllCrates),
     ("ruzstd", &["sp-tree"], OnlyShipping),
     ("semver", &["sp-formats", "sp-engine"], OnlyShipping),
-    ("httparse", &["sp-serve"], OnlyShipping),
     // Keys.
     ("ed25519-dalek", &["sp-tree"], OnlyShipping),
     ("getrandom", &["sp"], OnlyShipping),
