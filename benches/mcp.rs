@@ -177,7 +177,8 @@ fn measure_load(server: &McpHttpServer) {
         "{:<44} {at_end:>6} KiB {baseline:>6} KiB {growth:>7.3} {MAX_GROWTH:>7.2}",
         "memory at the end : after warm-up"
     );
-    let open_after = server.wait_for_descriptors(open_before);
+    server.wait_for_descriptors(open_before);
+    let open_after = server.descriptors();
     println!(
         "{:<44} {open_after:>10} {open_before:>10} {:>7.3} {:>7.2}",
         "open files after : before",

@@ -1,6 +1,6 @@
 //! `sp pkg receive`: accepts envelopes from `sp pkg send` over HTTP.
 //!
-//! The server is that of the other modules ([`crate::connections`]). It reads a request to its end
+//! The server is that of the other modules (`connections.rs`). It reads a request to its end
 //! and passes it to the thread that called [`receive`], where
 //! `sp_engine::pkg::PackageReceiver` verifies envelopes, and imports or queues the packages.
 

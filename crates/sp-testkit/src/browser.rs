@@ -6,9 +6,14 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 
+use crate::hang::wait_or_kill;
+
 /// Names of browsers to look for on the `PATH`.
 const NAMES: &[&str] =
     &["chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome"];
+
+/// How long a browser may take to end its child processes.
+const EXIT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A browser that shows one page. It ends when this is dropped.
 pub struct Browser {
@@ -64,14 +69,7 @@ impl Drop for Browser {
         {
             let _ = rustix::process::kill_process(id, rustix::process::Signal::TERM);
         }
-        for _ in 0..100 {
-            if self.is_gone() {
-                return;
-            }
-            std::thread::sleep(Duration::from_millis(50));
-        }
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        let _ = wait_or_kill(&mut self.child, EXIT_TIMEOUT);
     }
 }
 

@@ -3,18 +3,17 @@
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
+use crate::hang::eventually;
 use crate::registry::{HttpResponse, send};
 
 /// The revision in which requests are stateless.
 const STATELESS: &str = "2026-07-28";
 /// How long a test waits for a message.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// How long a test waits for a child to exit. Only a child that hangs reaches it.
-const EXIT_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Returns a request without a handshake: its `_meta` contains what the handshake would negotiate.
 pub(crate) fn stateless_request(id: u64, method: &str, params: Value) -> Value {
@@ -334,18 +333,7 @@ impl McpChild {
 /// Waits until a child ends by itself. Panics if it does not.
 #[expect(clippy::expect_used, reason = "a test ends at the first surprise")]
 pub fn wait_for_exit(child: &mut Child) -> ExitStatus {
-    let start = Instant::now();
-    loop {
-        if let Some(status) = child.try_wait().expect("a child") {
-            return status;
-        }
-        if start.elapsed() > EXIT_TIMEOUT {
-            let _ = child.kill();
-            let _ = child.wait();
-            panic!("the child did not exit within {EXIT_TIMEOUT:?}");
-        }
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    eventually(|| child.try_wait().expect("a child"))
 }
 
 impl Drop for McpChild {

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::files::sha256;
+use crate::hang::eventually;
 use crate::mcp::{
     McpClient, USUAL, request_headers, resource_bytes, response_messages, stateless_request,
 };
@@ -59,16 +60,10 @@ impl McpHttpServer {
             .count()
     }
 
-    /// Waits until at most this many files are open, or until a timeout. Returns the number then.
-    pub fn wait_for_descriptors(&self, most: usize) -> usize {
-        let start = Instant::now();
-        loop {
-            let now = self.descriptors();
-            if now <= most || start.elapsed() > TIMEOUT / 3 {
-                return now;
-            }
-            std::thread::sleep(Duration::from_millis(10));
-        }
+    /// Waits until at most this many files are open.
+    #[track_caller]
+    pub fn wait_for_descriptors(&self, most: usize) {
+        eventually(|| (self.descriptors() <= most).then_some(()));
     }
 
     #[expect(clippy::expect_used, reason = "a test ends at the first surprise")]

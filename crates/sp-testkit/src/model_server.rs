@@ -5,9 +5,9 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
-use std::time::Duration;
 
 use crate::gzip::gzip_blanks;
+use crate::web::wait_for_hangup;
 
 /// How a [`ModelServer`] behaves.
 #[derive(Debug, Clone)]
@@ -153,7 +153,7 @@ impl ModelServerState {
             ModelBehavior::Html => respond(&stream, "200 OK", "text/html", "<!DOCTYPE html>\n<title>Welcome</title>\n"),
             ModelBehavior::Fails(status, message) => fails(&stream, status, &message),
             ModelBehavior::Slow => {
-                self.wait();
+                wait_for_hangup(&stream);
                 Ok(())
             }
             ModelBehavior::Endless => self.endless(&stream),
@@ -162,12 +162,6 @@ impl ModelServerState {
                     .as_bytes(),
             ),
             ModelBehavior::Disconnects => Ok(()),
-        }
-    }
-
-    fn wait(&self) {
-        while !self.stop.load(Ordering::SeqCst) {
-            std::thread::sleep(Duration::from_millis(20));
         }
     }
 

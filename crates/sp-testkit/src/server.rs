@@ -7,9 +7,9 @@ use std::process::{Child, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
 
 use crate::git::git_command;
+use crate::hang::eventually;
 
 /// A `git daemon` that serves every repository below a directory.
 pub struct Daemon {
@@ -62,17 +62,11 @@ fn free_port() -> u16 {
 }
 
 fn answers(port: u16, child: &mut Child) -> bool {
-    let deadline = Instant::now() + Duration::from_secs(10);
-    while Instant::now() < deadline {
-        if TcpStream::connect(("127.0.0.1", port)).is_ok() {
-            return matches!(child.try_wait(), Ok(None));
-        }
-        if !matches!(child.try_wait(), Ok(None)) {
-            return false;
-        }
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    false
+    eventually(|| {
+        let is_running = matches!(child.try_wait(), Ok(None));
+        let is_open = TcpStream::connect(("127.0.0.1", port)).is_ok();
+        (is_open || !is_running).then_some(is_running)
+    })
 }
 
 /// An HTTP server that passes every request to `git http-backend`.

@@ -1,12 +1,15 @@
 //! A web server on loopback with the responses that a test defines.
 
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
+
+/// How often [`WebResponse::Trickle`] sends a byte.
+const TRICKLE_INTERVAL: Duration = Duration::from_millis(20);
 
 /// The response of a [`WebServer`] to a path.
 #[derive(Debug, Clone)]
@@ -162,16 +165,18 @@ impl WebServerState {
             Some(WebResponse::Stall(bytes)) => {
                 head("200 OK", &format!("Content-Length: {}\r\n", bytes.len() * 2))?;
                 stream.write_all(&bytes)?;
-                (0..600).take_while(|_| !self.stop.load(Ordering::SeqCst)).for_each(|_| {
-                    std::thread::sleep(Duration::from_millis(50));
-                });
+                wait_for_hangup(&stream);
                 Ok(())
             }
             Some(WebResponse::Trickle) => {
                 head("200 OK", "")?;
+                stream.set_read_timeout(Some(TRICKLE_INTERVAL))?;
                 while !self.stop.load(Ordering::SeqCst) {
                     stream.write_all(b"x")?;
-                    std::thread::sleep(Duration::from_millis(20));
+                    // Waits, and returns at once when the client hangs up.
+                    if matches!(stream.read(&mut [0]), Ok(0)) {
+                        break;
+                    }
                 }
                 Ok(())
             }
@@ -200,6 +205,11 @@ impl WebServerState {
             }
         }
     }
+}
+
+/// Waits until the client closes its side of the connection.
+pub fn wait_for_hangup(mut stream: &TcpStream) {
+    let _ = std::io::copy(&mut stream, &mut std::io::sink());
 }
 
 /// Reads a request. Returns its path and `Authorization` header.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs::FileTimes;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use proptest::prelude::*;
 

@@ -38,18 +38,19 @@ fn assert_add(world: &World, read: u64, removed: u64) {
 
 #[test]
 fn cp_12_only_changed_files_are_read_again() {
-    let world = world_with_notes();
+    let mut world = world_with_notes();
     write(&world, "kb/kb.yaml", "tags: [x]\n");
     write(&world, "kb/side.md", "Webhooks have sides. Use both sides of webhooks.");
     write(&world, "kb/side.md.yaml", "url: https://example.com/side\ndate: 2026-04-01\n");
-    wait_for_mtime();
+    set_clock_offset(&mut world, SETTLED);
     assert_add(&world, 5, 0);
     let stats = kb(&world, &["stats"]);
     assert_eq!(stats["documents"], 5);
     assert_add(&world, 0, 0);
+    set_clock_offset(&mut world, 0);
     write(&world, "kb/storage.md", NOTES[3].1.replace("at night", "at noon"));
     assert_add(&world, 1, 0);
-    wait_for_mtime();
+    set_clock_offset(&mut world, SETTLED);
     // The file was read right after its change, so its modification time was not reliable yet.
     assert_add(&world, 1, 0);
     assert_add(&world, 0, 0);
@@ -68,8 +69,8 @@ fn cp_12_only_changed_files_are_read_again() {
 
 #[test]
 fn cp_12_stale_files_are_reported() {
-    let world = world_with_notes();
-    wait_for_mtime();
+    let mut world = world_with_notes();
+    set_clock_offset(&mut world, SETTLED);
     let report = kb(&world, &["add", "kb"]);
     assert_eq!(report["files"], 4);
     assert_eq!(stale_files(&world), StaleFiles::default());
@@ -189,8 +190,8 @@ fn index_path(world: &World) -> PathBuf {
 
 #[test]
 fn cp_12_broken_or_outdated_index_is_regenerated() {
-    let world = world_with_notes();
-    wait_for_mtime();
+    let mut world = world_with_notes();
+    set_clock_offset(&mut world, SETTLED);
     kb(&world, &["add", "kb"]);
     assert_eq!(build(&world, &[])["documents"], 4);
     let expected = dir_bytes(&world, "pack");

@@ -8,7 +8,6 @@ mod index;
 mod output_dir;
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use serde_json::Value;
 use sp_testkit::{CliError, Run, World, world};
@@ -238,7 +237,10 @@ fn assert_valid(world: &World) {
     sp(world, &["check", "pack"]).ok();
 }
 
-/// Waits until the modification times of files written so far are distinguishable from later ones.
-fn wait_for_mtime() {
-    std::thread::sleep(Duration::from_millis(2100));
+/// The number of seconds after which the modification time of a file is reliable, and more.
+const SETTLED: u32 = 10;
+
+/// Sets the clock of later runs ahead.
+fn set_clock_offset(world: &mut World, seconds: u32) {
+    world.set_env("SP_CLOCK_OFFSET", &seconds.to_string());
 }

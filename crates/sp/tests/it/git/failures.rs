@@ -100,7 +100,6 @@ fn install_through(world: &World, daemon: &Daemon, port: u16) -> Run {
                 client,
                 &server,
                 RelayMode::StallAfter(usize::MAX),
-                &stopped,
                 &AtomicUsize::new(0),
             );
         }

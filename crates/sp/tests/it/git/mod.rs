@@ -14,7 +14,6 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
 
 use sp_testkit::{
     CliError, Daemon, FileEntry, GitRepository, HttpServer, Run, World, eventually, random_bytes,

@@ -14,7 +14,8 @@ fn write_skill(world: &World, body: &str) {
 /// Returns the peak memory of `sp check` on a skill with this body, in bytes.
 fn peak_memory(world: &World, body: &str) -> u64 {
     write_skill(world, body);
-    let (run, peak_bytes) = measure(world, &["check", "skills/tidy"]);
+    let MeasuredRun { run, peak_bytes } =
+        world.measure_alone(world.command(&["check", "skills/tidy"]));
     // It reads the skill and does not refuse it; warnings are fine.
     assert_eq!(run.code, Some(0), "{body:.20}: {run}");
     peak_bytes

@@ -19,11 +19,11 @@ use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use sp_testkit::{
-    CliError, FileEntry, FileMap, GitRepository, HANG_TIMEOUT, HttpServer, Run, World,
-    random_bytes, world,
+    CliError, FileEntry, FileMap, GitRepository, HttpServer, MeasuredRun, Run, World, random_bytes,
+    world,
 };
 
 const MIB: u64 = 1024 * 1024;
@@ -194,42 +194,13 @@ fn commit_raw_tools(repo: &GitRepository, entries: &[TreeEntry<'_>]) {
     commit_root(repo, &raw_tree(repo, &[("40000", &raw_tree(repo, entries), b"tools")]));
 }
 
-/// Runs `sp`, and returns the run without its stdout and the peak memory of `sp` itself in bytes.
-/// `World::measure` would include the processes that it starts, and git may use more.
-fn measure(world: &World, args: &[&str]) -> (Run, u64) {
-    let start = Instant::now();
-    let mut command = world.command(args);
-    let log = world.path("stderr.log");
-    let mut child =
-        command.stdout(Stdio::null()).stderr(std::fs::File::create(&log).unwrap()).spawn().unwrap();
-    let status = format!("/proc/{}/status", child.id());
-    let mut peak_bytes = 0;
-    let end = loop {
-        let text = std::fs::read_to_string(&status).unwrap_or_default();
-        // A child that has not called `exec` yet still has the memory of the test.
-        let text = text.strip_prefix("Name:\tsp\n").unwrap_or_default();
-        let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-        let kib = line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<u64>().ok());
-        peak_bytes = peak_bytes.max(kib.unwrap_or(0) * 1024);
-        if let Some(end) = child.try_wait().unwrap() {
-            break end;
-        }
-        if start.elapsed() > HANG_TIMEOUT {
-            child.kill().unwrap();
-        }
-        std::thread::sleep(Duration::from_millis(1));
-    };
-    let stderr = std::fs::read_to_string(&log).unwrap();
-    std::fs::remove_file(log).unwrap();
-    (Run { code: end.code(), stdout: String::new(), stderr }, peak_bytes)
-}
-
 /// Installs the pack `bad`, which must be refused with this code and little memory.
 #[track_caller]
 fn refused_cheaply(world: &World, code: &str) -> CliError {
     let sink = sink(world);
     let args = ["install", "bad", "--agent", "custom", "--path", &sink, "--format", "json"];
-    let (run, peak_bytes) = unchanged_by(world, code, || measure(world, &args));
+    let MeasuredRun { run, peak_bytes } =
+        unchanged_by(world, code, || world.measure_alone(world.command(&args)));
     let error = run.error();
     assert_eq!(error.code, code, "{error:?}");
     assert!(peak_bytes < MAX_MEMORY, "{code}: {} MiB", peak_bytes / MIB);

@@ -1,7 +1,7 @@
 //! HTTP: authorization, headers and limits.
 
 use serde_json::json;
-use sp_testkit::{McpHttpServer, World, resource_bytes, response_messages, sha256};
+use sp_testkit::{McpHttpServer, World, eventually, resource_bytes, response_messages, sha256};
 
 use super::two_skills;
 
@@ -181,6 +181,7 @@ fn mc_05_disconnected_clients_do_not_block_others() {
     }
     let server = start(&world, &[]);
     let client = server.client(None);
+    let idle = server.descriptors();
     let connections: Vec<_> = (0..60)
         .map(|_| {
             use std::io::Write as _;
@@ -197,7 +198,7 @@ fn mc_05_disconnected_clients_do_not_block_others() {
             stream
         })
         .collect();
-    std::thread::sleep(std::time::Duration::from_millis(100));
+    eventually(|| (server.descriptors() >= idle + connections.len()).then_some(()));
     // Requests that are still queued are never started.
     drop(connections);
     client.call("read_skill", json!({"skill": "skill://repo/review/SKILL.md"}));

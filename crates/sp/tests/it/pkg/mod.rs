@@ -20,10 +20,10 @@ mod trust;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::{Map, Value, json};
-use sp_testkit::{CliError, FileEntry, FileMap, HANG_TIMEOUT, Run, World, eventually, world};
+use sp_testkit::{CliError, FileEntry, FileMap, Run, World, eventually, world};
 use sp_tree::Digest;
 
 use package::{SignatureScope, TestPackage, compact, public_key};

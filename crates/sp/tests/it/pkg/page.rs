@@ -1,10 +1,8 @@
 //! `sp pkg graph --to html`: the page in a browser, and output files.
 
-use std::time::{Duration, Instant};
-
 use serde_json::{Value, json};
 use sp_formats::percent::decode_utf8;
-use sp_testkit::{Browser, HANG_TIMEOUT, WebResponse, WebServer, World};
+use sp_testkit::{Browser, WebResponse, WebServer, World, eventually};
 
 use super::{pkg, pkg_json, project, read, refused, write};
 
@@ -22,19 +20,11 @@ fn browse(page: &str, script: &str) -> BrowserRun {
     server.respond("/page", WebResponse::Bytes(page.into()));
     let url = server.respond("/", WebResponse::Bytes(harness.into()));
     let mut browser = Browser::open(&url);
-    let start = Instant::now();
-    let result = loop {
-        if let Some(result) = server
-            .requested_paths()
-            .iter()
-            .find_map(|path| Some(path.strip_prefix("/result?")?.to_owned()))
-        {
-            break result;
-        }
-        assert!(!browser.is_gone(), "the browser exited");
-        assert!(start.elapsed() < HANG_TIMEOUT, "no result: {:?}", server.requested_paths());
-        std::thread::sleep(Duration::from_millis(50));
-    };
+    let result = eventually(|| {
+        assert!(!browser.is_gone(), "the browser exited: {:?}", server.requested_paths());
+        let paths = server.requested_paths();
+        paths.iter().find_map(|path| Some(path.strip_prefix("/result?")?.to_owned()))
+    });
     let result: Value = serde_json::from_str(&decode_utf8(&result).unwrap()).unwrap();
     assert_eq!(result.get("failed"), None);
     // Browsers request an icon, and open connections in advance.

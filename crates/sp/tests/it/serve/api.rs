@@ -1,6 +1,8 @@
 //! The HTTP API of a registry. This file is compiled once for each database.
 
-use std::time::Duration;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::sync::mpsc::{Sender, channel};
 
 use serde_json::json;
 use sp_testkit::{HttpResponse, Registry, World, eventually};
@@ -351,7 +353,33 @@ fn pk_25_refused_requests_change_nothing() {
     assert_eq!(registry.request("GET /api/v1/namespaces/%00/members", Some(&me), b"").status, 404);
 }
 
-/// Kills the registry 25 times during four concurrent publishes, at pseudo-random times.
+const PIECE_BYTES: usize = 64 * 1024;
+
+/// Publishes a package, and sends a message for each piece that was sent and for the response.
+/// Stops without a word when the registry is killed.
+fn publish_in_pieces(
+    address: &str,
+    token: &str,
+    version: &str,
+    bytes: &[u8],
+    steps: &Sender<()>,
+) -> Option<()> {
+    let mut stream = TcpStream::connect(address).ok()?;
+    let head = format!(
+        "PUT /api/v1/packages/acme/notes/{version} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\
+         authorization: Bearer {token}\r\ncontent-length: {}\r\n\r\n",
+        bytes.len()
+    );
+    stream.write_all(head.as_bytes()).ok()?;
+    for piece in bytes.chunks(PIECE_BYTES) {
+        stream.write_all(piece).ok()?;
+        steps.send(()).ok()?;
+    }
+    stream.read_exact(&mut [0]).ok()?;
+    steps.send(()).ok()
+}
+
+/// Kills the registry 25 times during four concurrent publishes, after a pseudo-random step.
 #[test]
 fn se_01_killed_registry_has_each_version_completely_or_not_at_all() {
     const CONCURRENT: u64 = 4;
@@ -368,20 +396,18 @@ fn se_01_killed_registry_has_each_version_completely_or_not_at_all() {
         let versions: Vec<String> =
             (0..CONCURRENT).map(|number| format!("1.{round}.{number}")).collect();
         let bytes = |version: &str| package("@acme/notes", version, &"x".repeat(300_000));
+        // Each publish makes a step for every piece that it sends, and one for its response.
+        let steps = CONCURRENT * (bytes("1.0.0").chunks(PIECE_BYTES).len() as u64 + 1);
+        let last_step = random_below(steps + 1);
         std::thread::scope(|scope| {
+            let (sender, done) = channel();
             for version in &versions {
-                let (registry, me, delay) = (&registry, &me, random_below(30_000));
+                let (address, me, sender) = (&registry.address, &me, sender.clone());
                 let bytes = bytes(version);
-                scope.spawn(move || {
-                    std::thread::sleep(Duration::from_micros(delay));
-                    registry.try_request(
-                        &format!("PUT /api/v1/packages/acme/notes/{version}"),
-                        Some(me),
-                        &bytes,
-                    )
-                });
+                scope.spawn(move || publish_in_pieces(address, me, version, &bytes, &sender));
             }
-            std::thread::sleep(Duration::from_micros(random_below(60_000)));
+            drop(sender);
+            (0..last_step).for_each(|_| _ = done.recv());
             registry.kill();
         });
         database.wait_until_idle();

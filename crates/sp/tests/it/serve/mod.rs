@@ -13,7 +13,7 @@ mod disk;
 mod operations;
 mod postgres_server;
 
-use sp_testkit::{HttpResponse, Postgres, PostgresDatabase, Registry, World, world};
+use sp_testkit::{HttpResponse, Postgres, PostgresDatabase, Registry, World, eventually, world};
 
 use crate::support::knowledge_package::package_of_knowledge;
 use crate::support::registry::{create_token, serve_command, start};
@@ -39,9 +39,7 @@ impl Database {
         const BUSY: &str = "SELECT EXISTS (SELECT 1 FROM pg_stat_activity
             WHERE application_name = 'sp' AND datname = current_database() AND state <> 'idle')";
         let Self::Postgres(database) = self else { return };
-        while database.query(BUSY) == "t" {
-            std::thread::sleep(std::time::Duration::from_millis(5));
-        }
+        eventually(|| (database.query(BUSY) != "t").then_some(()));
     }
 
     /// Returns everything that is stored in the database.

@@ -6,60 +6,27 @@ mod hashes;
 mod json;
 mod names;
 
+use sp_testkit::MeasuredRun;
+
 use super::*;
 
-/// The maximum memory for refusing a package, in KiB.
-const MAX_MEMORY: u64 = 100 * 1024;
+/// The maximum memory for refusing a package, in bytes.
+const MAX_MEMORY: u64 = 100 * 1024 * 1024;
 /// The maximum size of the error output, in bytes.
 const MAX_STDERR: usize = 200_000;
 const MIB: usize = 1024 * 1024;
 
-/// The result and the memory usage of a run.
-struct MeasuredRun {
-    code: Option<i32>,
-    stderr: String,
-    /// The peak memory, in KiB.
-    memory: u64,
-}
-
 fn measured_pkg(world: &World, args: &[&str]) -> MeasuredRun {
-    let start = Instant::now();
     let mut command = world.command(&[&["pkg"], args].concat());
-    let log = world.path("stderr.log");
-    command
-        .current_dir(world.path("project"))
-        .stdout(Stdio::null())
-        .stderr(std::fs::File::create(&log).unwrap());
-    let mut child = command.spawn().unwrap();
-    let status = format!("/proc/{}/status", child.id());
-    let mut memory = 0;
-    let exit = loop {
-        let text = std::fs::read_to_string(&status).unwrap_or_default();
-        // Until `exec`, the process is a copy of the test itself.
-        let text = text.strip_prefix("Name:\tsp\n").unwrap_or_default();
-        let peak = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-        let peak = peak.and_then(|line| line.trim().trim_end_matches(" kB").parse().ok());
-        memory = memory.max(peak.unwrap_or(0));
-        if let Some(exit) = child.try_wait().unwrap() {
-            break exit;
-        }
-        if start.elapsed() > HANG_TIMEOUT {
-            child.kill().unwrap();
-        }
-        std::thread::sleep(Duration::from_millis(1));
-    };
-    let stderr = std::fs::read_to_string(&log).unwrap();
-    std::fs::remove_file(log).unwrap();
-    MeasuredRun { code: exit.code(), stderr, memory }
+    command.current_dir(world.path("project"));
+    world.measure_alone(command)
 }
 
-impl MeasuredRun {
-    #[track_caller]
-    fn assert_cheap(&self, context: &str) {
-        let size = self.stderr.len();
-        assert!(size < MAX_STDERR, "{context}: {size} bytes of error output");
-        assert!(self.memory < MAX_MEMORY, "{context}: {} KiB of memory", self.memory);
-    }
+#[track_caller]
+fn assert_cheap(MeasuredRun { run, peak_bytes }: &MeasuredRun, context: &str) {
+    let size = run.stderr.len();
+    assert!(size < MAX_STDERR, "{context}: {size} bytes of error output");
+    assert!(*peak_bytes < MAX_MEMORY, "{context}: {} KiB of memory", peak_bytes / 1024);
 }
 
 /// Panics unless the import of these bytes fails with exit code 3, cheaply and without changes. The
@@ -79,11 +46,13 @@ fn assert_forged(world: &World, case: &str, bytes: impl AsRef<[u8]>, marker: &st
 fn assert_import_fails(world: &World, case: &str, bytes: &[u8], exit_code: i32, marker: &str) {
     let file = write(world, "bomb.ctxpkg", bytes);
     let before = (records(world), world.files("project"));
-    let run = measured_pkg(world, &["import", &file]);
+    let measured = measured_pkg(world, &["import", &file]);
+    let run = &measured.run;
     let start: String = run.stderr.chars().take(2000).collect();
-    assert_eq!(run.code, Some(exit_code), "{case}: with {} KiB: {start}", run.memory);
+    let kib = measured.peak_bytes / 1024;
+    assert_eq!(run.code, Some(exit_code), "{case}: with {kib} KiB: {start}");
     assert!(run.stderr.contains(marker), "{case}: `{marker}` is not in {start}");
-    run.assert_cheap(case);
+    assert_cheap(&measured, case);
     assert_eq!((records(world), world.files("project")), before, "{case}: something was stored");
     assert_no_leftovers(world, case);
 }
