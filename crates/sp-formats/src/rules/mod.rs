@@ -1,6 +1,6 @@
 //! The numbered rules that Skillpack follows, and what `sp explain` prints about them.
 //!
-//! Each format defines its rules with [`rule_set!`] in its own module, such as
+//! Each format defines its rules with `rule_set!` in its own module, such as
 //! [`skill::rules`](crate::skill::rules). The macro takes every rule once, and makes of it an entry
 //! of `RULES` and, if a finding can report it, a constant of type [`CheckRule`]. Rules that concern
 //! all formats are in [`safety`] and [`mcp`].
