@@ -395,7 +395,9 @@ mod tests {
             judge_items(&[item("\u{1b}[2J", 1, &format!("\u{202e}{}", "long ".repeat(10_000)))]);
         assert_eq!(selection.rejected[0].list, "\\u{1b}[2J");
         assert!(selection.rejected[0].quote.starts_with("\\u{202e}long "));
-        assert_eq!(selection.rejected[0].quote.chars().count(), MAX_QUOTE_LEN + 1);
+        // The escape replaces one of the characters, and an ellipsis follows.
+        let expected_len = MAX_QUOTE_LEN - 1 + "\\u{202e}".len() + 1;
+        assert_eq!(selection.rejected[0].quote.chars().count(), expected_len);
     }
 
     #[test]
