@@ -12,8 +12,8 @@ use std::net::{Shutdown, TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 use sp_testkit::{
     CliError, Daemon, FileEntry, GitRepository, HttpServer, Run, World, eventually, random_bytes,

@@ -16,6 +16,8 @@ pub(super) struct Relay {
     pub(super) port: u16,
     stop: Arc<AtomicBool>,
     stalled: Arc<AtomicUsize>,
+    /// The connections, which the relay closes when it is dropped.
+    clients: Arc<Mutex<Vec<TcpStream>>>,
 }
 
 impl Relay {
@@ -23,13 +25,16 @@ impl Relay {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let server = daemon.url("").trim_start_matches("git://").trim_end_matches('/').to_owned();
-        let relay = Self { port, stop: Arc::default(), stalled: Arc::default() };
+        let relay =
+            Self { port, stop: Arc::default(), stalled: Arc::default(), clients: Arc::default() };
         let (stop, stalled) = (Arc::clone(&relay.stop), Arc::clone(&relay.stalled));
+        let clients = Arc::clone(&relay.clients);
         std::thread::spawn(move || {
             for client in listener.incoming().flatten() {
                 if stop.load(Ordering::SeqCst) {
                     return;
                 }
+                clients.lock().unwrap().push(client.try_clone().unwrap());
                 let (server, stalled) = (server.clone(), Arc::clone(&stalled));
                 std::thread::spawn(move || relay_connection(client, &server, mode, &stalled));
             }
@@ -50,6 +55,9 @@ impl Drop for Relay {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::SeqCst);
         let _ = TcpStream::connect(("127.0.0.1", self.port));
+        for client in &*self.clients.lock().unwrap() {
+            let _ = client.shutdown(Shutdown::Both);
+        }
     }
 }
 
@@ -85,7 +93,7 @@ pub(super) fn relay_connection(
         forwarded += count;
         if matches!(mode, RelayMode::StallAfter(max) if forwarded > max) {
             stalled.fetch_add(1, Ordering::SeqCst);
-            // The client hangs up.
+            // Waits until the client hangs up, or the relay is dropped.
             requests.join().unwrap();
             return;
         }

@@ -1,5 +1,7 @@
 //! Input that costs more to read than to send.
 
+use sp_formats::text::ByteSize;
+
 use super::*;
 
 #[test]
@@ -32,7 +34,7 @@ fn se_04_a_pack_file_of_a_gigabyte_is_refused_cheaply() {
     let file = std::fs::File::create(world.repo().join("packs/bad.yaml")).unwrap();
     file.set_len(1 << 30).unwrap();
     let error = refused_cheaply(&world, "SP-11");
-    assert!(text_of(&error).contains("1073741824"), "{error:?}");
+    assert!(text_of(&error).contains("1 GiB"), "{error:?}");
     let run = install(&world, "bad");
     assert!(run.stderr.contains("--limit yaml-bytes="), "{run}");
 }
@@ -67,7 +69,9 @@ fn sp_15_patterns_that_would_backtrack_are_harmless() {
 fn limit_exceeded(world: &World, limit: &str, value: u64, code: &str) -> CliError {
     let error = refused_with(world, &["--limit", &format!("{limit}={value}")], code);
     assert!(error.hints_at(&format!("--limit {limit}=")), "{error:?}");
-    assert!(text_of(&error).contains(&value.to_string()), "{error:?}");
+    let shown =
+        if limit.ends_with("-bytes") { ByteSize(value).to_string() } else { value.to_string() };
+    assert!(text_of(&error).contains(&shown), "{error:?}");
     error
 }
 
@@ -89,7 +93,7 @@ fn se_04_a_compressed_remote_file_is_refused_by_its_uncompressed_size() {
     let zeros = repo.blob(&vec![0; 150 * 1024 * 1024]);
     commit_skill(&repo, &[("100644 blob", &zeros, b"bomb")]);
     let error = refused_cheaply(&world, "E-limit-exceeded");
-    assert!(["`bomb`", "157286400"].iter().all(|data| text_of(&error).contains(data)), "{error:?}");
+    assert!(["`bomb`", "150 MiB"].iter().all(|data| text_of(&error).contains(data)), "{error:?}");
 }
 
 #[test]
@@ -145,7 +149,7 @@ fn se_04_a_local_skill_over_any_limit_is_refused() {
         .set_len(1 << 40)
         .unwrap();
     let error = refused_cheaply(&world, "E-limit-exceeded");
-    assert!(text_of(&error).contains("1099511627776"), "{error:?}");
+    assert!(text_of(&error).contains("1 TiB"), "{error:?}");
 }
 
 #[test]
