@@ -12,6 +12,7 @@
 //! Nothing here prints, exits, parses arguments or is async. Progress, warnings and hints are
 //! [`Event`]s that go to the [`EventListener`] of the [`Context`].
 
+mod agent_selection;
 mod agents;
 mod apply_mode;
 mod audit;
@@ -51,6 +52,7 @@ mod token_counter;
 mod uninstall;
 pub mod workspace;
 
+pub use agent_selection::{ALL_AGENTS, DETECTED_AGENTS, select_agents};
 pub use agents::{Agent, agents};
 pub use apply_mode::ApplyMode;
 pub use audit::{AuditRequest, audit};

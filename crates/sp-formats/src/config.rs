@@ -16,7 +16,7 @@ use crate::suggest::nearest;
 use crate::web_url::{PlainHttp, UrlPolicy};
 use crate::yaml::{self, YamlNode, YamlValue};
 
-const CONFIG_KEYS: &[&str] = &["sinks", "limits", "packages", "registries"];
+const CONFIG_KEYS: &[&str] = &["agents", "sinks", "limits", "packages", "registries"];
 const REGISTRY_KEYS: &[&str] = &["url", "namespaces"];
 const PACKAGE_KEYS: &[&str] = &["require-signed", "trusted-keys"];
 
@@ -24,6 +24,9 @@ const PACKAGE_KEYS: &[&str] = &["require-signed", "trusted-keys"];
 #[derive(Debug, Clone, Default, PartialEq, Eq, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct Config {
+    /// The agents that `--agent all` stands for.
+    #[schemars(with = "Option<Vec<String>>")]
+    pub agents: Vec<String>,
     /// Sinks and their absolute paths, in the order of the file.
     #[schemars(with = "Option<crate::schema::SinkPathsSchema>")]
     pub sinks: Vec<(String, String)>,
@@ -100,7 +103,7 @@ fn read_config(root: &YamlNode, report: &mut Report) -> Option<Config> {
         CONFIG_KEYS,
         report,
     )?;
-    let mut config = Config::default();
+    let mut config = Config { agents: read_agents(&fields, report), ..Config::default() };
     for (key, node) in mapping_pairs(&fields, "sinks", report) {
         config.sinks.extend(read_sink(key, node, report));
     }
@@ -110,6 +113,34 @@ fn read_config(root: &YamlNode, report: &mut Report) -> Option<Config> {
     config.packages = read_package_policy(&fields, report);
     config.registries = read_registries(&fields, report);
     Some(config)
+}
+
+/// Reads the names of the default agents. Whether an agent exists is known when it is used.
+fn read_agents(fields: &YamlMapping<'_>, report: &mut Report) -> Vec<String> {
+    let nodes = match fields.get("agents") {
+        Some(YamlNode { value: YamlValue::Seq(items), .. }) => items.as_slice(),
+        Some(node) if !node.is_null() => {
+            let message = format!("`agents` must be a list, not {}", node.kind());
+            report
+                .error(&SP_28, node.span.clone(), message)
+                .help("write the names of agents: `agents: [claude, codex]`");
+            return Vec::new();
+        }
+        _ => return Vec::new(),
+    };
+    let mut agents = Vec::new();
+    for node in nodes {
+        match node.text() {
+            Some(name) => agents.push(name.to_owned()),
+            None => {
+                let message = format!("the name of an agent must be text, not {}", node.kind());
+                report
+                    .error(&SP_28, node.span.clone(), message)
+                    .help("write the names of agents: `agents: [claude, codex]`");
+            }
+        }
+    }
+    agents
 }
 
 /// Reads a sink and its path.

@@ -1,5 +1,7 @@
 //! RFC 3339 timestamps.
 
+use std::time::Duration;
+
 use jiff::Timestamp;
 
 pub fn is_timestamp(text: &str) -> bool {
@@ -45,6 +47,21 @@ pub fn format_utc(time: Timestamp) -> String {
     format!("{}Z", format_without_zone(time))
 }
 
+/// Parses a duration: a whole number with the unit `s`, `m`, `h` or `d`.
+pub fn parse_duration(text: &str) -> Option<Duration> {
+    let (number, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
+    let seconds = match unit {
+        "s" => 1,
+        "m" => 60,
+        "h" => 60 * 60,
+        "d" => 24 * 60 * 60,
+        _ => return None,
+    };
+    let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+    let number: u64 = number.parse().ok().filter(|_| is_number)?;
+    number.checked_mul(seconds).map(Duration::from_secs)
+}
+
 fn format_without_zone(time: Timestamp) -> String {
     let nanos = time.subsec_nanosecond();
     let form = match nanos {
@@ -79,6 +96,17 @@ mod tests {
             "2026-05-22T00:00:00Z[UTC]",
         ] {
             assert!(!is_timestamp(bad), "{bad}");
+        }
+    }
+
+    #[test]
+    fn durations_have_a_unit() {
+        for (text, seconds) in [("0s", 0), ("30m", 1800), ("1h", 3600), ("7d", 604_800)] {
+            assert_eq!(parse_duration(text), Some(Duration::from_secs(seconds)), "{text}");
+        }
+        for bad in ["", "1", "h", "1w", "-1h", "+1h", "1.5h", "1 h", "é", "99999999999999999999s"]
+        {
+            assert_eq!(parse_duration(bad), None, "{bad}");
         }
     }
 

@@ -15,12 +15,12 @@ use std::process::ExitCode;
 use crate::terminal::{Terminal, Verbosity};
 
 fn main() -> ExitCode {
-    let arguments: Vec<_> = std::env::args_os().collect();
-    let cli = match terminal::parse_cli(&arguments) {
+    let cli = match terminal::parse_cli(std::env::args_os().collect()) {
         Ok(cli) => cli,
         Err(code) => return ExitCode::from(code),
     };
-    let terminal = Terminal::new(cli.options.format, Verbosity::from_flag(cli.options.verbose));
+    let terminal =
+        Terminal::new(cli.options.output_format(), Verbosity::from_flag(cli.options.verbose));
     match commands::run(&cli, &terminal) {
         Ok(code) => code,
         Err(error) => {

@@ -21,10 +21,9 @@ use crate::session::Session;
 /// The arguments of `sp pkg rollback`.
 #[derive(Debug, Clone)]
 pub struct PackageRollbackRequest {
-    /// The package. The default is the project with all of its packages.
+    /// The package: `name` for its previous version, or `name@version`. The default is the project
+    /// with all of its packages.
     pub package: Option<String>,
-    /// The version of the package. The default is the previous one.
-    pub to: Option<String>,
     /// The project. The default is the nearest one from the current directory upward.
     pub root: Option<PathBuf>,
     pub mode: ApplyMode,
@@ -45,10 +44,14 @@ pub fn rollback(
         let change = ProjectChange::new(&session, home.as_ref(), project, options)?;
         return change.run(&change_request);
     };
-    let name = PackageName::new(text).map_err(|why| {
-        Error::new(ErrorCode::InvalidName, format!("`{text}` is no name of a package")).because(why)
+    // The `@` at the start of a name belongs to its scope.
+    let (name, to) = match text.rsplit_once('@') {
+        Some((name, version)) if !name.is_empty() => (name, Some(version)),
+        _ => (text.as_str(), None),
+    };
+    let name = PackageName::new(name).map_err(|why| {
+        Error::new(ErrorCode::InvalidName, format!("invalid package name `{name}`")).because(why)
     })?;
-    let to = request.to.as_deref();
     if !project.lock.packages.contains_key(&name) {
         return roll_back_store(&session, home.as_ref(), &name, to);
     }

@@ -8,97 +8,99 @@ use super::{CheckArgs, parse_set};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum WorkspaceCommand {
-    /// Make a workspace, or complete one, and install what its context declares
+    /// Create or complete a workspace
     Init {
-        /// Where [default: the current directory]
+        /// Directory of the workspace [default: the current directory]
         #[arg(value_hint = ValueHint::DirPath)]
         dir: Option<PathBuf>,
-        /// Use this text as `SKILLBAG.md`
+        /// File to use as `SKILLBAG.md`
         #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
         entrypoint: Option<PathBuf>,
-        /// The extra steps that sources ask for are done
+        /// Confirm that you completed the extra steps of the sources
         #[arg(long)]
         steps_done: bool,
     },
-    /// Install skills into the workspace, with all that they need
-    Get {
-        /// The skills
+    /// Add skills to the workspace, with their dependencies
+    #[command(visible_alias = "get")]
+    Add {
+        /// Names of the skills
         #[arg(value_name = "SKILL")]
         names: Vec<String>,
-        /// A git URL, the URL of a zip, or a path to a zip or a directory
+        /// Git URL, URL of a zip, or path of a zip or directory
         #[arg(long)]
         source: Option<String>,
-        /// A query parameter of the source that is not a secret: print and lock it
-        #[arg(long, value_name = "NAME")]
-        keep_query: Vec<String>,
-        /// A tag, a branch or a commit
+        /// Tag, branch or commit of the source
         #[arg(long)]
         version: Option<String>,
-        /// Fetch skills anew that are here already
+        /// Print and lock this query parameter of the source URL, which is not a secret
+        #[arg(long, value_name = "NAME")]
+        keep_query: Vec<String>,
+        /// Update skills that are already in the workspace
         #[arg(long)]
         upgrade: bool,
-        /// Replace skills that were edited here
-        #[arg(long)]
+        /// Replace skills that were edited in the workspace
+        #[arg(long, short = 'f', visible_alias = "force")]
         replace: bool,
-        /// The extra steps that sources ask for are done
+        /// Confirm that you completed the extra steps of the sources
         #[arg(long)]
         steps_done: bool,
-        /// Show what would change, and change nothing
-        #[arg(long)]
+        /// Show what would change
+        #[arg(long, short = 'n')]
         dry_run: bool,
     },
-    /// Write the catalog anew
+    /// Regenerate the catalog
     Sync {
-        /// Show whether it would change, and change nothing
-        #[arg(long)]
+        /// Show whether the catalog would change
+        #[arg(long, short = 'n')]
         dry_run: bool,
     },
-    /// Show who needs whom
+    /// Show the dependencies between skills
     Deps,
-    /// Check the workspace, or the source
+    /// Check skills, packs, packages and workspaces for problems
     Check(CheckArgs),
-    /// Print what an agent must know when it enters the workspace
+    /// Print what an agent reads when it enters the workspace
     Enter,
-    /// Print a skill ready for an agent; nothing is executed
+    /// Print a skill with its parameters filled in
     Run {
-        /// The execution identifier: `convert_to_pdf` for the skill `convert-to-pdf`
+        /// Name of the skill, or its execution identifier
+        #[arg(value_name = "SKILL")]
         identifier: String,
-        /// The value of a parameter
+        /// Set a parameter
         #[arg(long, value_name = "NAME=VALUE", value_parser = parse_set)]
         set: Vec<(String, String)>,
-        /// Write the values to `USER_CONTEXT.md`; secrets are refused
+        /// Save the values in `USER_CONTEXT.md`; secrets are refused
         #[arg(long, requires = "set")]
         save: bool,
     },
-    /// Show what a skill wants to know, and what counts
+    /// Show the parameters of a skill and their values
     Params {
-        /// The skill
+        /// Name of the skill
         skill: String,
-        /// Tell where each value was said, and what it overrode
+        /// Show where each value was set, and what it overrides
         #[arg(long)]
         explain: bool,
-        /// The value of a parameter
+        /// Set a parameter
         #[arg(long, value_name = "NAME=VALUE", value_parser = parse_set)]
         set: Vec<(String, String)>,
     },
     /// List the skills of the workspace
     List,
-    /// Remove skills that no other skill needs
+    /// Remove skills that no other skill depends on
     Remove {
-        /// The skills
+        /// Names of the skills
         #[arg(required = true, value_name = "SKILL")]
         names: Vec<String>,
-        /// Show what would change, and change nothing
-        #[arg(long)]
+        /// Show what would change
+        #[arg(long, short = 'n')]
         dry_run: bool,
     },
-    /// Make this repository one that others can install from
+    /// Manage a repository that others add skills from
     #[command(subcommand)]
     Source(WorkspaceSourceCommand),
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum WorkspaceSourceCommand {
-    /// Write `AGENTS.md` and the catalog
+    /// Create `AGENTS.md` and the catalog
     Init,
 }

@@ -1,121 +1,119 @@
 //! Arguments of `sp context`.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum, ValueHint};
 
-use super::CheckArgs;
+use super::{CheckArgs, RegistryArg, parse_duration};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ContextPackCommand {
-    /// Report every problem in context packs: folders, zips, or addresses of either
+    /// Check skills, packs, packages and workspaces for problems
     Check(CheckArgs),
-    /// Show what is in a pack, and what it costs in tokens
+    /// Show the contents of a context pack and their cost in tokens
     Show {
-        /// The folder of the pack, a zip, or an address
+        /// Directory, zip or URL of the context pack
         #[arg(value_hint = ValueHint::AnyPath, default_value = ".")]
         pack: PathBuf,
     },
-    /// Build a pack from what you collected: notes, saved pages, captures, bookmarks, packages
+    /// Build a context pack from notes, pages and packages
     Build(Box<ContextBuildArgs>),
-    /// The index of what you collected: add folders, search, see what is stale
+    /// Manage knowledge bases, the input of context packs
     #[command(subcommand)]
     Kb(KbCommand),
-    /// Show what differs between two packs, whichever way each is stored
+    /// Show the differences between two context packs
     Diff {
-        /// The folder of a pack, a zip, or an address
+        /// Directory, zip or URL of the old context pack
         #[arg(value_hint = ValueHint::AnyPath)]
         before: PathBuf,
-        /// The folder of a pack, a zip, or an address
+        /// Directory, zip or URL of the new context pack
         #[arg(value_hint = ValueHint::AnyPath)]
         after: PathBuf,
     },
-    /// Write a pack to be filled by hand
+    /// Create an empty context pack to fill in by hand
     New {
-        /// The folder that is to hold it
+        /// Directory to create
         #[arg(value_hint = ValueHint::DirPath)]
         dir: PathBuf,
-        /// What the project is called [default: as the folder]
+        /// Name of the project [default: the name of the directory]
         #[arg(long)]
         name: Option<String>,
-        /// What is intended, in one to three sentences
+        /// What the project is going to build, in one to three sentences
         #[arg(long)]
         description: Option<String>,
-        /// What it is built with; may be given more than once
-        #[arg(long, value_name = "WORD")]
+        /// Technologies in use; repeat or separate with commas
+        #[arg(long, value_name = "WORD", value_delimiter = ',')]
         stack: Vec<String>,
     },
-    /// Give the files of a pack the frontmatter and the hashes that they must have
+    /// Update frontmatter and hashes after you edited a context pack
     Seal {
-        /// The folder of the pack
+        /// Directory of the context pack
         #[arg(value_hint = ValueHint::DirPath, default_value = ".")]
         pack: PathBuf,
     },
-    /// Pack a pack; the same pack gives the same bytes
+    /// Create a reproducible zip of a context pack
     Zip {
-        /// The folder of the pack, or an address
+        /// Directory or URL of the context pack
         #[arg(value_hint = ValueHint::DirPath, default_value = ".")]
         pack: PathBuf,
-        /// The zip [default: context-pack.zip]
+        /// Output file [default: context-pack.zip]
         #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
         output: Option<PathBuf>,
-        /// Replace a file that is there
-        #[arg(long)]
+        /// Overwrite an existing file
+        #[arg(long, short)]
         force: bool,
     },
-    /// Unpack a pack into a new folder
+    /// Unpack a zip into a new directory
     Unzip {
-        /// The zip, or an address
+        /// Path or URL of the zip
         #[arg(value_hint = ValueHint::FilePath)]
         zip: PathBuf,
-        /// The folder
+        /// Directory to create
         #[arg(value_hint = ValueHint::DirPath, default_value = "context-pack")]
         dir: PathBuf,
     },
-    /// Give a pack to a registry, which keeps it and opens it to those whom you give an address
+    /// Upload a context pack to a registry
     Push {
-        /// The folder of the pack, a zip, or an address
+        /// Directory, zip or URL of the context pack
         #[arg(value_hint = ValueHint::AnyPath, default_value = ".")]
         pack: PathBuf,
-        /// The address of the registry [default: where you logged in last]
-        #[arg(long, value_name = "ADDRESS")]
-        registry: Option<String>,
+        #[command(flatten)]
+        registry: RegistryArg,
     },
-    /// Get an address that opens a pack in a registry to whoever has it, for some time
+    /// Create a signed URL that gives access for a limited time
     Url {
-        /// The pack: `pk_…`
+        /// ID of the context pack, `pk_…`
         id: String,
-        /// For how long: `30m`, `1h`, `7d` [default: 1h]
-        #[arg(long, value_name = "TIME")]
+        /// How long the URL is valid: `30m`, `1h`, `7d` [default: 1h]
+        #[arg(long, value_name = "DURATION")]
         expires: Option<String>,
-        /// The address of the registry [default: where you logged in last]
-        #[arg(long, value_name = "ADDRESS")]
-        registry: Option<String>,
+        #[command(flatten)]
+        registry: RegistryArg,
     },
-    /// Close every address of a pack in a registry that was given so far
+    /// Revoke all signed URLs of a context pack
     Revoke {
-        /// The pack: `pk_…`
+        /// ID of the context pack, `pk_…`
         id: String,
-        /// The address of the registry [default: where you logged in last]
-        #[arg(long, value_name = "ADDRESS")]
-        registry: Option<String>,
+        #[command(flatten)]
+        registry: RegistryArg,
     },
-    /// Put a pack into a repository, beside what its people wrote themselves
+    /// Install a context pack into the current project
     Install {
-        /// The folder of the pack, a zip, or an address
+        /// Directory, zip or URL of the context pack
         #[arg(value_hint = ValueHint::AnyPath)]
         pack: PathBuf,
-        /// For whom; may be given more than once [default: cursor and agents]
-        #[arg(long = "agent", value_enum, value_name = "AGENT")]
+        /// Files to install for; repeat or separate with commas [default: cursor,agents]
+        #[arg(long = "agent", short, value_enum, value_name = "AGENT", value_delimiter = ',')]
         agents: Vec<ContextPackAgentArg>,
-        /// Show what would change, and change nothing
-        #[arg(long)]
+        /// Show what would change
+        #[arg(long, short = 'n')]
         dry_run: bool,
     },
-    /// Take a pack out of a repository; every file is as it was
+    /// Uninstall the context pack from the current project
     Uninstall {
-        /// Show what would change, and change nothing
-        #[arg(long)]
+        /// Show what would change
+        #[arg(long, short = 'n')]
         dry_run: bool,
     },
 }
@@ -123,106 +121,118 @@ pub(crate) enum ContextPackCommand {
 /// `sp context build`
 #[derive(Debug, Args)]
 pub(crate) struct ContextBuildArgs {
-    /// The folder of a knowledge base; may be given more than once [default: all that were added]
-    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
-    pub(crate) kb: Vec<PathBuf>,
-    /// What the project is called
+    /// Name of the project
     #[arg(long)]
     pub(crate) name: String,
-    /// What is intended, in one to three sentences
+    /// What the project is going to build, in one to three sentences
     #[arg(long)]
     pub(crate) description: String,
-    /// What you would ask an agent
+    /// A question or task for the agent, to select what matters
     #[arg(long)]
     pub(crate) prompt: Option<String>,
-    /// What it is built with; may be given more than once, or with commas
+    /// Technologies in use; repeat or separate with commas
     #[arg(long, value_name = "WORD", value_delimiter = ',')]
     pub(crate) stack: Vec<String>,
-    /// Only what was captured since: `90d`, `12w`, `6m`, `1y` or a day
-    #[arg(long, value_name = "SPAN")]
+    /// Knowledge base directory; can be repeated [default: all that were added]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) kb: Vec<PathBuf>,
+    /// Only documents captured since then: `90d`, `12w`, `6m`, `1y` or a date
+    #[arg(long, value_name = "TIME")]
     pub(crate) since: Option<String>,
-    /// The folder of the pack [default: context-pack]
+    /// Output directory [default: context-pack]
     #[arg(short, long, value_name = "DIR", value_hint = ValueHint::DirPath)]
-    pub(crate) out: Option<PathBuf>,
-    /// Write a zip beside the folder, too
+    pub(crate) output: Option<PathBuf>,
+    /// Create a zip beside the directory, too
     #[arg(long)]
     pub(crate) zip: bool,
-    /// How many tokens each file has at the most
+    /// Replace an edited context pack, and an existing zip
+    #[arg(long, short)]
+    pub(crate) force: bool,
+    /// Maximum number of tokens in each file
     #[arg(long, value_name = "TOKENS", default_value_t = 6000)]
     pub(crate) budget: usize,
-    /// Tell what is not in the pack, and why
+    /// Show what was left out, and why
     #[arg(long)]
     pub(crate) explain: bool,
-    /// When it is made, as `2026-04-24T14:22:03Z` [default: now]
-    #[arg(long, value_name = "TIME")]
+    /// Creation time to record, such as `2026-04-24T14:22:03Z` [default: now]
+    #[arg(long, value_name = "TIME", hide_short_help = true)]
     pub(crate) generated_at: Option<String>,
-    /// What tells the pack from every other, a ULID or a UUID [default: made of the time and the
-    /// input]
-    #[arg(long, value_name = "ID")]
+    /// Pack ID, a ULID or UUID [default: derived from the creation time and the input]
+    #[arg(long, value_name = "ID", hide_short_help = true)]
     pub(crate) pack_id: Option<String>,
-    /// Replace a pack that was edited, and a zip
-    #[arg(long)]
-    pub(crate) force: bool,
-    /// An OpenAI-compatible endpoint whose model may choose and shorten sentences; its key is read
-    /// from SP_MODEL_KEY
-    #[arg(long, value_name = "URL")]
+    /// OpenAI-compatible endpoint of a model that selects and shortens sentences; the API key is
+    /// read from SP_MODEL_KEY
+    #[arg(long, value_name = "URL", hide_short_help = true)]
     pub(crate) model: Option<String>,
-    /// Which model to ask
-    #[arg(long, value_name = "NAME", requires = "model", default_value = "default")]
+    /// Name of the model
+    #[arg(
+        long,
+        value_name = "NAME",
+        requires = "model",
+        default_value = "default",
+        hide_short_help = true
+    )]
     pub(crate) model_name: String,
-    /// How long the model may take
-    #[arg(long, value_name = "SECONDS", requires = "model", default_value_t = 60)]
-    pub(crate) model_timeout: u64,
+    /// Timeout of model requests, such as `60s` or `5m`
+    #[arg(
+        long,
+        value_name = "DURATION",
+        requires = "model",
+        default_value = "60s",
+        value_parser = parse_duration,
+        hide_short_help = true
+    )]
+    pub(crate) model_timeout: Duration,
 }
 
 /// `sp context kb`
 #[derive(Debug, Subcommand)]
 pub(crate) enum KbCommand {
-    /// Read a folder, or what changed in it since
+    /// Index a directory, or update its index
     Add {
-        /// The folder
+        /// The directory
         #[arg(value_hint = ValueHint::DirPath)]
         dir: PathBuf,
     },
-    /// Show the folders that were added, or the documents of one
+    /// List the knowledge bases, or the documents of one
     List {
-        /// The folder
+        /// Directory of a knowledge base
         #[arg(value_hint = ValueHint::DirPath)]
         dir: Option<PathBuf>,
     },
-    /// Look for documents
+    /// Search the knowledge bases
     Search {
-        /// What they are about
+        /// Words to search for
         #[arg(required = true, value_name = "WORDS")]
         query: Vec<String>,
-        /// Only in this folder
+        /// Search only this knowledge base
         #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
         kb: Option<PathBuf>,
-        /// How many are shown
+        /// Maximum number of results
         #[arg(long, value_name = "COUNT", default_value_t = 10)]
-        most: usize,
+        max_results: usize,
     },
-    /// Show how much is there, of which kinds, and what is stale
+    /// Show the size of the knowledge bases, and what is stale
     Stats {
-        /// Only of this folder
+        /// Show only this knowledge base
         #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
         kb: Option<PathBuf>,
     },
-    /// Forget a folder; the folder itself stays as it is
+    /// Remove a knowledge base, but not its directory
     Remove {
-        /// The folder
+        /// The directory
         #[arg(value_hint = ValueHint::DirPath)]
         dir: PathBuf,
     },
 }
 
-/// For whom a context pack is installed.
+/// The files that an installed context pack goes to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ContextPackAgentArg {
     /// `.cursor/rules/context-pack.mdc`
     Cursor,
     /// A block in `AGENTS.md`
     Agents,
-    /// The same, and `CLAUDE.md` leads to it
+    /// A block in `AGENTS.md`, and an import in `CLAUDE.md`
     Claude,
 }

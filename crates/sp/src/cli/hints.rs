@@ -2,9 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use clap::{Command, CommandFactory};
-
-use super::Cli;
+use clap::Command;
 
 /// Returns the source files of the crates that ship.
 fn sources() -> Vec<PathBuf> {
@@ -58,6 +56,20 @@ fn flags<'a>(words: impl Iterator<Item = &'a str>) -> impl Iterator<Item = &'a s
         .filter(|name| name.starts_with(|c: char| c.is_ascii_alphabetic()))
 }
 
+/// Splits a command line into words. Single quotes group words.
+pub(super) fn split_words(line: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut is_quoted = false;
+    for c in line.chars() {
+        match c {
+            '\'' => is_quoted = !is_quoted,
+            ' ' if !is_quoted => words.push(String::new()),
+            _ => words.last_mut().unwrap().push(c),
+        }
+    }
+    words
+}
+
 /// Returns why a suggested command line is invalid, if it is.
 fn problem(root: &Command, line: &str) -> Option<String> {
     let mut words = line.split_whitespace().skip(1).peekable();
@@ -89,7 +101,7 @@ fn all_commands(command: &Command) -> Vec<&Command> {
 
 #[test]
 fn every_suggested_command_line_exists() {
-    let mut root = Cli::command();
+    let mut root = super::command();
     root.build();
     let (mut problems, mut checked) = (Vec::new(), 0);
     for path in sources() {
@@ -115,7 +127,7 @@ fn every_suggested_command_line_exists() {
 
 #[test]
 fn invalid_command_lines_are_reported() {
-    let mut root = Cli::command();
+    let mut root = super::command();
     root.build();
     for (line, is_valid) in [
         ("sp pkg merge a b --force", true),

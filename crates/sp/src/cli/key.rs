@@ -6,49 +6,49 @@ use clap::{Subcommand, ValueHint};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum KeyCommand {
-    /// Make a key
+    /// Create a signing key
     New {
-        /// Its name
+        /// Name of the key
         #[arg(default_value = "default")]
         name: String,
     },
-    /// List your keys, and whom you trust
+    /// List signing keys and trusted keys
     List,
-    /// Print the public half of a key, or write the private half into a file
+    /// Print a public key, or export the private key to a file
     Export {
-        /// The key
+        /// Name of the key
         #[arg(default_value = "default")]
         name: String,
-        /// Write the private half into this file, which only you may read
+        /// Write the private key to this file, readable only by you
         #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
         private: Option<PathBuf>,
     },
-    /// Take a private key that was made elsewhere
+    /// Import a private key
     Import {
-        /// The file, in PEM
+        /// PEM file with the private key
         #[arg(value_hint = ValueHint::FilePath)]
         file: PathBuf,
-        /// Its name
+        /// Name of the key
         #[arg(long, default_value = "default")]
         name: String,
     },
-    /// Trust a key for a scope, or for a package that has none
+    /// Trust a public key for a scope or a package
     Trust {
-        /// `@acme`, or the name of a package
+        /// A scope such as `@acme`, or the name of a package without a scope
         #[arg(required_unless_present = "rotation", requires = "key")]
         namespace: Option<String>,
         /// The public key
         key: Option<String>,
-        /// Follow the statement by which an old key names its successor
+        /// Trust the new key in a rotation statement that the old key signed
         #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = ["namespace", "key"])]
         rotation: Option<PathBuf>,
     },
-    /// Make a new key in the place of an old one
+    /// Replace a signing key with a new one
     Rotate {
-        /// The key
+        /// Name of the key
         #[arg(default_value = "default")]
         name: String,
-        /// Write a statement into this file, by which others can follow
+        /// Write a rotation statement, with which others can trust the new key
         #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
         statement: Option<PathBuf>,
     },

@@ -7,46 +7,47 @@ use clap::{Args, Subcommand, ValueEnum, ValueHint};
 
 use super::ScopeArg;
 
-/// How MCP is served.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct McpArgs {
     #[command(subcommand)]
     pub action: Option<McpCommand>,
-    /// Answer over HTTP at this address, at `/mcp`, instead of over stdin and stdout. Beyond this
-    /// machine, and with `--allow-write`, it needs a token in `SP_MCP_TOKEN`
-    #[arg(long, value_name = "ADDRESS")]
-    pub http: Option<SocketAddr>,
-    /// Where skills come from [default: everywhere]
-    #[arg(long, value_enum, value_name = "ORIGIN", value_delimiter = ',')]
+    /// Serve over HTTP at this address, under `/mcp`, instead of stdin and stdout
+    ///
+    /// An address that other machines can reach, and `--allow-write`, require a token in the
+    /// environment variable `SP_MCP_TOKEN`.
+    #[arg(long, value_name = "HOST:PORT")]
+    pub listen: Option<SocketAddr>,
+    /// Serve skills from these sources only; repeat or separate with commas [default: all]
+    #[arg(long, value_enum, value_name = "SOURCE", value_delimiter = ',')]
     pub from: Vec<SkillSourceArg>,
-    /// A context pack to serve; may be repeated [default: `context-pack` in the current directory]
+    /// Serve this context pack; can be repeated [default: `context-pack`]
     #[arg(long = "pack", value_name = "PATH", value_hint = ValueHint::AnyPath)]
     pub packs: Vec<PathBuf>,
-    /// Let agents install and uninstall packs, by a plan that they were shown
+    /// Let agents install and uninstall packs, each time with the ID of a plan they requested
     #[arg(long)]
     pub allow_write: bool,
 }
 
-/// Where skills come from.
+/// Where served skills come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum SkillSourceArg {
     /// `skills/` of the repository
     Repo,
     /// `.skills/` of the workspace
     Bag,
-    /// What is installed in agents' sinks
+    /// Skills that are installed for agents
+    #[value(name = "agent", alias = "sink")]
     Sink,
-    /// Packages of the store
+    /// Packages in the store
     Package,
 }
 
-/// What is done to the settings of agents instead.
 #[derive(Debug, Subcommand)]
 pub(crate) enum McpCommand {
-    /// Add the server to the settings of agents; all else in them stays as it is
+    /// Add the MCP server to the settings of agents
     Install(McpInstallArgs),
-    /// Take the server out of the settings of agents
+    /// Remove the MCP server from the settings of agents
     Uninstall {
         #[command(flatten)]
         target: McpTargetArgs,
@@ -57,30 +58,30 @@ pub(crate) enum McpCommand {
 pub(crate) struct McpInstallArgs {
     #[command(flatten)]
     pub target: McpTargetArgs,
-    /// The address of a server that runs [default: the agent starts `sp mcp`]
+    /// URL of a running server [default: the agent starts `sp mcp`]
     #[arg(long, value_name = "URL", conflicts_with = "args")]
-    pub http: Option<String>,
+    pub url: Option<String>,
     /// Replace another server of the same name
-    #[arg(long)]
-    pub replace: bool,
-    /// What the agent hands to `sp mcp`
+    #[arg(long, short)]
+    pub force: bool,
+    /// Arguments for `sp mcp`
     #[arg(last = true, value_name = "ARGS")]
     pub args: Vec<String>,
 }
 
-/// Which entry of whose settings.
+/// An entry in the settings of agents.
 #[derive(Debug, Args)]
 pub(crate) struct McpTargetArgs {
-    /// The agent; may be given several times (`claude`, `cursor`, `codex`, `vscode`, `windsurf`, …)
-    #[arg(long, required = true, value_name = "AGENT")]
+    /// Agents, such as `claude`; repeat, separate with commas, or use `all` or `detected`
+    #[arg(long, short, required = true, value_name = "AGENT", value_delimiter = ',')]
     pub agent: Vec<String>,
-    /// Whose settings: the user's, or those of this project
+    /// The settings of the user, or of the current project
     #[arg(long, value_enum, default_value_t)]
     pub scope: ScopeArg,
-    /// The name of the server in them
+    /// Name of the server in the settings
     #[arg(long, default_value = sp_engine::DEFAULT_MCP_NAME)]
     pub name: String,
-    /// Show what would change, and change nothing
-    #[arg(long)]
+    /// Show what would change
+    #[arg(long, short = 'n')]
     pub dry_run: bool,
 }

@@ -1,32 +1,46 @@
 //! Command-line arguments: every command and flag, but not what they do.
 //!
-//! Doc comments on commands and flags are the help text.
+//! Doc comments on commands and flags are the help text. [`command`] adds what derives cannot
+//! express: groups, examples, and the formats that each command supports ([`help`], [`format`]).
+//! Spellings of earlier versions are rewritten before the arguments are parsed ([`old_spellings`]).
 
 mod bag;
 mod context;
+mod examples;
+mod format;
+mod help;
 #[cfg(test)]
 mod hints;
+mod intentions;
 mod key;
 mod mcp;
+mod old_spellings;
 mod pkg;
 mod serve;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
+use std::time::Duration;
 
-use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
+use clap::{
+    ArgMatches, Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum, ValueHint,
+};
 use sp_engine::PlanId;
+use sp_formats::suggest::nearest_few;
 
 pub(crate) use bag::{WorkspaceCommand, WorkspaceSourceCommand};
 pub(crate) use context::{ContextBuildArgs, ContextPackAgentArg, ContextPackCommand, KbCommand};
+pub(crate) use format::OutputFormat;
 pub(crate) use key::KeyCommand;
 pub(crate) use mcp::{McpArgs, McpCommand, McpInstallArgs, McpTargetArgs, SkillSourceArg};
+pub(crate) use old_spellings::rewrite;
 pub(crate) use pkg::{
     EnvelopeVersionArg, GraphFormatArg, PackageCommand, PackageCreateArgs, PackageKindArg,
-    PackageTargetArgs, SecretArgs, SignArgs, TrustArgs,
+    SecretArgs, SignArgs, TrustArgs,
 };
 pub(crate) use serve::{LogFormatArg, ServeArgs, ServeCopyCommand};
 
-/// One fast, safe command for everything that a coding agent reads.
+/// Manage the skills, rules and knowledge that coding agents read
 #[derive(Debug, Parser)]
 #[command(
     name = "sp",
@@ -35,7 +49,6 @@ pub(crate) use serve::{LogFormatArg, ServeArgs, ServeCopyCommand};
     propagate_version = false,
     max_term_width = 100
 )]
-#[command(after_help = "Start with `sp init`, then `sp install <pack> --agent claude`.")]
 pub(crate) struct Cli {
     #[command(flatten)]
     pub options: GlobalOptions,
@@ -44,138 +57,154 @@ pub(crate) struct Cli {
     pub command: CliCommand,
 }
 
-/// Flags that every command takes.
-#[derive(Debug, Args)]
-pub(crate) struct GlobalOptions {
-    /// The directory that holds `skills/` and `packs/` [default: the nearest upward]
-    #[arg(long, visible_alias = "repo-root", global = true, value_name = "PATH", value_hint = ValueHint::DirPath, help_heading = "Common options")]
-    pub root: Option<PathBuf>,
-
-    /// Where git repositories are cached [default: ~/.skillpack/cache]
-    #[arg(long, global = true, value_name = "PATH", value_hint = ValueHint::DirPath, help_heading = "Common options")]
-    pub cache_dir: Option<PathBuf>,
-
-    /// How the result is printed
-    #[arg(long, global = true, value_enum, default_value_t, help_heading = "Common options")]
-    pub format: OutputFormat,
-
-    /// Never use the network
-    #[arg(long, global = true, help_heading = "Common options")]
-    pub offline: bool,
-
-    /// Raise a limit on what is taken from outside; `sp config --verbose` lists them
-    #[arg(long, global = true, value_name = "NAME=NUMBER", value_parser = parse_limit, help_heading = "Common options")]
-    pub limit: Vec<(String, u64)>,
-
-    /// Say more
-    #[arg(long, short, global = true, help_heading = "Common options")]
-    pub verbose: bool,
+/// Returns the whole command line: commands, flags, help texts and examples.
+pub(crate) fn command() -> clap::Command {
+    help::add_help(format::restrict_formats(Cli::command()))
 }
 
-/// How a result is printed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
-pub(crate) enum OutputFormat {
-    /// For people, as wide as the terminal
-    #[default]
-    Human,
-    /// For scripts, one item a line, fields separated by tabs
-    Plain,
-    /// For programs, as documented in docs/json.md
-    Json,
-    /// For code scanning (`sp check` and `sp audit` only)
-    Sarif,
-    /// For GitHub's workflows (`sp check` and `sp audit` only)
-    Github,
-    /// Markdown, for an agent (`sp pkg load` only)
-    Md,
-    /// XML, for an agent (`sp pkg load` only)
-    Xml,
+/// Parses arguments, of which the first is the name of the program.
+pub(crate) fn parse<I: IntoIterator<Item = OsString>>(arguments: I) -> clap::error::Result<Cli> {
+    let mut command = command();
+    let matches: ArgMatches =
+        command.try_get_matches_from_mut(arguments).map_err(intentions::suggest_intended)?;
+    Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
+}
+
+/// Options that every command takes. Short help lists their names only.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Common options")]
+pub(crate) struct GlobalOptions {
+    /// Print JSON; short for `--format json`
+    #[arg(long, global = true, conflicts_with = "format", hide_short_help = true)]
+    json: bool,
+
+    /// Output format
+    #[arg(long, global = true, default_value = "human", value_parser = format::common(), hide_short_help = true)]
+    format: OutputFormat,
+
+    /// Print more details
+    #[arg(long, short, global = true, hide_short_help = true)]
+    pub verbose: bool,
+
+    /// Do not use the network
+    #[arg(long, global = true, hide_short_help = true)]
+    pub offline: bool,
+
+    /// The repository, a directory with `skills/` and `packs/` [default: the nearest one upward]
+    #[arg(long, visible_alias = "repo-root", global = true, value_name = "DIR", value_hint = ValueHint::DirPath, hide_short_help = true)]
+    pub root: Option<PathBuf>,
+
+    /// Cache directory for git repositories [default: ~/.skillpack/cache]
+    #[arg(long, global = true, value_name = "DIR", value_hint = ValueHint::DirPath, hide_short_help = true)]
+    pub cache_dir: Option<PathBuf>,
+
+    /// Raise a limit on external input; `sp config --verbose` lists all limits
+    #[arg(long, global = true, value_name = "NAME=NUMBER", value_parser = parse_limit, hide_short_help = true)]
+    pub limit: Vec<(String, u64)>,
+}
+
+impl GlobalOptions {
+    /// Returns the output format, which `--json` abbreviates.
+    pub(crate) fn output_format(&self) -> OutputFormat {
+        if self.json { OutputFormat::Json } else { self.format }
+    }
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum CliCommand {
-    /// List the skills below ./skills
+    /// Create a repository with an example skill and a pack
+    Init {
+        /// Directory to create it in [default: the current directory]
+        #[arg(value_hint = ValueHint::DirPath)]
+        dir: Option<PathBuf>,
+    },
+    /// List the skills of the repository
     #[command(visible_alias = "skills")]
     List,
-    /// List the packs below ./packs
+    /// List the packs of the repository
     Packs,
-    /// Show what a pack selects and how it would be installed
+    /// Show which skills a pack selects and installs
     Show {
-        /// The pack, by name or by path
+        /// Name or path of the pack
         pack: String,
     },
-    /// Install packs into agents' sinks
+    /// Install packs for agents
     Install(InstallArgs),
-    /// Uninstall packs from agents' sinks
-    Uninstall(UninstallArgs),
-    /// Replace all packs of a sink by the named ones, at once
+    /// Replace all installed packs of an agent, atomically
     Switch(InstallArgs),
-    /// List installed packs and where they are
-    Installed {
-        /// Only this sink
-        #[arg(long, value_name = "SINK")]
-        agent: Option<String>,
-        /// Only the sink at this path
-        #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
-        path: Option<PathBuf>,
-        /// Where the agent reads: for the user, or in this project
-        #[arg(long, value_enum, default_value_t)]
-        scope: ScopeArg,
-    },
-    /// Check files and directories, and report every problem
+    /// Uninstall packs
+    Uninstall(UninstallArgs),
+    /// List installed packs
+    Installed(InstalledArgs),
+    /// Manage the skills of a SkillBag workspace
+    #[command(subcommand)]
+    Bag(WorkspaceCommand),
+    /// Check skills, packs, packages and workspaces for problems
     Check(CheckArgs),
-    /// Show what to know before trusting files: security findings, scripts, hosts, secrets, signers
+    /// Show what to review before you trust a skill or package
     Audit {
         #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath, help = check_paths_help())]
         paths: Vec<PathBuf>,
-        /// An agent, with all that it reads; may be given several times
-        #[arg(long, value_name = "SINK", conflicts_with = "paths")]
-        agent: Vec<String>,
-        /// Where the agent reads: for the user, or in this project
-        #[arg(long, value_enum, default_value_t, requires = "agent")]
-        scope: ScopeArg,
+        #[command(flatten)]
+        agents: AgentFilterArgs,
     },
-    /// Tell what a rule asks, and why, with examples
+    /// Show what skills cost in tokens
+    Cost {
+        /// Packs, skills, repositories or directories of skills [default: the current directory]
+        #[arg(value_name = "PATH|PACK", value_hint = ValueHint::AnyPath)]
+        paths: Vec<PathBuf>,
+        #[command(flatten)]
+        agents: AgentFilterArgs,
+    },
+    /// Explain a rule, with examples
     Explain {
-        /// The rule, such as `AS-04` [default: list all rules]
+        /// Rule ID, such as `AS-04` [default: list all rules]
         rule: Option<String>,
     },
-    /// Show what skills cost in tokens, by when an agent reads them
-    Cost {
-        /// Skills, repositories or folders of skills [default: what the current directory is in]
-        #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath)]
-        paths: Vec<PathBuf>,
-        /// An agent, with all that it reads; may be given several times
-        #[arg(long, value_name = "SINK", conflicts_with = "paths")]
-        agent: Vec<String>,
-        /// Where the agent reads: for the user, or in this project
-        #[arg(long, value_enum, default_value_t, requires = "agent")]
-        scope: ScopeArg,
-    },
-    /// Print a JSON Schema, for editors
-    Schema {
-        /// Of which file
-        #[arg(value_parser = clap::builder::PossibleValuesParser::new(sp_formats::schema::SCHEMA_FILES))]
-        file: String,
-    },
-    /// Keep a workspace's own skills: SkillBag
-    #[command(subcommand)]
-    Bag(WorkspaceCommand),
-    /// Build, check, compare, pack and install context packs: `pack.json` with cited Markdown
-    #[command(subcommand)]
-    Context(ContextPackCommand),
-    /// Make, verify, install, send and keep packages: .ctxpkg
-    #[command(subcommand, visible_alias = "pack")]
+    /// Create, verify, install and share packages (.ctxpkg)
+    #[command(subcommand, alias = "pack")]
     Pkg(PackageCommand),
-    /// Run a registry of packages for a team
-    Serve(ServeArgs),
-    /// Let agents ask for themselves: serve skills, context packs and packages over MCP
-    Mcp(McpArgs),
-    /// Remember a token for a registry
+    /// Publish a package to a registry
+    Publish {
+        /// File, `@team/name` or `@team/name@1.2.0`
+        #[arg(value_hint = ValueHint::AnyPath)]
+        package: String,
+        #[command(flatten)]
+        registry: RegistryArg,
+    },
+    /// Search a registry for packages
+    Search {
+        /// Words in the name or the description
+        #[arg(required = true, value_name = "WORDS")]
+        words: Vec<String>,
+        #[command(flatten)]
+        registry: RegistryArg,
+    },
+    /// Show a package of the store or of a registry
+    Info {
+        /// File, `name`, `@team/name`, `@team/name@1.2.0` or `@team/name@^1`
+        package: String,
+        /// URL of the registry; the store is not searched
+        #[arg(long, value_name = "URL")]
+        registry: Option<String>,
+    },
+    /// Yank a version, so that new resolutions skip it
+    ///
+    /// Existing lockfiles keep working.
+    Yank {
+        /// Version to yank, such as `@team/name@1.2.0`
+        package: String,
+        /// Restore a yanked version
+        #[arg(long)]
+        undo: bool,
+        #[command(flatten)]
+        registry: RegistryArg,
+    },
+    /// Save a token for a registry
     Login {
-        /// The address of the registry
+        /// URL of the registry
         registry: String,
-        /// The environment variable that holds the token
+        /// Environment variable that contains the token
         #[arg(
             long,
             value_name = "NAME",
@@ -183,83 +212,53 @@ pub(crate) enum CliCommand {
             conflicts_with = "token_file"
         )]
         token_env: String,
-        /// A file that holds the token, and that only you may read
+        /// File that contains the token and is readable only by you
         #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
         token_file: Option<PathBuf>,
-        /// The registry was set up anew: forget which versions it had
+        /// Forget the versions seen so far, because the registry was set up again
         #[arg(long)]
-        anew: bool,
+        reset_history: bool,
     },
-    /// Forget the token for a registry
+    /// Delete the saved token of a registry
     Logout {
-        /// The address [default: where you logged in last]
+        /// URL of the registry [default: the last one you logged in to]
         registry: Option<String>,
     },
-    /// Publish a package in a registry; a version never changes
-    Publish {
-        /// The package: a file, `@team/name` or `@team/name@version`
-        #[arg(value_hint = ValueHint::AnyPath)]
-        package: String,
-        /// The address of the registry [default: where you logged in last]
-        #[arg(long, value_name = "ADDRESS")]
-        registry: Option<String>,
-    },
-    /// Show a package of a registry: its versions, and what was verified
-    Info {
-        /// The package: `@team/name`, `@team/name@1.2.0` or `@team/name@^1`
-        package: String,
-        /// The address of the registry [default: where you logged in last]
-        #[arg(long, value_name = "ADDRESS")]
-        registry: Option<String>,
-    },
-    /// Look for packages in a registry
-    Search {
-        /// What they are called, or about
-        #[arg(required = true, value_name = "WORDS")]
-        words: Vec<String>,
-        /// The address of the registry [default: where you logged in last]
-        #[arg(long, value_name = "ADDRESS")]
-        registry: Option<String>,
-    },
-    /// Take a version out of what is newest; who has it locked still gets it
-    Yank {
-        /// The version: `@team/name@1.2.0`
-        package: String,
-        /// Put it back
-        #[arg(long)]
-        undo: bool,
-        /// The address of the registry [default: where you logged in last]
-        #[arg(long, value_name = "ADDRESS")]
-        registry: Option<String>,
-    },
-    /// Make keys, and say whom to trust
+    /// Manage signing keys and trusted keys
     #[command(subcommand)]
     Key(KeyCommand),
-    /// Show sinks, paths and limits, and which agents are on this machine
+    /// Build, check and install context packs
+    #[command(subcommand)]
+    Context(ContextPackCommand),
+    /// Run a package registry for a team
+    Serve(ServeArgs),
+    /// Serve skills and knowledge to agents over MCP
+    Mcp(McpArgs),
+    /// Show agents, directories and limits
     Config,
-    /// Make a small authoring repository
-    Init {
-        /// Where [default: the current directory]
-        #[arg(value_hint = ValueHint::DirPath)]
-        dir: Option<PathBuf>,
-    },
-    /// Remove what was kept of edited folders
+    /// Delete edited skills that were kept when they were replaced
     Clean {
-        /// Remove cached git repositories too
+        /// Delete cached git repositories too
         #[arg(long)]
         cache: bool,
-        /// Show what would be removed, and remove nothing
-        #[arg(long)]
+        /// Show what would be deleted
+        #[arg(long, short = 'n')]
         dry_run: bool,
     },
-    /// Print a completion script for a shell
+    /// Print a JSON Schema for editors
+    Schema {
+        /// The kind of file
+        #[arg(value_parser = clap::builder::PossibleValuesParser::new(sp_formats::schema::SCHEMA_FILES))]
+        file: String,
+    },
+    /// Print a script for shell completion
     Completions {
         /// The shell
         shell: clap_complete::Shell,
     },
-    /// Write man pages
+    /// Print the manual page, or write all manual pages
     Man {
-        /// Into this directory [default: print the main page]
+        /// Directory for all pages [default: print the page of `sp`]
         #[arg(value_hint = ValueHint::DirPath)]
         dir: Option<PathBuf>,
     },
@@ -267,33 +266,49 @@ pub(crate) enum CliCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct InstallArgs {
-    /// The packs, by name or by path
+    /// Names or paths of the packs
     #[arg(required = true, value_name = "PACK")]
     pub packs: Vec<String>,
     #[command(flatten)]
-    pub sinks: SinkArgs,
-    /// Show what would change, and change nothing
-    #[arg(long)]
-    pub dry_run: bool,
-    /// Do only what a dry run showed, by the id that it told
-    #[arg(long, value_name = "ID", conflicts_with = "dry_run")]
-    pub plan: Option<PlanId>,
-    /// Replace a pack of the same name that came from elsewhere
-    #[arg(long)]
+    pub agents: AgentArgs,
+    #[command(flatten)]
+    pub plan: PlanArgs,
+    /// Replace an installed pack of the same name from another source
+    #[arg(long, short = 'f', visible_alias = "force")]
     pub replace: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct UninstallArgs {
-    /// The packs, by name
+    /// Names of the packs
     #[arg(required = true, value_name = "PACK")]
     pub packs: Vec<String>,
     #[command(flatten)]
-    pub sinks: SinkArgs,
-    /// Show what would change, and change nothing
-    #[arg(long)]
+    pub agents: AgentArgs,
+    #[command(flatten)]
+    pub plan: PlanArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct InstalledArgs {
+    /// Only for these agents; repeat, separate with commas, or use `all` or `detected`
+    #[arg(long, short, value_name = "AGENT", value_delimiter = ',')]
+    pub agent: Vec<String>,
+    /// Only in this directory
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub path: Option<PathBuf>,
+    /// Only for the user, or only in the current project [default: both]
+    #[arg(long, value_enum)]
+    pub scope: Option<ScopeArg>,
+}
+
+/// A dry run, and a change that must match one.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct PlanArgs {
+    /// Show what would change, with a plan ID
+    #[arg(long, short = 'n')]
     pub dry_run: bool,
-    /// Do only what a dry run showed, by the id that it told
+    /// Apply only if the plan matches this dry-run ID
     #[arg(long, value_name = "ID", conflicts_with = "dry_run")]
     pub plan: Option<PlanId>,
 }
@@ -302,19 +317,19 @@ pub(crate) struct UninstallArgs {
 pub(crate) struct CheckArgs {
     #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath, help = check_paths_help())]
     pub paths: Vec<PathBuf>,
-    /// Count warnings as errors
+    /// Treat warnings as errors
     #[arg(long)]
     pub strict: bool,
-    /// Fetch what packs import, and hold their patterns against it
+    /// Fetch the repositories that packs import, and check the patterns against them
     #[arg(long)]
     pub imports: bool,
-    /// Mend what can be mended without a thought
+    /// Fix problems automatically where it is safe
     #[arg(long)]
     pub fix: bool,
-    /// Show what would be mended, and change nothing
-    #[arg(long, requires = "fix")]
+    /// Show what `--fix` would change
+    #[arg(long, short = 'n', requires = "fix")]
     pub dry_run: bool,
-    /// Check again whenever something changes
+    /// Check again whenever a file changes
     #[arg(long, conflicts_with = "fix")]
     pub watch: bool,
 }
@@ -322,20 +337,39 @@ pub(crate) struct CheckArgs {
 /// Lists the formats that `sp check` and `sp audit` know.
 fn check_paths_help() -> String {
     let targets = sp_engine::check_targets_help();
-    format!("What to look at: {targets} [default: what the current directory is in]")
+    format!("{targets} [default: the current directory]")
 }
 
-#[derive(Debug, Args)]
-pub(crate) struct SinkArgs {
-    /// The agent to install for; may be given several times (`sp config` lists them)
-    #[arg(long, required = true, value_name = "SINK")]
+/// The agents to install for.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct AgentArgs {
+    /// Agents, such as `claude`; repeat, separate with commas, or use `all` or `detected`
+    #[arg(long, short, required = true, value_name = "AGENT", value_delimiter = ',')]
     pub agent: Vec<String>,
     /// Use this directory instead of the agent's own
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub path: Option<PathBuf>,
-    /// Where the agent reads: for the user, or in this project
+    /// Install for the user, or in the current project
     #[arg(long, value_enum, default_value_t)]
     pub scope: ScopeArg,
+}
+
+/// The agents whose skills are inspected instead of files.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct AgentFilterArgs {
+    /// Everything these agents read; repeat, separate with commas, or use `all` or `detected`
+    #[arg(long, short, value_name = "AGENT", value_delimiter = ',', conflicts_with = "paths")]
+    pub agent: Vec<String>,
+    /// What the agents read for the user, or in the current project
+    #[arg(long, value_enum, default_value_t, requires = "agent")]
+    pub scope: ScopeArg,
+}
+
+#[derive(Debug, Clone, Args)]
+pub(crate) struct RegistryArg {
+    /// URL of the registry [default: the last one you logged in to]
+    #[arg(long, value_name = "URL")]
+    pub registry: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
@@ -344,19 +378,33 @@ pub(crate) enum ScopeArg {
     #[default]
     #[value(alias = "user")]
     Global,
-    /// In the project of the current directory
+    /// In the current project
     Project,
 }
 
+/// Parses a duration such as `30s`, `5m` or `1h`, of at most an hour.
+fn parse_duration(text: &str) -> Result<Duration, String> {
+    let duration = sp_formats::time::parse_duration(text);
+    duration
+        .filter(|it| (Duration::from_secs(1)..=Duration::from_hours(1)).contains(it))
+        .ok_or_else(|| "expected a duration from `1s` to `1h`, such as `30s` or `5m`".into())
+}
+
 fn parse_set(text: &str) -> Result<(String, String), String> {
-    let (name, value) = text.split_once('=').ok_or("write it as NAME=VALUE")?;
+    let (name, value) = text.split_once('=').ok_or("expected NAME=VALUE")?;
     Ok((name.into(), value.into()))
 }
 
 fn parse_limit(text: &str) -> Result<(String, u64), String> {
-    let (name, value) = text.split_once('=').ok_or("write it as NAME=NUMBER")?;
+    let (name, value) = text.split_once('=').ok_or("expected NAME=NUMBER")?;
     if !sp_engine::LIMIT_NAMES.contains(&name) {
-        return Err(format!("the limits are: {}", sp_engine::LIMIT_NAMES.join(", ")));
+        let similar = nearest_few(name, sp_engine::LIMIT_NAMES.iter().copied(), 3);
+        let hint = if similar.is_empty() {
+            "`sp config --verbose` lists all limits".into()
+        } else {
+            format!("did you mean {}?", similar.join(", "))
+        };
+        return Err(format!("unknown limit `{name}`: {hint}"));
     }
     let value = value.parse().map_err(|_| format!("`{value}` is not a whole number"))?;
     Ok((name.into(), value))
@@ -365,10 +413,9 @@ fn parse_limit(text: &str) -> Result<(String, u64), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
 
     #[test]
     fn command_definitions_are_consistent() {
-        Cli::command().debug_assert();
+        command().debug_assert();
     }
 }

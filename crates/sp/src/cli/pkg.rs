@@ -8,251 +8,248 @@ use super::ScopeArg;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum PackageCommand {
-    /// Make a package: from a project, from a file written by hand, or from skills
+    /// Create a package from a project, a file, or skills
     Create(Box<PackageCreateArgs>),
-    /// Put packages into the store, after verifying them
+    /// Verify packages and import them into the store
     Import {
-        /// The files
+        /// Package files
         #[arg(required = true, value_name = "FILE", value_hint = ValueHint::FilePath)]
         files: Vec<PathBuf>,
         #[command(flatten)]
         trust: TrustArgs,
     },
-    /// Write a package of the store into a file, to the letter
+    /// Export a package from the store to a file, byte for byte
     Export {
-        /// The package: `name`, `name@version`
+        /// `name` or `name@1.2.0`
         package: String,
-        /// The file [default: `NAME-VERSION.ctxpkg`]
+        /// Output file [default: NAME-VERSION.ctxpkg]
         #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
         output: Option<PathBuf>,
-        /// Replace a file that is there
-        #[arg(long)]
+        /// Overwrite an existing file
+        #[arg(long, short)]
         force: bool,
-        /// Leave out what another tool does not take
-        #[arg(long, value_enum)]
+        /// Leave out what this tool does not support
+        #[arg(long, value_enum, value_name = "TOOL")]
         compat: Option<CompatToolArg>,
     },
-    /// Install packages into a project, with all that they need
+    /// Install packages and their dependencies
     Install {
-        /// Names, names with versions or ranges, or files [default: what ctxpkg.lock says]
+        /// Files, `name`, `name@1.2.0` or `name@^1` [default: the packages in ctxpkg.lock]
         #[arg(value_name = "PACKAGE")]
         packages: Vec<String>,
         #[command(flatten)]
         place: PackageTargetArgs,
-        /// Install optional dependencies too, where they can be
+        /// Install optional dependencies too, if they can be resolved
         #[arg(long)]
         with_optional: bool,
-        /// Look for packages in this registry only [default: those of the config, or where you
-        /// logged in last]
-        #[arg(long, value_name = "ADDRESS")]
+        /// Resolve packages from this registry only [default: the registries in the config, or the
+        /// last one you logged in to]
+        #[arg(long, value_name = "URL")]
         registry: Option<String>,
         #[command(flatten)]
         trust: TrustArgs,
     },
-    /// Take packages out of a project, and what nothing else needs
+    /// Uninstall packages and unused dependencies
     Uninstall {
-        /// The packages, by name
+        /// Names of the packages
         #[arg(required = true, value_name = "PACKAGE")]
         packages: Vec<String>,
-        /// Show what would change, and change nothing
-        #[arg(long)]
+        /// Show what would change
+        #[arg(long, short = 'n')]
         dry_run: bool,
     },
-    /// List the packages of the store
+    /// List the packages in the store
     List,
-    /// Show everything about a package
+    /// Show the details of a package
     Info {
-        /// A file, or a package of the store
+        /// File, `name` or `name@1.2.0`
         package: String,
         #[command(flatten)]
         size: MaxSizeArgs,
     },
-    /// Take packages out of the store
+    /// Delete packages from the store
     Remove {
-        /// `name` for every version, `name@version` for one
+        /// `name` for all versions, `name@1.2.0` for one
         #[arg(required = true, value_name = "PACKAGE")]
         packages: Vec<String>,
-        /// Show what would go, and change nothing
-        #[arg(long)]
+        /// Show what would be deleted
+        #[arg(long, short = 'n')]
         dry_run: bool,
     },
-    /// Show what differs between two packages
+    /// Show the differences between two packages
     Diff {
-        /// A file, or a package of the store
+        /// File, `name` or `name@1.2.0` of the old package
         before: String,
-        /// A file, or a package of the store
+        /// File, `name` or `name@1.2.0` of the new package
         after: String,
         #[command(flatten)]
         size: MaxSizeArgs,
     },
-    /// List the versions of a package, the newest first
+    /// List the versions of a package in the store, newest first
     Log {
-        /// The package, by name
+        /// Name of the package
         name: String,
     },
-    /// Go back to an earlier version, or to all that the project had before
+    /// Restore earlier versions of packages
     Rollback {
-        /// The package [default: everything]
-        name: Option<String>,
-        /// The version to go back to [default: the one before]
-        #[arg(long, value_name = "VERSION", requires = "name")]
-        to: Option<String>,
-        /// Show what would change, and change nothing
-        #[arg(long)]
+        /// `name`, or `name@1.2.0` for a certain version [default: undo the last change]
+        package: Option<String>,
+        /// Show what would change
+        #[arg(long, short = 'n')]
         dry_run: bool,
     },
-    /// Make one package of several
+    /// Merge packages into a new one
     Merge {
-        /// Files, or packages of the store
+        /// Files, or packages in the store
         #[arg(required = true, value_name = "PACKAGE")]
         packages: Vec<String>,
-        /// The name of the new package
+        /// Name of the new package
         #[arg(long)]
         name: String,
-        /// Its version [default: 1.0.0, then the next patch whenever the content is another]
+        /// Version [default: 1.0.0, then the next patch version when the content changes]
         #[arg(long)]
         version: Option<String>,
         #[command(flatten)]
         sign: SignArgs,
-        /// Write it into this file too
-        #[arg(long, visible_alias = "output", short, value_name = "FILE", value_hint = ValueHint::FilePath)]
-        out: Option<PathBuf>,
-        /// Replace the output file if it exists
-        #[arg(long, requires = "out")]
+        /// Write the package to this file, too
+        #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
+        output: Option<PathBuf>,
+        /// Overwrite an existing file
+        #[arg(long, short, requires = "output")]
         force: bool,
         #[command(flatten)]
         size: MaxSizeArgs,
     },
-    /// Ask what is known: by type, by file, by words, near a node, or between two
+    /// Search the knowledge in packages
     Query {
-        /// Files, or packages of the store [default: those of the project]
+        /// Files, or packages in the store [default: the packages of the project]
         #[arg(value_name = "PACKAGE")]
         packages: Vec<String>,
-        /// Nodes of this type
+        /// Only nodes of this type
         #[arg(long = "type", value_name = "TYPE")]
         kind: Option<String>,
-        /// Nodes of this file, or of a folder
+        /// Only nodes about this file or directory
         #[arg(long, value_name = "PATH")]
         file: Option<String>,
-        /// Nodes that say this
+        /// Only nodes that contain these words
         #[arg(long, value_name = "WORDS")]
-        says: Option<String>,
-        /// What is near this node
-        #[arg(long, value_name = "ID", conflicts_with_all = ["kind", "file", "says", "path"])]
+        text: Option<String>,
+        /// Show the neighbors of this node
+        #[arg(long, value_name = "ID", conflicts_with_all = ["kind", "file", "text", "path"])]
         near: Option<String>,
-        /// Over how many edges
+        /// Maximum distance from the node, in edges
         #[arg(long, default_value_t = 1, requires = "near")]
         steps: usize,
-        /// How two nodes hang together
-        #[arg(long, num_args = 2, value_names = ["FROM", "TO"], conflicts_with_all = ["kind", "file", "says"])]
+        /// Show the shortest path between two nodes
+        #[arg(long, num_args = 2, value_names = ["FROM", "TO"], conflicts_with_all = ["kind", "file", "text"])]
         path: Vec<String>,
     },
-    /// Tell what the files that it was read from have outgrown
+    /// Report nodes whose source files have changed
     Stale {
-        /// Files, or packages of the store [default: those of the project]
+        /// Files, or packages in the store [default: the packages of the project]
         #[arg(value_name = "PACKAGE")]
         packages: Vec<String>,
-        /// The folder that the paths of nodes start from [default: the current one]
+        /// Root directory of the source files [default: the current directory]
         #[arg(long, value_name = "DIR")]
         dir: Option<PathBuf>,
-        /// Exit with 1 if something was changed or is gone
+        /// Exit with code 1 if a source file was changed or deleted
         #[arg(long)]
         exit_code: bool,
     },
-    /// Make the next version of a package, in which some nodes are as active as if they were new
+    /// Mark nodes as used, in the next version of a package
     Touch {
-        /// A package of the store, or a file
+        /// File, or package in the store
         package: String,
-        /// The nodes that were used
+        /// IDs of the nodes
         #[arg(required = true, value_name = "ID")]
         nodes: Vec<String>,
         #[command(flatten)]
         sign: SignArgs,
     },
-    /// Make the next version of a package, in which edges between some nodes are stronger
+    /// Strengthen edges, in the next version of a package
     Reinforce {
-        /// A package of the store, or a file
+        /// File, or package in the store
         package: String,
-        /// The nodes that were used together
+        /// IDs of nodes that were used together
         #[arg(required = true, num_args = 2.., value_name = "ID")]
         nodes: Vec<String>,
         #[command(flatten)]
         sign: SignArgs,
     },
-    /// Make the next version of a package, without what has faded
+    /// Remove inactive nodes, in the next version of a package
     Prune {
-        /// A package of the store, or a file
+        /// File, or package in the store
         package: String,
-        /// What is less active than this goes
+        /// Remove nodes whose activation is lower than this
         #[arg(long, value_name = "ACTIVATION", default_value_t = 0.05)]
         below: f64,
         #[command(flatten)]
         sign: SignArgs,
     },
-    /// Draw what is known
+    /// Draw the knowledge graph
     Graph {
-        /// Files, or packages of the store [default: those of the project]
+        /// Files, or packages in the store [default: the packages of the project]
         #[arg(value_name = "PACKAGE")]
         packages: Vec<String>,
-        /// In which language
+        /// Kind of drawing
         #[arg(long, value_enum, default_value_t)]
         to: GraphFormatArg,
-        /// Write it into this file, and not to stdout
-        #[arg(long, visible_alias = "output", short, value_name = "FILE", value_hint = ValueHint::FilePath)]
-        out: Option<PathBuf>,
-        /// Replace a file that is there
-        #[arg(long)]
+        /// Output file [default: stdout]
+        #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
+        output: Option<PathBuf>,
+        /// Overwrite an existing file
+        #[arg(long, short)]
         force: bool,
     },
-    /// Print the best of what is known, within a number of tokens, for an agent to read
+    /// Print the most relevant knowledge within a token budget
     Load {
-        /// Files, or packages of the store [default: those of the project]
+        /// Files, or packages in the store [default: the packages of the project]
         #[arg(value_name = "PACKAGE")]
         packages: Vec<String>,
-        /// The most tokens
+        /// Maximum number of tokens
         #[arg(long, value_name = "TOKENS", default_value_t = 4000)]
         budget: usize,
-        /// What it should be about, in a few words
+        /// Topic to focus on, in a few words
         #[arg(long, value_name = "WORDS", default_value = "")]
         focus: String,
-        /// As of this time, such as `2026-05-22T00:00:00Z` [default: now]
+        /// Compute activations for this time, such as `2026-05-22T00:00:00Z` [default: now]
         #[arg(long, value_name = "TIME")]
         at: Option<String>,
         #[command(flatten)]
         size: MaxSizeArgs,
     },
-    /// Verify a package, step by step
+    /// Verify the hashes and the signature of a package
     Verify {
-        /// A file, or a package of the store
+        /// File, or package in the store
         package: String,
         #[command(flatten)]
         trust: TrustArgs,
     },
     /// Send a package to another machine
     Send {
-        /// A file, or a package of the store [default: the only one there is]
+        /// File, or package in the store [default: the only package in the store]
         package: Option<String>,
-        /// Where to: `agent.example`, or `127.0.0.1:8765`
+        /// Receiver, such as `agent.example` or `127.0.0.1:8765`
         #[arg(long, value_name = "URL")]
         target: String,
-        /// Whom it is for
+        /// Name of the recipient
         #[arg(long, value_name = "NAME")]
         to: Option<String>,
-        /// By which name the other side knows you
+        /// Name of the sender
         #[arg(long = "as", value_name = "NAME", default_value = "sp")]
         sender: String,
         #[command(flatten)]
         secret: SecretArgs,
-        /// How the envelope is signed
+        /// Version of the envelope
         #[arg(long, value_enum, default_value_t)]
         envelope: EnvelopeVersionArg,
     },
-    /// Take packages that other machines send
+    /// Receive packages from other machines
     Receive {
-        /// The address to listen on; port 0 takes any that is free
-        #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8765")]
+        /// Address to listen on; port 0 selects a free port
+        #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:8765")]
         listen: String,
-        /// Refuse what is for somebody else
+        /// Reject packages for other recipients
         #[arg(long = "as", value_name = "NAME")]
         recipient: Option<String>,
         #[command(flatten)]
@@ -260,7 +257,7 @@ pub(crate) enum PackageCommand {
         /// Accept envelopes that are not signed with the secret
         #[arg(long)]
         allow_unsigned: bool,
-        /// Let packages wait until `sp pkg inbox` takes them
+        /// Keep packages in the inbox until you accept them with `sp pkg inbox`
         #[arg(long)]
         queue: bool,
         /// Stop after one package
@@ -269,12 +266,12 @@ pub(crate) enum PackageCommand {
         #[command(flatten)]
         trust: TrustArgs,
     },
-    /// List packages that wait, take one, or refuse one
+    /// List received packages, accept one, or reject one
     Inbox {
-        /// Take this one
+        /// Accept this package
         #[arg(long, value_name = "ID", conflicts_with = "reject")]
         accept: Option<String>,
-        /// Refuse this one
+        /// Reject this package
         #[arg(long, value_name = "ID")]
         reject: Option<String>,
         #[command(flatten)]
@@ -284,50 +281,50 @@ pub(crate) enum PackageCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct PackageCreateArgs {
-    /// The name [default: what the file says]
+    /// Name [default: the name in the input]
     #[arg(long)]
     pub name: Option<String>,
-    /// The scope: `acme` makes `@acme/<name>`
+    /// Scope: `acme` makes `@acme/<name>`
     #[arg(long)]
     pub scope: Option<String>,
-    /// The version [default: 1.0.0, then the next patch whenever the content is another]
+    /// Version [default: 1.0.0, then the next patch version when the content changes]
     #[arg(long)]
     pub version: Option<String>,
-    /// What it is about
+    /// Description
     #[arg(long)]
     pub description: Option<String>,
-    /// Who wrote it
+    /// Author
     #[arg(long)]
     pub author: Option<String>,
-    /// A free word; may be given several times
+    /// Tag; can be repeated
     #[arg(long, value_name = "WORD")]
     pub tag: Vec<String>,
-    /// What it needs; may be given several times
+    /// Dependency; can be repeated
     #[arg(long, value_name = "NAME@RANGE")]
     pub depends: Vec<String>,
-    /// The conformance level: 1 nodes, 2 edges too, 3 activation and decay too
+    /// Conformance level: 1 nodes, 2 edges, 3 activation and decay
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..=3))]
     pub level: Option<u64>,
-    /// What it is for
+    /// Kind of package
     #[arg(long, value_enum, default_value_t)]
     pub kind: PackageKindArg,
-    /// Make it from this project: its documents, manifests, source code and history [default: the
-    /// current directory]
+    /// Extract knowledge from the documents, manifests, source code and history of this project
+    /// [default: the current directory]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, conflicts_with_all = ["input", "skills"])]
     pub from: Option<PathBuf>,
-    /// Make it from this file: nodes, edges and layers in JSON or YAML
+    /// Read nodes, edges and layers from this JSON or YAML file
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "skills")]
     pub input: Option<PathBuf>,
-    /// With `--kind skills`: folders of skills, or packs
+    /// With `--kind skills`: directories of skills, or packs
     #[arg(value_name = "SKILL", value_hint = ValueHint::AnyPath)]
     pub skills: Vec<String>,
     #[command(flatten)]
     pub sign: SignArgs,
-    /// Write it into this file too
+    /// Write the package to this file, too
     #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub output: Option<PathBuf>,
-    /// Replace a file that is there
-    #[arg(long, requires = "output")]
+    /// Overwrite an existing file
+    #[arg(long, short, requires = "output")]
     pub force: bool,
     #[command(flatten)]
     pub size: MaxSizeArgs,
@@ -344,62 +341,62 @@ pub(crate) enum PackageKindArg {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum CompatToolArg {
-    /// lean-ctx, which refuses the layer `policies`
+    /// lean-ctx, which rejects the layer `policies`
     LeanCtx,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub(crate) enum GraphFormatArg {
-    /// For Graphviz
+    /// DOT, for Graphviz
     #[default]
     Dot,
-    /// For Mermaid
+    /// Mermaid
     Mermaid,
-    /// A page for a browser, all in one file
+    /// An interactive page for a browser, in one file
     Html,
-    /// For programs
+    /// JSON
     Json,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub(crate) enum EnvelopeVersionArg {
-    /// For older peers
+    /// For older receivers
     V2,
-    /// Every field is covered
+    /// Signs every field
     #[default]
     V3,
 }
 
-/// Where a package goes.
+/// Where a package is installed.
 #[derive(Debug, Args)]
 pub(crate) struct PackageTargetArgs {
-    /// The agent that skills are installed for; may be given several times
-    #[arg(long, value_name = "SINK")]
+    /// Agents to install skills for; repeat, separate with commas, or use `all` or `detected`
+    #[arg(long, short, value_name = "AGENT", value_delimiter = ',')]
     pub agent: Vec<String>,
     /// Use this directory instead of the agent's own
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, requires = "agent")]
     pub path: Option<PathBuf>,
-    /// Where the agent reads: for the user, or in this project
+    /// Install skills for the user, or in the current project
     #[arg(long, value_enum, default_value_t, requires = "agent")]
     pub scope: ScopeArg,
-    /// What stands before the names of skills' folders
+    /// Prefix for the directories of skills
     #[arg(long)]
     pub prefix: Option<String>,
-    /// Show what would change, and change nothing
-    #[arg(long)]
+    /// Show what would change
+    #[arg(long, short = 'n')]
     pub dry_run: bool,
 }
 
-/// What is accepted for once.
+/// Exceptions from the trust policy.
 #[derive(Debug, Args)]
 pub(crate) struct TrustArgs {
-    /// Refuse packages that nobody signed
+    /// Reject unsigned packages
     #[arg(long)]
     pub require_signed: bool,
-    /// Take a package that is signed less well than those before it
+    /// Accept a package that is unsigned although earlier versions were signed
     #[arg(long, conflicts_with = "require_signed")]
     pub allow_downgrade: bool,
-    /// Take a package that is signed by another key than before, and trust that key from now on
+    /// Accept a package that is signed with a new key, and trust the key from now on
     #[arg(long)]
     pub accept_new_key: bool,
     #[command(flatten)]
@@ -408,28 +405,28 @@ pub(crate) struct TrustArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct SignArgs {
-    /// Sign it; with a name, with that key
+    /// Sign the package with this key [default key: default]
     #[arg(long, value_name = "KEY", num_args = 0..=1, default_missing_value = "", require_equals = true)]
     pub sign: Option<String>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct MaxSizeArgs {
-    /// Take packages of up to this size [default: 10 MiB]
+    /// Maximum size of a package [default: 10 MiB]
     #[arg(long, value_name = "BYTES")]
     pub max_size: Option<u64>,
 }
 
-/// A secret that two machines share: never an argument.
+/// A secret that two machines share. It is never an argument.
 #[derive(Debug, Args)]
 pub(crate) struct SecretArgs {
-    /// The environment variable that holds the secret [default: SP_TRANSPORT_SECRET]
+    /// Environment variable that contains the shared secret [default: SP_TRANSPORT_SECRET]
     #[arg(long, value_name = "NAME", conflicts_with = "secret_file")]
     pub secret_env: Option<String>,
-    /// A file that holds the secret, and that only you may read
+    /// File that contains the shared secret and is readable only by you
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub secret_file: Option<PathBuf>,
-    /// The environment variable that holds a bearer token
+    /// Environment variable that contains a bearer token
     #[arg(long, value_name = "NAME")]
     pub token_env: Option<String>,
 }

@@ -2,78 +2,78 @@
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum, ValueHint};
 use sp_serve::registry::RequestRate;
 
-/// How a registry is to run.
+use super::parse_duration;
+
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct ServeArgs {
     #[command(subcommand)]
     pub copy: Option<ServeCopyCommand>,
-    /// Where everything is kept [default: `registry` in Skillpack's own directory]
+    /// Data directory [default: ~/.skillpack/registry]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub data: Option<PathBuf>,
-    /// A PostgreSQL database, `postgres://…`, for all but the bytes of packages [env: `SP_DATABASE_URL`, which
-    /// others on this machine do not see]
-    #[arg(long, value_name = "ADDRESS")]
+    /// PostgreSQL database for metadata, `postgres://…` [env: SP_DATABASE_URL] [default: SQLite]
+    #[arg(long, value_name = "URL")]
     pub database: Option<String>,
-    /// Where it listens
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7878")]
+    /// Address to listen on
+    #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:7878")]
     pub listen: SocketAddr,
-    /// A line for each request, on stderr
-    #[arg(long, value_enum, value_name = "FORM", default_value_t)]
+    /// Format of the request log on stderr
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t)]
     pub log: LogFormatArg,
-    /// How many requests a second one client may make, and how many for a moment; `off` for no
-    /// limit
+    /// Requests per second for each client, and the size of a burst; `off` for no limit
     #[arg(long, value_name = "RATE[:BURST]", default_value = "100:400", value_parser = parse_rate)]
     pub rate: RateLimitArg,
-    /// A proxy whose `X-Forwarded-For` tells who the client is; may be repeated
+    /// Address of a proxy whose `X-Forwarded-For` header is trusted; can be repeated
     #[arg(long, value_name = "ADDRESS")]
     pub trust_proxy: Vec<IpAddr>,
-    /// How long a request may take
-    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=3600))]
-    pub timeout: u64,
+    /// Maximum duration of a request, from `1s` to `1h`
+    #[arg(long, value_name = "DURATION", default_value = "60s", value_parser = parse_duration)]
+    pub timeout: Duration,
 }
 
-/// A registry that is copied instead.
+/// Copies of a registry.
 #[derive(Debug, Subcommand)]
 pub(crate) enum ServeCopyCommand {
-    /// Copy a registry, also one that runs, into a new folder
+    /// Back up a registry, which can be running
     Backup {
-        /// The folder of the copy; it must be empty or not be there
+        /// Directory for the backup; it must not exist or be empty
         #[arg(value_hint = ValueHint::DirPath)]
         to: PathBuf,
-        /// Where the registry is [default: `registry` in Skillpack's own directory]
+        /// Data directory of the registry [default: ~/.skillpack/registry]
         #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
         data: Option<PathBuf>,
     },
-    /// Make a registry of a backup; every digest is verified
+    /// Restore a registry from a backup, verifying every digest
     Restore {
-        /// The folder of the backup
+        /// Directory of the backup
         #[arg(value_hint = ValueHint::DirPath)]
         from: PathBuf,
-        /// Where the registry is to be; it must be empty or not be there [default: `registry` in
-        /// Skillpack's own directory]
+        /// Data directory to create; it must not exist or be empty [default:
+        /// ~/.skillpack/registry]
         #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
         data: Option<PathBuf>,
     },
 }
 
-/// How a request is told of.
+/// The format of the request log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub(crate) enum LogFormatArg {
-    /// Not at all
+    /// No log
     Off,
-    /// For people
+    /// One line of text for each request
     #[default]
     Text,
-    /// For programs
+    /// One JSON object for each request
     Json,
 }
 
-/// How often one client may ask, if that is limited.
+/// How many requests one client can send, if that is limited.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RateLimitArg(pub Option<RequestRate>);
 

@@ -4,7 +4,9 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use anstyle::Style;
-use sp_engine::{Context, InstallRequest, OtherPacks, ReplacePolicy, Result, UninstallRequest};
+use sp_engine::{
+    Context, InstallRequest, OtherPacks, ReplacePolicy, Result, SinkRequest, UninstallRequest,
+};
 use sp_formats::output::{FolderAction, PackChangeReport, SinkChange};
 use sp_formats::printable::printable;
 use sp_formats::text::pluralize;
@@ -27,12 +29,12 @@ pub(super) fn install(
 ) -> Result<()> {
     let request = InstallRequest {
         packs: install.packs.clone(),
-        sinks: sink_requests(&install.sinks),
+        sinks: sinks_of(context, &install.agents)?,
         root: root.map(Into::into),
         other_packs: others,
         replace: if install.replace { ReplacePolicy::Allow } else { ReplacePolicy::Refuse },
-        mode: mode(install.dry_run),
-        expected_plan: install.plan,
+        mode: mode(install.plan.dry_run),
+        expected_plan: install.plan.plan,
     };
     let report = sp_engine::install(context, &request)?;
     print_report(context, &report, terminal)
@@ -45,12 +47,16 @@ pub(super) fn uninstall(
 ) -> Result<()> {
     let request = UninstallRequest {
         packs: uninstall.packs.clone(),
-        sinks: sink_requests(&uninstall.sinks),
-        mode: mode(uninstall.dry_run),
-        expected_plan: uninstall.plan,
+        sinks: sinks_of(context, &uninstall.agents)?,
+        mode: mode(uninstall.plan.dry_run),
+        expected_plan: uninstall.plan.plan,
     };
     let report = sp_engine::uninstall(context, &request)?;
     print_report(context, &report, terminal)
+}
+
+fn sinks_of(context: &Context<'_>, agents: &cli::AgentArgs) -> Result<Vec<SinkRequest>> {
+    sink_requests(context, &agents.agent, agents.path.as_deref(), agents.scope)
 }
 
 fn print_report(
@@ -82,7 +88,11 @@ fn apply_command(report: &PackChangeReport) -> Option<String> {
     }
     let plan = format!("--plan {}", report.plan);
     let shown = |argument: &String| {
-        if argument == "--dry-run" { plan.clone() } else { shell_quote(argument) }
+        if ["--dry-run", "-n"].contains(&argument.as_str()) {
+            plan.clone()
+        } else {
+            shell_quote(argument)
+        }
     };
     let command =
         format!("sp {}", environment::arguments()?.iter().map(shown).collect::<Vec<_>>().join(" "));

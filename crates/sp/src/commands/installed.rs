@@ -7,15 +7,20 @@ use sp_engine::{Context, Result, SinkRequest};
 use sp_formats::output::InstalledItem;
 use sp_formats::printable::printable;
 
-use crate::cli::OutputFormat;
+use crate::cli::{InstalledArgs, OutputFormat};
 use crate::terminal::{Terminal, Verbosity, table};
 
 pub(super) fn run(
     context: &Context<'_>,
-    sink: Option<&SinkRequest>,
+    filter: &InstalledArgs,
     terminal: &Terminal,
 ) -> Result<()> {
-    let list = sp_engine::installed(context, sink)?;
+    let sink = filter.agent.first().map(|name| SinkRequest {
+        name: name.clone(),
+        path: filter.path.clone(),
+        scope: super::to_sink_scope(filter.scope.unwrap_or_default()),
+    });
+    let list = sp_engine::installed(context, sink.as_ref())?;
     terminal.print(&list, |out| {
         let rows = list.installs.iter().map(|item| {
             let path = match terminal.format {

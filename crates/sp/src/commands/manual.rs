@@ -4,14 +4,13 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::Path;
 
-use clap::CommandFactory;
 use sp_engine::{Context, Error, ErrorCode, Result, write_files};
 
-use crate::cli::Cli;
+use crate::cli::command;
 
 pub(super) fn completions(shell: clap_complete::Shell) -> Result<()> {
     let mut script = Vec::new();
-    clap_complete::generate(shell, &mut Cli::command(), "sp", &mut script);
+    clap_complete::generate(shell, &mut command(), "sp", &mut script);
     print(&script)
 }
 
@@ -19,7 +18,7 @@ pub(super) fn completions(shell: clap_complete::Shell) -> Result<()> {
 pub(super) fn man(context: &Context<'_>, dir: Option<&Path>) -> Result<()> {
     let failed =
         |e: io::Error| Error::new(ErrorCode::Output, "cannot make the man pages").because(e);
-    let command = Cli::command();
+    let command = command();
     let Some(dir) = dir else {
         let mut page = Vec::new();
         clap_mangen::Man::new(command).render(&mut page).map_err(failed)?;

@@ -30,31 +30,31 @@ mod serve;
 mod show;
 mod watch;
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use sp_engine::{
-    ApplyMode, AuditRequest, CleanScope, CostRequest, Error, ErrorCode, OtherPacks, Result,
-    SinkRequest, SinkScope,
+    ApplyMode, AuditRequest, CleanScope, Context, CostRequest, OtherPacks, Result, SinkRequest,
+    SinkScope,
 };
 
-use crate::cli::{self, Cli, CliCommand, OutputFormat};
+use crate::cli::{self, Cli, CliCommand};
 use crate::environment;
 use crate::logging;
 use crate::terminal::Terminal;
 
 pub(crate) fn run(cli: &Cli, terminal: &Terminal) -> Result<ExitCode> {
-    check_format(cli)?;
     let context = environment::context(&cli.options, terminal)?;
     logging::init(&context.env)?;
     let _command = tracing::info_span!("command").entered();
     let root = cli.options.root.as_deref();
     let result = match &cli.command {
         CliCommand::Check(check) => return check::run(&context, &cli.options, check, terminal),
-        CliCommand::Audit { paths, agent, scope } => {
+        CliCommand::Audit { paths, agents } => {
             let request = AuditRequest {
                 paths: paths.clone(),
                 root: cli.options.root.clone(),
-                sinks: agent_sinks(agent, *scope),
+                sinks: sink_requests(&context, &agents.agent, None, agents.scope)?,
             };
             return audit::run(&context, &request, terminal);
         }
@@ -73,11 +73,11 @@ pub(crate) fn run(cli: &Cli, terminal: &Terminal) -> Result<ExitCode> {
         | CliCommand::Search { .. }
         | CliCommand::Yank { .. } => registry::run(&context, &cli.command, terminal),
         CliCommand::Explain { rule } => explain::run(rule.as_deref(), terminal),
-        CliCommand::Cost { paths, agent, scope } => {
+        CliCommand::Cost { paths, agents } => {
             let request = CostRequest {
                 paths: paths.clone(),
                 root: cli.options.root.clone(),
-                sinks: agent_sinks(agent, *scope),
+                sinks: sink_requests(&context, &agents.agent, None, agents.scope)?,
             };
             cost::run(&context, &request, terminal)
         }
@@ -92,15 +92,7 @@ pub(crate) fn run(cli: &Cli, terminal: &Terminal) -> Result<ExitCode> {
             install::install(&context, root, install, OtherPacks::Remove, terminal)
         }
         CliCommand::Uninstall(uninstall) => install::uninstall(&context, uninstall, terminal),
-        CliCommand::Installed { agent, path, scope } => {
-            let is_given = agent.is_some() || path.is_some();
-            let request = is_given.then(|| SinkRequest {
-                name: agent.clone().unwrap_or_else(|| "custom".into()),
-                path: path.clone(),
-                scope: to_sink_scope(*scope),
-            });
-            installed::run(&context, request.as_ref(), terminal)
-        }
+        CliCommand::Installed(filter) => installed::run(&context, filter, terminal),
         CliCommand::Config => config::run(&context, terminal),
         CliCommand::Init { dir } => init::run(&context, dir.as_deref(), terminal),
         CliCommand::Clean { cache, dry_run } => {
@@ -111,30 +103,6 @@ pub(crate) fn run(cli: &Cli, terminal: &Terminal) -> Result<ExitCode> {
         CliCommand::Man { dir } => manual::man(&context, dir.as_deref()),
     };
     result.map(|()| ExitCode::SUCCESS)
-}
-
-/// Rejects formats that only one command supports.
-fn check_format(cli: &Cli) -> Result<()> {
-    let (format, supported_by) = match cli.options.format {
-        OutputFormat::Sarif => ("sarif", "sp check"),
-        OutputFormat::Github => ("github", "sp check"),
-        OutputFormat::Md => ("md", "sp pkg load"),
-        OutputFormat::Xml => ("xml", "sp pkg load"),
-        _ => return Ok(()),
-    };
-    let command = match cli.command {
-        CliCommand::Check(_)
-        | CliCommand::Audit { .. }
-        | CliCommand::Bag(cli::WorkspaceCommand::Check(_))
-        | CliCommand::Context(cli::ContextPackCommand::Check(_)) => "sp check",
-        CliCommand::Pkg(cli::PackageCommand::Load { .. }) => "sp pkg load",
-        _ => "",
-    };
-    if command == supported_by {
-        return Ok(());
-    }
-    let message = format!("`--format {format}` is for `{supported_by}` only");
-    Err(Error::new(ErrorCode::InvalidArguments, message).hint("use `human`, `plain` or `json`"))
 }
 
 fn mode(dry_run: bool) -> ApplyMode {
@@ -148,21 +116,16 @@ fn to_sink_scope(scope: cli::ScopeArg) -> SinkScope {
     }
 }
 
-/// Returns one request per `--agent` of a command that has no `--path`.
-fn agent_sinks(agents: &[String], scope: cli::ScopeArg) -> Vec<SinkRequest> {
+/// Returns one request per agent that `--agent` means, each with the given `--path` and `--scope`.
+fn sink_requests(
+    context: &Context<'_>,
+    agents: &[String],
+    path: Option<&Path>,
+    scope: cli::ScopeArg,
+) -> Result<Vec<SinkRequest>> {
     let request =
-        |name: &String| SinkRequest { name: name.clone(), path: None, scope: to_sink_scope(scope) };
-    agents.iter().map(request).collect()
-}
-
-/// Returns one request per `--agent`, each with the given `--path` and `--scope`.
-fn sink_requests(sinks: &cli::SinkArgs) -> Vec<SinkRequest> {
-    let request = |name: &String| SinkRequest {
-        name: name.clone(),
-        path: sinks.path.clone(),
-        scope: to_sink_scope(sinks.scope),
-    };
-    sinks.agent.iter().map(request).collect()
+        |name| SinkRequest { name, path: path.map(Into::into), scope: to_sink_scope(scope) };
+    Ok(sp_engine::select_agents(context, agents)?.into_iter().map(request).collect())
 }
 
 /// Quotes a path or another word for a shell. A leading `~/` stays outside the quotes.

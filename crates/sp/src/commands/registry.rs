@@ -15,13 +15,13 @@ use crate::terminal::{DIM, STRONG, Terminal, table};
 
 pub(super) fn run(context: &Context<'_>, command: &CliCommand, terminal: &Terminal) -> Result<()> {
     match command {
-        CliCommand::Login { registry, token_env, token_file, anew } => {
+        CliCommand::Login { registry, token_env, token_file, reset_history } => {
             let request = LoginRequest {
                 registry: registry.clone(),
                 token: token_file
                     .clone()
                     .map_or_else(|| SecretSource::Env(token_env.clone()), SecretSource::File),
-                history: if *anew {
+                history: if *reset_history {
                     RegistryHistoryPolicy::Reset
                 } else {
                     RegistryHistoryPolicy::Enforce
@@ -34,12 +34,14 @@ pub(super) fn run(context: &Context<'_>, command: &CliCommand, terminal: &Termin
             terminal.print(&report, |out| writeln!(out, "forgot the token for {}", report.registry))
         }
         CliCommand::Publish { package, registry } => {
-            let request = PublishRequest { package: package.clone(), registry: registry.clone() };
+            let request =
+                PublishRequest { package: package.clone(), registry: registry.registry.clone() };
             publish(context, &request, terminal)
         }
-        CliCommand::Search { words, registry } => {
-            print_search(&pkg::search(context, &words.join(" "), registry.as_deref())?, terminal)
-        }
+        CliCommand::Search { words, registry } => print_search(
+            &pkg::search(context, &words.join(" "), registry.registry.as_deref())?,
+            terminal,
+        ),
         CliCommand::Info { package, registry } => {
             print_info(&pkg::registry_info(context, package, registry.as_deref())?, terminal)
         }
@@ -47,7 +49,7 @@ pub(super) fn run(context: &Context<'_>, command: &CliCommand, terminal: &Termin
             let request = YankRequest {
                 package: package.clone(),
                 action: if *undo { YankAction::Undo } else { YankAction::Yank },
-                registry: registry.clone(),
+                registry: registry.registry.clone(),
             };
             let report = pkg::yank(context, &request)?;
             terminal.print(&report, |out| {

@@ -4,7 +4,6 @@ use std::io::{ErrorKind, Write as _};
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 use sp_engine::Limits;
 use sp_engine::{Context, Error, ErrorCode, Result};
@@ -41,7 +40,7 @@ pub(super) fn run(context: &Context<'_>, args: &ServeArgs, terminal: &Terminal) 
         limits,
         rate_limit: args.rate.0,
         trusted_proxies: args.trust_proxy.iter().map(IpAddr::to_canonical).collect(),
-        request_timeout: Duration::from_secs(args.timeout),
+        request_timeout: args.timeout,
         logger: request_logger(args.log),
         environment: RegistryEnvironment { wall_clock: context.wall_clock, random: context.random },
     };

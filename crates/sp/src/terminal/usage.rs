@@ -2,18 +2,23 @@
 
 use std::ffi::OsString;
 
-use clap::Parser;
 use clap::error::Error;
 use sp_engine::ErrorCode;
 use sp_formats::printable::{printable, printable_lines};
 
 use super::diagnostics::error_json;
-use super::write_stderr;
-use crate::cli::Cli;
+use super::{WARNING, write_stderr};
+use crate::cli::{Cli, parse, rewrite};
 
 /// Parses the command line. Prints usage errors, help and the version; `Err` is the exit code.
-pub(crate) fn parse_cli(arguments: &[OsString]) -> Result<Cli, u8> {
-    Cli::try_parse_from(arguments).map_err(|error| {
+pub(crate) fn parse_cli(arguments: Vec<OsString>) -> Result<Cli, u8> {
+    let rewritten = rewrite(arguments);
+    let arguments = &rewritten.arguments;
+    for renamed in &rewritten.renamed {
+        let [old, new] = [&renamed.old, &renamed.new].map(|text| printable(text).into_owned());
+        write_stderr(&format!("{WARNING}warning:{WARNING:#} `{old}` is deprecated; use `{new}`\n"));
+    }
+    parse(arguments.iter().cloned()).map_err(|error| {
         if error.use_stderr() {
             let text = render_error(&error, arguments);
             write_stderr(&if requests_json(arguments) { usage_json(&text) } else { text });
@@ -36,7 +41,7 @@ fn render_error(error: &Error, arguments: &[OsString]) -> String {
     }
     // Parsing the escaped arguments usually fails in the same way, with colors. If it does not,
     // escape the rendered text, which removes them.
-    match Cli::try_parse_from(&shown) {
+    match parse(shown.iter().map(OsString::from)) {
         Err(escaped) if escaped.kind() == error.kind() => escaped.render().ansi().to_string(),
         _ => printable_lines(&error.render().to_string()) + "\n",
     }
@@ -45,7 +50,7 @@ fn render_error(error: &Error, arguments: &[OsString]) -> String {
 /// Whether the arguments, which could not be parsed, ask for JSON.
 fn requests_json(arguments: &[OsString]) -> bool {
     let options: Vec<&OsString> = arguments.iter().take_while(|text| **text != "--").collect();
-    options.iter().any(|option| **option == "--format=json")
+    options.iter().any(|option| **option == "--format=json" || **option == "--json")
         || options.windows(2).any(|pair| pair[0] == "--format" && pair[1] == "json")
 }
 
@@ -83,7 +88,7 @@ mod tests {
                 vec!["sp", "packs", hidden, hidden],
             ] {
                 let arguments: Vec<OsString> = arguments.iter().map(OsString::from).collect();
-                let error = Cli::try_parse_from(&arguments).unwrap_err();
+                let error = parse(arguments.clone()).unwrap_err();
                 let text = render_error(&error, &arguments);
                 let plain = anstream::adapter::strip_str(&text).to_string();
                 assert!(!text.contains(hidden), "{arguments:?}: {text:?}");
@@ -96,7 +101,7 @@ mod tests {
     #[test]
     fn usage_errors_with_printable_arguments_are_rendered_by_clap() {
         let arguments: Vec<OsString> = ["sp", "--no-such"].iter().map(OsString::from).collect();
-        let error = Cli::try_parse_from(&arguments).unwrap_err();
+        let error = parse(arguments.clone()).unwrap_err();
         assert_eq!(render_error(&error, &arguments), error.render().ansi().to_string());
     }
 }

@@ -40,7 +40,7 @@ pub(super) fn run(
                 terminal,
             )?;
         }
-        WorkspaceCommand::Get {
+        WorkspaceCommand::Add {
             names,
             source,
             keep_query,

@@ -1,7 +1,6 @@
 //! `sp context build`.
 
 use std::io::Write;
-use std::time::Duration;
 
 use sp_engine::context_pack::{self, ContextPackBuildRequest, ExplainOmitted, ZipOutput};
 use sp_engine::model::ModelEndpoint;
@@ -39,7 +38,7 @@ fn build_request(context: &Context<'_>, given: &ContextBuildArgs) -> ContextPack
         url: url.clone(),
         name: given.model_name.clone(),
         key: context.env.get(MODEL_KEY_ENV).filter(|key| !key.is_empty()).cloned(),
-        timeout: Duration::from_secs(given.model_timeout),
+        timeout: given.model_timeout,
     });
     ContextPackBuildRequest {
         kb: given.kb.clone(),
@@ -55,7 +54,7 @@ fn build_request(context: &Context<'_>, given: &ContextBuildArgs) -> ContextPack
                 .collect(),
         },
         since: given.since.clone(),
-        out: given.out.clone(),
+        out: given.output.clone(),
         zip: if given.zip { ZipOutput::Yes } else { ZipOutput::No },
         budget: given.budget,
         explain: if given.explain { ExplainOmitted::Yes } else { ExplainOmitted::No },

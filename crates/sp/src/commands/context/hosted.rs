@@ -15,19 +15,24 @@ pub(super) fn run(
 ) -> Result<()> {
     match command {
         ContextPackCommand::Push { pack, registry } => {
-            let request = ContextPackPushRequest { pack: pack.clone(), registry: registry.clone() };
-            print_pushed(&context_pack::push(context, &request)?, registry.as_deref(), terminal)
+            let request =
+                ContextPackPushRequest { pack: pack.clone(), registry: registry.registry.clone() };
+            print_pushed(
+                &context_pack::push(context, &request)?,
+                request.registry.as_deref(),
+                terminal,
+            )
         }
         ContextPackCommand::Url { id, expires, registry } => {
             let request = CreateUrlRequest {
                 id: id.clone(),
                 expires: expires.clone(),
-                registry: registry.clone(),
+                registry: registry.registry.clone(),
             };
             print_url(&context_pack::create_url(context, &request)?, terminal)
         }
         ContextPackCommand::Revoke { id, registry } => {
-            let revoked = context_pack::revoke(context, id, registry.as_deref())?;
+            let revoked = context_pack::revoke(context, id, registry.registry.as_deref())?;
             terminal.print(&revoked, |out| {
                 writeln!(
                     out,

@@ -23,9 +23,12 @@ pub(super) fn run(context: &Context<'_>, command: &KbCommand, terminal: &Termina
         KbCommand::List { dir } => {
             print_list(context, &kb::list(context, dir.as_deref())?, terminal)
         }
-        KbCommand::Search { query, kb, most } => {
-            let request =
-                KnowledgeSearchRequest { query: query.join(" "), folder: kb.clone(), limit: *most };
+        KbCommand::Search { query, kb, max_results } => {
+            let request = KnowledgeSearchRequest {
+                query: query.join(" "),
+                folder: kb.clone(),
+                limit: *max_results,
+            };
             print_search(context, &kb::search(context, &request)?, terminal)
         }
         KbCommand::Stats { kb } => {

@@ -18,14 +18,14 @@ pub(super) fn install(
     request: &cli::McpInstallArgs,
     terminal: &Terminal,
 ) -> Result<()> {
-    let server = match &request.http {
+    let server = match &request.url {
         Some(url) => McpServer::Http { url: url.clone() },
         None => McpServer::Stdio {
             program: environment::current_program()?,
             args: request.args.clone(),
         },
     };
-    let replace = if request.replace { ReplacePolicy::Allow } else { ReplacePolicy::Refuse };
+    let replace = if request.force { ReplacePolicy::Allow } else { ReplacePolicy::Refuse };
     print_change(
         context,
         &install_mcp(context, &to_target(&request.target), &server, replace)?,

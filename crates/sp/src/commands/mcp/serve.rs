@@ -40,7 +40,7 @@ pub(super) fn run(options: &GlobalOptions, args: &McpArgs, terminal: &Terminal) 
     });
     let instructions = local.instructions();
     let backend = Arc::new(SharedBackend(Arc::new(local), instructions));
-    match args.http {
+    match args.listen {
         None => serve_stdio(backend).map_err(|e| {
             Error::new(ErrorCode::Listen, "MCP cannot be served")
                 .because(e)

@@ -23,7 +23,7 @@ pub(super) fn merge(
     command: &PackageCommand,
     terminal: &Terminal,
 ) -> Result<()> {
-    let PackageCommand::Merge { packages, name, version, sign, out, force, .. } = command else {
+    let PackageCommand::Merge { packages, name, version, sign, output, force, .. } = command else {
         return Ok(());
     };
     let request = MergeRequest {
@@ -31,7 +31,7 @@ pub(super) fn merge(
         name: name.clone(),
         version: version.clone(),
         signing: package_signing(sign),
-        output: out.clone(),
+        output: output.clone(),
         overwrite: overwrite(*force),
     };
     let merged = pkg::merge(context, &request)?;
@@ -156,7 +156,7 @@ pub(super) fn query(
     command: &PackageCommand,
     terminal: &Terminal,
 ) -> Result<()> {
-    let PackageCommand::Query { packages, kind, file, says, near, steps, path } = command else {
+    let PackageCommand::Query { packages, kind, file, text, near, steps, path } = command else {
         return Ok(());
     };
     let query = match (near, path.as_slice()) {
@@ -165,7 +165,7 @@ pub(super) fn query(
         _ => GraphQuery::Find(NodeFilter {
             kind: kind.clone(),
             file: file.clone(),
-            contains: says.clone(),
+            contains: text.clone(),
         }),
     };
     let view = pkg::query(
@@ -210,7 +210,7 @@ pub(super) fn draw(
     command: &PackageCommand,
     terminal: &Terminal,
 ) -> Result<()> {
-    let PackageCommand::Graph { packages, to, out, force } = command else { return Ok(()) };
+    let PackageCommand::Graph { packages, to, output, force } = command else { return Ok(()) };
     let root = options.root.as_deref();
     let text = || match to {
         cli::GraphFormatArg::Json => to_json(&query_all(context, options, packages)?),
@@ -220,7 +220,7 @@ pub(super) fn draw(
         }
         cli::GraphFormatArg::Html => pkg::render_graph(context, packages, root, GraphFormat::Html),
     };
-    let written = match out {
+    let written = match output {
         Some(file) => {
             let text = text()?;
             let file = pkg::write_graph(context, &text, file, overwrite(*force))?;

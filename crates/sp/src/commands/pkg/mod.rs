@@ -16,9 +16,9 @@ use sp_engine::pkg::{
     NewKeyPolicy, OptionalDependencies, Overwrite, PackageInstallRequest, PackageRollbackRequest,
     PackageSigning, PackageUninstallRequest, StaleRequest, TrustOverrides, UnsignedPolicy,
 };
-use sp_engine::{Context, Error, ErrorCode, Result, SinkRequest};
+use sp_engine::{Context, Error, ErrorCode, Result};
 
-use super::{mode, to_sink_scope};
+use super::mode;
 use crate::cli::{self, GlobalOptions, PackageCommand, PackageKindArg};
 use crate::terminal::Terminal;
 
@@ -107,7 +107,12 @@ fn change_project(
         PackageCommand::Install { packages, place, with_optional, registry, trust } => {
             let request = PackageInstallRequest {
                 packages: packages.clone(),
-                sinks: sink_requests(place),
+                sinks: super::sink_requests(
+                    context,
+                    &place.agent,
+                    place.path.as_deref(),
+                    place.scope,
+                )?,
                 prefix: place.prefix.clone(),
                 root: options.root.clone(),
                 optional: if *with_optional {
@@ -129,10 +134,9 @@ fn change_project(
             };
             pkg::uninstall(context, &request)?
         }
-        PackageCommand::Rollback { name, to, dry_run } => {
+        PackageCommand::Rollback { package, dry_run } => {
             let request = PackageRollbackRequest {
-                package: name.clone(),
-                to: to.clone(),
+                package: package.clone(),
                 root: options.root.clone(),
                 mode: mode(*dry_run),
             };
@@ -173,15 +177,6 @@ fn trust_overrides(trust: &cli::TrustArgs) -> TrustOverrides {
 
 fn overwrite(force: bool) -> Overwrite {
     if force { Overwrite::Allow } else { Overwrite::Refuse }
-}
-
-fn sink_requests(target: &cli::PackageTargetArgs) -> Vec<SinkRequest> {
-    let sink = |name: &String| SinkRequest {
-        name: name.clone(),
-        path: target.path.clone(),
-        scope: to_sink_scope(target.scope),
-    };
-    target.agent.iter().map(sink).collect()
 }
 
 fn create_request(

@@ -1,0 +1,90 @@
+//! What people type for a command that has another name here.
+
+use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
+
+/// Never more than the closest suggestions.
+const MAX_SUGGESTIONS: usize = 3;
+
+/// Words that are no commands, with what to run instead.
+const INTENTIONS: &[(&[&str], &str)] = &[
+    (
+        &["update", "upgrade", "outdated"],
+        "run `sp install <pack> --agent <agent>` again to update its skills, `sp pkg install <package>` to update \
+         a package, or `sp bag add <skill> --upgrade` to update a skill of a workspace",
+    ),
+    (
+        &["add", "get"],
+        "to install a pack, run `sp install <pack> --agent <agent>`; to add a skill to a workspace, run \
+         `sp bag add <skill> --source <source>`",
+    ),
+    (
+        &["remove", "rm", "delete", "del"],
+        "to uninstall a pack, run `sp uninstall <pack> --agent <agent>`",
+    ),
+    (&["ls"], "to list skills, run `sp list`; to list what is installed, run `sp installed`"),
+    (&["status"], "to list what is installed, run `sp installed`"),
+    (
+        &["new", "create"],
+        "to create a repository, run `sp init`; to create a package, run `sp pkg create`",
+    ),
+    (
+        &["validate", "lint", "fix"],
+        "to check skills and packs, run `sp check`; to fix problems, `sp check --fix`",
+    ),
+    (&["verify"], "to verify a package, run `sp pkg verify <package>`"),
+    (&["run"], "to print a skill of a workspace, run `sp bag run <skill>`"),
+    (&["sync"], "to regenerate the catalog of a workspace, run `sp bag sync`"),
+    (
+        &["import", "export", "send", "receive"],
+        "packages are managed with `sp pkg`; run `sp pkg --help`",
+    ),
+    (
+        &["build"],
+        "to build a context pack, run `sp context build`; to create a package, run `sp pkg create`",
+    ),
+    (&["doctor"], "to show agents, directories and limits, run `sp config`"),
+    (&["server", "registry"], "to run a registry, run `sp serve`"),
+];
+
+/// Adds what to run instead to the error about an unknown command.
+pub(crate) fn suggest_intended(mut error: Error) -> Error {
+    if error.kind() != ErrorKind::InvalidSubcommand {
+        return error;
+    }
+    let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else {
+        return error;
+    };
+    let word = word.to_lowercase();
+    let intended = INTENTIONS.iter().find(|(words, _)| words.contains(&word.as_str()));
+    if let Some((_, advice)) = intended {
+        error.remove(ContextKind::SuggestedSubcommand);
+        let advice = clap::builder::StyledStr::from(*advice);
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![advice]));
+    } else if let Some(ContextValue::Strings(similar)) = error.get(ContextKind::SuggestedSubcommand)
+    {
+        // The most similar one is the last.
+        let similar = similar.iter().rev().take(MAX_SUGGESTIONS).cloned().collect();
+        error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(similar));
+    }
+    error
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+    use crate::cli::Cli;
+
+    #[test]
+    fn intentions_are_unique_and_no_commands() {
+        let root = Cli::command();
+        let mut words: Vec<&str> =
+            INTENTIONS.iter().flat_map(|(words, _)| *words).copied().collect();
+        assert_eq!(words.iter().find(|word| root.find_subcommand(word).is_some()), None);
+        let count = words.len();
+        words.sort_unstable();
+        words.dedup();
+        assert_eq!(words.len(), count);
+    }
+}
