@@ -157,8 +157,8 @@ impl Context<'_> {
     /// Call it before each piece of long work, and never between the first and the last change.
     pub(crate) fn check_cancelled(&self) -> Result<()> {
         if self.listener.is_cancelled() {
-            return Err(Error::new(ErrorCode::Cancelled, "it was cancelled")
-                .hint("nothing was changed: ask again"));
+            return Err(Error::new(ErrorCode::Cancelled, "the operation was cancelled")
+                .hint("nothing was changed; run it again if you still need it"));
         }
         Ok(())
     }

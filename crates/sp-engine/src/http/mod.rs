@@ -134,7 +134,7 @@ impl<'a> HttpClient<'a> {
         if context.network == Network::Offline {
             return Err(Error::new(
                 ErrorCode::Offline,
-                format!("`{display_url}` cannot be reached with `--offline`"),
+                format!("cannot reach `{display_url}` with `--offline`"),
             )
             .hint(policy.offline_hint));
         }
@@ -202,7 +202,10 @@ impl<'a> HttpClient<'a> {
                 Ok(response) => return Ok(response),
                 Err(RecvTimeoutError::Timeout) => self.context.check_cancelled()?,
                 Err(RecvTimeoutError::Disconnected) => {
-                    return Err(Error::new(ErrorCode::TaskFailed, "a request ended unexpectedly"));
+                    return Err(Error::new(
+                        ErrorCode::TaskFailed,
+                        "a request task failed unexpectedly",
+                    ));
                 }
             }
         }
