@@ -247,7 +247,8 @@ fn repair_hint(context: &Context<'_>, path: &Path) -> String {
     let path = context.display_path(path);
     format!(
         "fix the file, or move it away to start with an empty state (`mv {path} {path}.broken`); \
-         then remove the skills that `sp` installed before by hand, and install them again"
+         then remove the skills that `sp` installed before by hand, and install them again; \
+         nothing was changed"
     )
 }
 

@@ -438,7 +438,7 @@ fn sqlite_error(path: &Path, error: rusqlite::Error) -> Error {
         "free some disk space, then run the command again; nothing was changed"
     } else {
         "run the command again; if the problem persists, remove the index, which is a cache and \
-         will be rebuilt"
+         will be rebuilt; nothing was changed"
     };
     Error::new(ErrorCode::SearchIndex, format!("cannot use the index `{}`", path.display()))
         .because(error)

@@ -202,9 +202,10 @@ fn file_error(context: &Context<'_>, error: FileError) -> Error {
     let message = format!("cannot {} `{}`", error.action, context.display_path(&error.path));
     match error.kind() {
         ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
-            Error::new(ErrorCode::PermissionDenied, message)
-                .because(error.source)
-                .hint("make the directory writable, or edit the file from which it is generated")
+            Error::new(ErrorCode::PermissionDenied, message).because(error.source).hint(
+                "make the directory writable, or edit the file from which it is generated; \
+                     nothing was changed there",
+            )
         }
         _ => Error::from(error),
     }
