@@ -91,7 +91,7 @@ fn new_manifest(
 
 fn placeholder_documents(project: &ContextPackProject) -> Result<BTreeMap<RelPath, String>> {
     let stack: String = match project.stack.as_slice() {
-        [] => "- What it is built with\n".into(),
+        [] => "- Languages, frameworks and tools\n".into(),
         words => words.iter().map(|word| format!("- {word}\n")).collect(),
     };
     let rules = RULES_TEMPLATE
