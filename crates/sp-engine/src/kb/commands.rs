@@ -145,7 +145,7 @@ fn count_stale(
 }
 
 /// Returns whether a file changed. An empty stamp, of a file that was read right after a change,
-/// says nothing.
+/// counts as unchanged.
 fn has_changed(known: &[u8], now: &[u8]) -> bool {
     !known.is_empty() && known != now
 }

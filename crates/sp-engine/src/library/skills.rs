@@ -330,8 +330,9 @@ fn package_groups(
     Ok(groups)
 }
 
-/// The skills that are on record in the user's sinks and those of this project; what is the same in
-/// several stands once, and what is served from where it came from does not stand here.
+/// Returns the skills that are recorded in the user's sinks and those of this project. A skill that
+/// is the same in several sinks is listed once. Skills that are served from their source already are
+/// left out.
 fn sink_groups(
     session: &Session<'_>,
     served_already: &dyn Fn(&InstallRecord) -> bool,

@@ -169,7 +169,7 @@ impl SettingsFile {
     }
 }
 
-/// Refuses a dangling symlink, which does not tell where the file should be.
+/// Refuses a dangling symlink, because the location of the file is unknown.
 fn refuse_dangling(context: &Context<'_>, path: &Path) -> Result<()> {
     match path.symlink_metadata() {
         Ok(_) => Err(Error::new(

@@ -29,7 +29,7 @@ pub(crate) struct RegistryCredentials {
 /// Where the token for a registry may come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TokenSource {
-    /// The environment, then `credentials.json`. The token from the environment has no address, so
+    /// The environment, then `credentials.json`. The token from the environment has no URL, so
     /// this is only for a registry that the user named or that is the only one.
     EnvironmentOrFile,
     /// `credentials.json` alone.

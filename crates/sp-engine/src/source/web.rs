@@ -83,7 +83,7 @@ pub(crate) struct WebClient<'a> {
 }
 
 impl<'a> WebClient<'a> {
-    /// Creates a client for an address and files beside it. Fails with `--offline`.
+    /// Creates a client for a URL and files beside it. Fails with `--offline`.
     pub(crate) fn new(session: &'a Session<'a>, address: &WebAddress) -> Result<Self> {
         let limits = &session.limits;
         let policy = HttpPolicy {

@@ -4,7 +4,7 @@
 //! this machine saw before, and must agree with every package that is downloaded.
 //!
 //! A name is looked up in one registry: the one that the config binds its namespace to, or else the
-//! first that knows the name. So nobody can take over a name by publishing it in another registry.
+//! first that knows the name. So publishing a name in another registry cannot take it over.
 
 use rayon::prelude::*;
 use sp_formats::package::store::SeenRegistryVersions;
@@ -47,7 +47,7 @@ enum RegistryNames<'a> {
     Unbound,
     /// Those in these namespaces.
     Namespaces(&'a [String]),
-    /// Those that the lock says came from it.
+    /// Those that are locked to it.
     Locked,
 }
 
