@@ -158,7 +158,7 @@ impl Context<'_> {
     pub(crate) fn check_cancelled(&self) -> Result<()> {
         if self.listener.is_cancelled() {
             return Err(Error::new(ErrorCode::Cancelled, "the operation was cancelled")
-                .hint("nothing was changed; run it again if you still need it"));
+                .hint("run the command again; nothing was changed"));
         }
         Ok(())
     }

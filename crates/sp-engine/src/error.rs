@@ -157,9 +157,7 @@ impl From<ScanError> for Error {
                 Some(name) => Self::new(ErrorCode::LimitExceeded, message).hint(format!(
                     "raise the limit with `--limit {name}=<number>` if you trust the source"
                 )),
-                None => {
-                    Self::new(ErrorCode::NameCollision, message).hint("rename one of the two files")
-                }
+                None => Self::new(ErrorCode::NameCollision, message).hint("rename one of the two"),
             },
             ScanError::Name { .. } => {
                 Self::new(ErrorCode::UnsafePath, message).hint("rename the file or directory")

@@ -404,7 +404,7 @@ fn misplaced_skill_files(
         MisplacedSkill {
             rule: &SP_04,
             message: format!(
-                "`{}` is a link in a directory that is not a link",
+                "`{}` is a link, but its directory is not",
                 context.display_path(&path)
             ),
             help: "link the whole skill folder, or replace the link with the file",

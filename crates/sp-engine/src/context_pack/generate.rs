@@ -125,8 +125,9 @@ fn validate_brief(brief: &Brief) -> Result<Brief> {
             text.chars().find(|c| sp_formats::printable::is_hidden(*c) && !matches!(c, '\n' | '\t'))
         {
             let message = format!("hidden character: {}", c.escape_unicode());
-            return Err(Error::new(ErrorCode::HiddenCharacter, message)
-                .hint("remove it from the command line"));
+            return Err(
+                Error::new(ErrorCode::HiddenCharacter, message).hint("remove the character")
+            );
         }
     }
     if brief.name.is_empty() || brief.description.is_empty() {

@@ -331,8 +331,8 @@ fn package_groups(
 }
 
 /// Returns the skills that are recorded in the user's sinks and those of this project. A skill that
-/// is the same in several sinks is listed once. Skills that are served from their source already are
-/// left out.
+/// is the same in several sinks is listed once. Skills that are already served from their source
+/// are left out.
 fn sink_groups(
     session: &Session<'_>,
     served_already: &dyn Fn(&InstallRecord) -> bool,

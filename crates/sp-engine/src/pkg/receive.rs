@@ -278,8 +278,8 @@ fn check_age(session: &Session<'_>, envelope: &Envelope) -> std::result::Result<
     Err(ReceiveError::new(
         403,
         format!(
-            "the envelope is {age} seconds old, but the maximum age is {window}; check the clocks \
-             of both machines"
+            "the age of the envelope is {age} s, but at most {window} s are allowed; check the \
+             clocks of both machines"
         ),
     ))
 }

@@ -18,6 +18,6 @@ pub(super) fn write_error(error: PackageWriteError) -> Error {
         }
         other => Error::new(ErrorCode::InvalidPackage, "cannot build the package")
             .because(other)
-            .hint("nothing was changed"),
+            .hint("fix the cause, then run the command again; nothing was changed"),
     }
 }

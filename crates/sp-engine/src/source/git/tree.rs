@@ -171,7 +171,7 @@ impl GitTree {
             hops += 1;
             if hops > MAX_LINK_HOPS {
                 return Err(LinkError::Refused(format!(
-                    "the link `{}` points to itself",
+                    "too many levels of links: `{}`",
                     display_path_bytes(path)
                 )));
             }
