@@ -39,14 +39,14 @@ pub enum Event<'a> {
     Recovered(&'a Recovery),
     /// A repository or URL is being fetched.
     Fetching {
-        /// The address, without credentials.
+        /// The URL, without credentials.
         repo: &'a str,
         /// A progress message, such as a line that git printed.
         progress: Option<&'a str>,
     },
     /// A fetch finished.
     Fetched {
-        /// The address, without credentials.
+        /// The URL, without credentials.
         repo: &'a str,
     },
     /// Something is being downloaded from a registry. Counts bytes.
@@ -57,7 +57,7 @@ pub enum Event<'a> {
     },
     /// Something is being uploaded. Counts bytes.
     Sending {
-        /// The address of the registry or receiver.
+        /// The URL of the registry or receiver.
         to: &'a str,
         done: u64,
         total: u64,
@@ -157,8 +157,8 @@ impl Context<'_> {
     /// Call it before each piece of long work, and never between the first and the last change.
     pub(crate) fn check_cancelled(&self) -> Result<()> {
         if self.listener.is_cancelled() {
-            return Err(Error::new(ErrorCode::Cancelled, "it was cancelled")
-                .hint("nothing was changed: ask again"));
+            return Err(Error::new(ErrorCode::Cancelled, "the operation was cancelled")
+                .hint("run the command again; nothing was changed"));
         }
         Ok(())
     }
@@ -205,7 +205,7 @@ impl Context<'_> {
         self.current_dir.join(path)
     }
 
-    /// Formats a path for display, relative to the current directory if it lies below it.
+    /// Formats a path for display, relative to the current directory if it is below it.
     pub fn display_relative_path(&self, path: &Path) -> String {
         match path.strip_prefix(&self.current_dir) {
             Ok(relative) if !relative.as_os_str().is_empty() => {

@@ -94,9 +94,9 @@ fn all_sink_groups(session: &Session<'_>, tokens: &TokenCounter<'_>) -> Result<V
     if groups.is_empty() {
         return Err(Error::new(
             ErrorCode::NothingFound,
-            "there are no skills here, and none is installed for any agent",
+            "no skills found in this repository or installed for any agent",
         )
-        .hint("name a skill, a directory with skills, or an agent: `sp cost --agent claude`"));
+        .hint("specify a skill, a directory with skills, or an agent: `sp cost --agent claude`"));
     }
     Ok(groups)
 }

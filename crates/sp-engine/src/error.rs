@@ -118,15 +118,16 @@ impl From<FileError> for Error {
     fn from(error: FileError) -> Self {
         let hint = match error.kind() {
             ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
-                "nothing was changed: free some space and run it again"
+                "free some disk space, then run the command again; nothing was changed"
             }
             ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
-                "nothing was changed: make the place writable, or choose another with `--path`"
+                "make the directory writable, or choose another one with `--path`; nothing was \
+                 changed"
             }
             ErrorKind::FileTooLarge => {
                 "raise the limit with `--limit file-bytes=<bytes>` if you trust the file"
             }
-            _ => "nothing was changed; run it again when the cause is mended",
+            _ => "fix the cause, then run the command again; nothing was changed",
         };
         let code = match error.kind() {
             ErrorKind::FileTooLarge => ErrorCode::LimitExceeded,
@@ -154,17 +155,19 @@ impl From<ScanError> for Error {
             ScanError::File(error) => error.into(),
             ScanError::Listing { why, .. } => match why.limit_name() {
                 Some(name) => Self::new(ErrorCode::LimitExceeded, message).hint(format!(
-                    "raise it with `--limit {name}=<number>` if you trust the source"
+                    "raise the limit with `--limit {name}=<number>` if you trust the source"
                 )),
                 None => Self::new(ErrorCode::NameCollision, message).hint("rename one of the two"),
             },
-            ScanError::Name { .. } => Self::new(ErrorCode::UnsafePath, message).hint("rename it"),
+            ScanError::Name { .. } => {
+                Self::new(ErrorCode::UnsafePath, message).hint("rename the file or directory")
+            }
             ScanError::Dangling(_) | ScanError::Cycle(_) | ScanError::Link(_) => {
                 Self::new(ErrorCode::UnsafeLink, message)
-                    .hint("remove the link, or put a copy in its place")
+                    .hint("remove the link, or replace it with a copy")
             }
             ScanError::Special(_) => Self::new(ErrorCode::SpecialFile, message)
-                .hint("remove it: only files and folders can be installed"),
+                .hint("remove it; only files and directories can be installed"),
         }
     }
 }
@@ -176,10 +179,10 @@ impl From<ArchiveError> for Error {
             ArchiveError::File(error) => error.into(),
             other => match other.limit_name() {
                 Some(name) => Self::new(ErrorCode::LimitExceeded, message).hint(format!(
-                    "raise it with `--limit {name}=<number>` if you trust the archive"
+                    "raise the limit with `--limit {name}=<number>` if you trust the archive"
                 )),
                 None => Self::new(ErrorCode::InvalidArchive, message)
-                    .hint("nothing was changed: ask whoever made the archive to mend it"),
+                    .hint("ask the author of the archive to fix it; nothing was changed"),
             },
         }
     }
@@ -191,7 +194,7 @@ impl From<WalkError> for Error {
         match error {
             WalkError::File(error) => error.into(),
             WalkError::TooMany { .. } => Self::new(ErrorCode::LimitExceeded, message)
-                .hint("raise it with `--limit repo-entries=<number>`"),
+                .hint("raise the limit with `--limit repo-entries=<number>`"),
         }
     }
 }
@@ -201,11 +204,17 @@ impl From<JournalError> for Error {
         let message = error.to_string();
         match error {
             JournalError::File(error) => error.into(),
-            JournalError::Broken { path, source } => Self::new(ErrorCode::InvalidState, message).because(source).hint(format!(
-                "an earlier run was interrupted and its record is damaged: look for folders called `.skillpack-…` in your sinks, then remove `{}`",
-                path.display()
-            )),
-            JournalError::UnsupportedVersion { .. } => Self::new(ErrorCode::InvalidState, message).hint("run the newer `sp` that wrote it"),
+            JournalError::Broken { path, source } => {
+                let hint = format!(
+                    "a previous run was interrupted and its journal is damaged; look for \
+                     directories named `.skillpack-…` in the directories of your agents, then \
+                     remove `{}`",
+                    path.display()
+                );
+                Self::new(ErrorCode::InvalidState, message).because(source).hint(hint)
+            }
+            JournalError::UnsupportedVersion { .. } => Self::new(ErrorCode::InvalidState, message)
+                .hint("use the newer version of `sp` that wrote it"),
         }
     }
 }
@@ -218,34 +227,36 @@ impl From<TransactionError> for Error {
             TransactionError::Journal(error) => error.into(),
             TransactionError::Appeared(_) => {
                 let error = Self::new(ErrorCode::NotOwned, message).hint(
-                    "nothing was changed: move it away, or give the pack another `install.prefix`",
+                    "move it to another directory, or set a different `install.prefix` in the \
+                     pack; nothing was changed",
                 );
                 Self { concurrent_change: true, ..error }
             }
             TransactionError::Changed(_) => {
                 let error = Self::new(ErrorCode::ChangedMeanwhile, message)
-                    .hint("nothing was changed: run the command again");
+                    .hint("run the command again; nothing was changed");
                 Self { concurrent_change: true, ..error }
             }
             TransactionError::CleanupFailed(error) => Self::new(ErrorCode::CleanupFailed, message)
                 .because(error)
-                .hint("fix the cause, then run `sp installed`: it finishes the cleanup"),
+                .hint("fix the cause, then run `sp installed` to finish the cleanup"),
             TransactionError::RootReplaced(_) => Self::new(ErrorCode::DirectoryReplaced, message)
-                .hint("nothing was changed: find out what replaced it, then run the command again"),
+                .hint("find out what replaced it, then run the command again; nothing was changed"),
             TransactionError::RootMismatch { path, journal } => Self::new(
                 ErrorCode::DirectoryReplaced,
                 message,
             )
             .hint(format!(
-                "nothing was changed: move the directory back to `{}`, then run the command again",
+                "move the directory back to `{}`, then run the command again; nothing was changed",
                 path.display()
             ))
             .hint(format!(
-                "if the directory was deleted, remove `{}` to give up the interrupted change",
+                "if the directory was deleted, remove `{}` to discard the interrupted change",
                 journal.display()
             )),
             TransactionError::RollbackFailed(error) => {
-                let hint = "mend the cause, then run `sp installed`: it completes or takes back what was begun";
+                let hint = "fix the cause, then run `sp installed` to complete or roll back the \
+                            interrupted change";
                 Self::new(ErrorCode::RollbackFailed, message).because(error).hint(hint)
             }
         }

@@ -35,7 +35,7 @@ pub(crate) fn parent_and_name(path: &Path) -> Result<(&Path, Name)> {
     let name = Name::new(&name.to_string_lossy()).map_err(|why| {
         Error::new(ErrorCode::InvalidName, format!("invalid file name in `{}`", path.display()))
             .because(why)
-            .hint("choose another file name")
+            .hint("choose a different file name")
     })?;
     Ok((path.parent().unwrap_or(Path::new("/")), name))
 }

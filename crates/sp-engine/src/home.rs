@@ -94,14 +94,14 @@ impl<'a> LockedHome<'a> {
             let path = self.context.display_path(&self.context.home.join(STATE_FILE.0));
             Error::new(
                 ErrorCode::InvalidState,
-                format!("the state file `{path}` cannot be changed"),
+                format!("cannot update the state file `{path}`"),
             )
             .because(format!(
-                "its `generation` is {}, the largest number that there is",
+                "its `generation` is {}, the maximum value",
                 state.generation
             ))
             .hint(format!(
-                "nothing was changed. Set `generation` to 1 in `{path}`, then run the command again"
+                "set `generation` to 1 in `{path}`, then run the command again; nothing was changed"
             ))
         })
     }
@@ -109,7 +109,7 @@ impl<'a> LockedHome<'a> {
     /// Replaces the state atomically and durably.
     pub(crate) fn store_state(&self, state: &InstallState) -> Result<()> {
         let bytes = state.to_json().map_err(|e| {
-            Error::new(ErrorCode::Internal, "the state cannot be written").because(e)
+            Error::new(ErrorCode::Internal, "cannot serialize the state").because(e)
         })?;
         Ok(atomic::replace(
             &self.dir,
@@ -176,7 +176,7 @@ impl<'a> LockedHome<'a> {
             )
         };
         if let Err(error) = store() {
-            self.context.emit(Event::Detail(format!("the index was not kept: {error}")));
+            self.context.emit(Event::Detail(format!("cannot save the index: {error}")));
         }
     }
 }
@@ -236,7 +236,7 @@ pub(crate) fn read_state(context: &Context<'_>) -> Result<InstallState> {
     InstallState::parse(&bytes).map_err(|why| {
         Error::new(
             ErrorCode::InvalidState,
-            format!("the state file `{}` cannot be used", context.display_path(&path)),
+            format!("the state file `{}` is invalid", context.display_path(&path)),
         )
         .because(why)
         .hint(repair_hint(context, &path))
@@ -246,8 +246,9 @@ pub(crate) fn read_state(context: &Context<'_>) -> Result<InstallState> {
 fn repair_hint(context: &Context<'_>, path: &Path) -> String {
     let path = context.display_path(path);
     format!(
-        "nothing was changed. Mend the file, or move it away (`mv {path} {path}.broken`): `sp` then starts afresh, \
-         and folders that it installed before must be removed by hand before they can be installed again"
+        "fix the file, or move it away to start with an empty state (`mv {path} {path}.broken`); \
+         then remove the skills that `sp` installed before by hand, and install them again; \
+         nothing was changed"
     )
 }
 

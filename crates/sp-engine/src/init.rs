@@ -33,11 +33,9 @@ pub fn init(context: &Context<'_>, dir: Option<&Path>) -> Result<InitReport> {
     {
         return Err(Error::new(
             ErrorCode::AlreadyExists,
-            format!("`{}` is already there", context.display_path(&root.join(existing))),
+            format!("`{}` already exists", context.display_path(&root.join(existing))),
         )
-        .hint(
-            "nothing was changed: run it in an empty directory, or name a new one: `sp init <dir>`",
-        ));
+        .hint("run `sp init` in an empty directory, or create a new one with `sp init <dir>`"));
     }
     let top = Dir::create_all(&root)?;
     let root = root.canonicalize().unwrap_or(root);

@@ -31,7 +31,7 @@ impl From<Overwrite> for ExistingFilePolicy {
 
 /// The hint for an existing file, for commands that have both flags.
 pub(crate) const OUTPUT_OR_FORCE_HINT: &str =
-    "choose another file with `--output`, or add `--force` to replace this one";
+    "choose another file with `--output`, or add `--force` to overwrite this one";
 
 /// Writes a file atomically. If it exists and must not be replaced, the error carries `hint`, which
 /// names the flags that the command has.
@@ -44,7 +44,7 @@ pub(crate) fn write_output_file(
     atomic::write_output(path, &context.run_id, file).map_err(|error| match error.kind() {
         std::io::ErrorKind::AlreadyExists => Error::new(
             ErrorCode::AlreadyExists,
-            format!("`{}` is there already", context.display_path(path)),
+            format!("`{}` already exists", context.display_path(path)),
         )
         .hint(hint),
         _ => error.into(),

@@ -76,9 +76,9 @@ impl SkillRepository {
             } else {
                 Err(Error::new(
                     ErrorCode::DirectoryNotFound,
-                    format!("there is no directory `{}`", root.display()),
+                    format!("directory `{}` not found", root.display()),
                 )
-                .hint("give `--root` the directory that holds `skills/` and `packs/`"))
+                .hint("set `--root` to the directory that contains `skills/` and `packs/`"))
             };
         }
         let is_repository = |dir: &&Path| dir.join("skills").is_dir() || dir.join("packs").is_dir();
@@ -87,11 +87,13 @@ impl SkillRepository {
             None => Err(Error::new(
                 ErrorCode::RepositoryNotFound,
                 format!(
-                    "neither `{}` nor a directory above it has `skills/` or `packs/`",
+                    "no `skills/` or `packs/` in `{}` or any parent directory",
                     context.display_path(&context.current_dir)
                 ),
             )
-            .hint("run `sp init` to make a repository here, or give one with `--root <path>`")),
+            .hint(
+                "run `sp init` to create a repository here, or specify one with `--root <path>`",
+            )),
         }
     }
 
@@ -114,9 +116,9 @@ impl SkillRepository {
         if !path.is_dir() {
             return Err(Error::new(
                 ErrorCode::DirectoryNotFound,
-                format!("there is no directory `{}`", context.display_path(&path)),
+                format!("directory `{}` not found", context.display_path(&path)),
             )
-            .hint("make it and put skills into it, or run `sp init` in an empty directory"));
+            .hint("create it and add skills, or run `sp init` in an empty directory"));
         }
         let dir = Dir::open(&path)?;
         let known = index.as_ref().and_then(|index| index.cached_walk(&dir));
@@ -177,10 +179,10 @@ impl SkillRepository {
                 return Err(ambiguous_pack(context, &pack.name, &files, &same_name));
             }
         }
-        files
-            .into_iter()
-            .nth(found)
-            .map_or_else(|| Err(Error::new(ErrorCode::PackNotFound, "no pack")), require_valid)
+        files.into_iter().nth(found).map_or_else(
+            || Err(Error::new(ErrorCode::PackNotFound, "pack not found")),
+            require_valid,
+        )
     }
 
     fn pack_not_found(&self, context: &Context<'_>, name: &str, files: &[ParsedPackFile]) -> Error {
@@ -189,16 +191,16 @@ impl SkillRepository {
         let error = Error::new(
             ErrorCode::PackNotFound,
             format!(
-                "there is no pack called `{name}` in `{}`",
+                "pack `{name}` not found in `{}`",
                 context.display_path(&self.root.join("packs"))
             ),
         );
         match nearest(name, names.iter().map(String::as_str)) {
             Some(near) => error.hint(format!("did you mean `{near}`?")),
             None if names.is_empty() => {
-                error.hint("write one: `packs/<name>.yaml` with `name:` and `include:`")
+                error.hint("create `packs/<name>.yaml` with `name:` and `include:`")
             }
-            None => error.hint(format!("the packs are: {}", names.join(", "))),
+            None => error.hint(format!("available packs: {}", names.join(", "))),
         }
     }
 }
@@ -226,9 +228,9 @@ pub(crate) fn find_pack(
     if !file.is_file() {
         return Err(Error::new(
             ErrorCode::PackNotFound,
-            format!("there is no pack file `{}`", context.display_path(&file)),
+            format!("pack file `{}` not found", context.display_path(&file)),
         )
-        .hint("`sp packs` lists the packs of this repository"));
+        .hint("run `sp packs` to list the packs of this repository"));
     }
     let repository =
         match (root, file.parent().filter(|dir| dir.ends_with("packs")).and_then(Path::parent)) {
@@ -268,9 +270,9 @@ fn ambiguous_pack(
     let paths: Vec<String> = positions.iter().map(display).collect();
     Error::new(
         ErrorCode::NameCollision,
-        format!("more than one pack is called `{name}`: {}", paths.join(" and ")),
+        format!("multiple packs are named `{name}`: {}", paths.join(" and ")),
     )
-    .hint("give each its own `name`, or name the file: `sp show packs/<file>.yaml`")
+    .hint("give each pack a unique `name`, or specify the file: `sp show packs/<file>.yaml`")
 }
 
 fn read_pack_file(session: &Session<'_>, path: PathBuf) -> Result<ParsedPackFile> {
@@ -291,8 +293,8 @@ pub(crate) fn parse_pack_lenient(
         // A file that is too large is a finding, so that the other files are still read.
         Err(error) if error.kind() == std::io::ErrorKind::FileTooLarge => {
             let mut report = Report::new(label, "");
-            let help =
-                "a pack is a short list; raise it with `--limit yaml-bytes=<bytes>` if you mean it";
+            let help = "check that this is the right file, or raise the limit with `--limit \
+                        yaml-bytes=<bytes>`";
             report.error(&SP_11, 0..0, error.source.to_string()).help(help);
             return Ok((path, None, report));
         }
@@ -304,9 +306,7 @@ pub(crate) fn parse_pack_lenient(
             let valid = error.utf8_error().valid_up_to();
             let text = String::from_utf8_lossy(&error.as_bytes()[..valid]);
             let mut report = Report::new(label, text);
-            report
-                .error(&SP_11, valid..valid, "it is not UTF-8 text from here on")
-                .help("save it as UTF-8");
+            report.error(&SP_11, valid..valid, "invalid UTF-8").help("save the file as UTF-8");
             return Ok((path, None, report));
         }
     };
@@ -319,7 +319,7 @@ fn require_valid((path, pack, report): ParsedPackFile) -> Result<ValidPackFile> 
         Some(pack) => Ok(ValidPackFile { path, pack, report }),
         None => Err(Error::in_file(
             ErrorCode::InvalidPack,
-            format!("the pack `{}` cannot be used", report.file),
+            format!("the pack `{}` is invalid", report.file),
             report,
         )),
     }
@@ -340,13 +340,13 @@ fn local_skills(
     let (ids, shadowed) = partition_skill_dirs(&paths);
     for shadowed in &shadowed {
         context.emit(Event::Detail(format!(
-            "`{}` is no skill: another `{SKILL_FILE}` stands below it",
+            "`{}` is not treated as a skill because a subdirectory contains another `{SKILL_FILE}`",
             display(shadowed)
         )));
     }
     for cycle in &found.cycles {
         context.emit(Event::Detail(format!(
-            "the link `{}` leads back to a folder that it lies in; not followed",
+            "not following the link `{}`, which points to one of its parent directories",
             display(cycle)
         )));
     }
@@ -365,16 +365,16 @@ pub(crate) fn find_misplaced(
         rule: &SP_05,
         message: printable(&invalid.to_string())
             .replace(&*skills.to_string_lossy(), &context.display_path(skills)),
-        help: "rename the folder",
+        help: "rename the directory",
     });
     let too_deep = found.too_deep.iter().map(|path| MisplacedSkill {
         path: skills.join(&**path),
         rule: &SE_04,
         message: format!(
-            "`{}` lies more than {depth} folders deep",
+            "`{}` is nested more than {depth} directories deep",
             context.display_path(&skills.join(&**path))
         ),
-        help: "raise it with `--limit depth=<number>` if you mean it",
+        help: "move it up, or raise the limit with `--limit depth=<number>`",
     });
     let misplaced_files = misplaced_skill_files(context, skills, found);
     invalid_names.chain(too_deep).chain(misplaced_files).collect()
@@ -390,8 +390,11 @@ fn misplaced_skill_files(
         let path = skills.join(SKILL_FILE);
         MisplacedSkill {
             rule: &SP_02,
-            message: format!("`{}` makes `skills/` itself a skill", context.display_path(&path)),
-            help: "move it into a folder of its own below `skills/`",
+            message: format!(
+                "`{}` turns `skills/` itself into a skill",
+                context.display_path(&path)
+            ),
+            help: "move it to its own directory in `skills/`",
             path,
         }
     });
@@ -401,10 +404,10 @@ fn misplaced_skill_files(
         MisplacedSkill {
             rule: &SP_04,
             message: format!(
-                "`{}` is a link in a folder that is none",
+                "`{}` is a link, but its directory is not",
                 context.display_path(&path)
             ),
-            help: "make the whole skill folder the link, or put the file there",
+            help: "link the whole skill folder, or replace the link with the file",
             path,
         }
     });

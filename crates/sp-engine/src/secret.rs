@@ -58,7 +58,7 @@ pub(crate) fn read_secret(
     };
     if bytes.is_empty() {
         return Err(Error::new(ErrorCode::InvalidSecret, "the secret is empty")
-            .hint("write one into the file or the environment variable"));
+            .hint("write the secret to the file or the environment variable"));
     }
     Ok(bytes)
 }
@@ -69,20 +69,25 @@ pub(crate) fn require_env(context: &Context<'_>, name: &str) -> Result<String> {
             ErrorCode::InvalidSecret,
             format!("the environment variable `{name}` is not set"),
         )
-        .hint("set it, or name a file with `--secret-file`; a secret is never an argument")
+        .hint(
+            "set it, or specify a file with `--secret-file`; secrets cannot be passed as arguments",
+        )
     })
 }
 
 /// Returns an error if the group or others can access the file.
 pub(crate) fn check_private_file(context: &Context<'_>, path: &Path) -> Result<()> {
     use std::os::unix::fs::PermissionsExt;
-    let metadata = path.metadata().map_err(|e| FileError::new("look at", path, e))?;
+    let metadata = path.metadata().map_err(|e| FileError::new("read the metadata of", path, e))?;
     match metadata.permissions().mode() & 0o077 {
         0 => Ok(()),
         _ => Err(Error::new(
             ErrorCode::ExposedSecret,
-            format!("others can read `{}`", context.display_path(path)),
+            format!("other users can access `{}`", context.display_path(path)),
         )
-        .hint(format!("`chmod 600 {}`, and think about a new secret", context.display_path(path)))),
+        .hint(format!(
+            "run `chmod 600 {}`, and consider replacing the secret",
+            context.display_path(path)
+        ))),
     }
 }

@@ -89,10 +89,10 @@ fn report_unmatched_include(
     let stem = text.strip_suffix("/**").filter(|stem| is_skill(stem));
     let near = nearest_few(text.trim_matches(['*', '/']), ids.iter().map(String::as_str), 3);
     let help = match (stem, &near[..]) {
-        (Some(stem), _) => format!("`{stem}` is itself a skill: write `{stem}`"),
-        (None, []) if ids.is_empty() => "there are no skills there".into(),
-        (None, []) => format!("ids look like: {}", sample_ids(ids)),
-        (None, near) => format!("the nearest are: {}", near.join(", ")),
+        (Some(stem), _) => format!("`{stem}` is a skill, not a directory of skills; use `{stem}`"),
+        (None, []) if ids.is_empty() => "no skills found in this source".into(),
+        (None, []) => format!("examples of skill IDs: {}", sample_ids(ids)),
+        (None, near) => format!("similar skills: {}", near.join(", ")),
     };
     let written = report.text.get(include.span.clone()).and_then(|written| written.rfind("/**"));
     let finding = report
@@ -129,9 +129,9 @@ fn warn_if_unused(exclude: &SpannedPattern, is_used: bool, report: &mut Report) 
             .warning(
                 &SP_17,
                 exclude.span.clone(),
-                format!("the exclude `{}` takes nothing out", exclude.pattern),
+                format!("the exclude pattern `{}` matches no skill", exclude.pattern),
             )
-            .help("remove it, or mend the pattern");
+            .help("fix or remove the pattern");
     }
 }
 
@@ -160,10 +160,10 @@ fn assign_folders(
         let folder = match pack.naming.folder_name(id) {
             Ok(folder) => folder,
             Err(error) => {
-                let message = format!("`{id}` cannot be installed: {error}");
-                report
-                    .error(&SP_13, pack.name_span.clone(), message)
-                    .help("change `install.prefix`, `install.sep` or the skill's folder");
+                let message = format!("cannot install `{id}`: {error}");
+                report.error(&SP_13, pack.name_span.clone(), message).help(
+                    "change `install.prefix`, `install.sep`, or the name of the skill's directory",
+                );
                 continue;
             }
         };
@@ -194,15 +194,15 @@ fn report_shared_folder(
     let help = if pack.naming.flatten {
         "exclude one of the two, or set `install.flatten: false`"
     } else {
-        "exclude one of the two, or rename it"
+        "exclude or rename one of the two"
     };
     report.error(&SP_19, pack.name_span.clone(), message).help(help);
 }
 
 fn describe_skill(pack: &Pack, skill: &SelectedSkill) -> String {
     match skill.import {
-        None => format!("the local `{}`", skill.id),
-        Some(number) => format!("`{}` of `{}`", skill.id, pack.imports[number].repo),
+        None => format!("local skill `{}`", skill.id),
+        Some(number) => format!("`{}` from `{}`", skill.id, pack.imports[number].repo),
     }
 }
 

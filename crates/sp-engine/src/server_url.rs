@@ -37,7 +37,7 @@ pub(crate) fn normalize_server_url(target: &str) -> Result<String> {
             format!("invalid target `{}`", printable(&display_server_url(target))),
         )
         .because(why)
-        .hint("name a host such as `agent.example` or `127.0.0.1:8765`")
+        .hint("specify a host such as `agent.example` or `127.0.0.1:8765`")
     })?;
     let scheme = if !has_scheme && url.is_loopback() { "http" } else { url.scheme() };
     Ok(format!("{scheme}://{}{}", url.authority(), url.rest().trim_end_matches('/')))

@@ -46,9 +46,7 @@ fn load_config(context: &Context<'_>) -> Result<Config> {
         Err(e) => return Err(e.into()),
     };
     let (config, report) = config::read_bytes(&context.display_path(&path), &bytes, &limits);
-    config.ok_or_else(|| {
-        Error::in_file(ErrorCode::InvalidConfig, "the config cannot be used", report)
-    })
+    config.ok_or_else(|| Error::in_file(ErrorCode::InvalidConfig, "invalid configuration", report))
 }
 
 /// Returns the default limits, overridden by the configuration, overridden by command-line flags.

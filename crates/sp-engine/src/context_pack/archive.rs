@@ -56,7 +56,7 @@ pub(super) fn zip_pack(
 ) -> Result<(usize, Vec<u8>)> {
     let files = listed_files(pack, entries);
     let bytes = zip_files(&files)
-        .map_err(|why| Error::new(ErrorCode::Internal, "the zip cannot be made").because(why))?;
+        .map_err(|why| Error::new(ErrorCode::Internal, "cannot create the zip").because(why))?;
     Ok((files.len(), bytes))
 }
 
@@ -70,7 +70,7 @@ pub fn unzip(context: &Context<'_>, zip: &Path, dir: &Path) -> Result<ContextPac
             ErrorCode::AlreadyExists,
             format!("`{}` is not empty", context.display_path(&dir)),
         )
-        .hint("nothing was changed: name a folder that is new or empty"));
+        .hint("specify a new or empty directory"));
     }
     Dir::create_all(&dir)?;
     write_files(&session, &dir, &listed_files(&pack, &entries))
@@ -88,7 +88,7 @@ pub(crate) fn read_valid_pack(
         Some(pack) => Ok((pack, entries)),
         None => {
             let message =
-                format!("`{}` is no valid context pack", location.display_name(session.context));
+                format!("`{}` is not a valid context pack", location.display_name(session.context));
             Err(invalid_pack_error(session, message, result.reports))
         }
     }

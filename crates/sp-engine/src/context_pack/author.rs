@@ -49,9 +49,9 @@ pub fn new(
     if dir.join(MANIFEST_FILE).symlink_metadata().is_ok() {
         return Err(Error::new(
             ErrorCode::AlreadyExists,
-            format!("`{}` has a `{MANIFEST_FILE}` already", context.display_path(&dir)),
+            format!("`{}` already has a `{MANIFEST_FILE}`", context.display_path(&dir)),
         )
-        .hint("nothing was changed: name another directory, or edit what is there and call `sp context seal`"));
+        .hint("choose another directory, or edit the existing files and run `sp context seal`"));
     }
     let manifest = new_manifest(context, request, &dir);
     let documents = placeholder_documents(&manifest.project)?;
@@ -69,7 +69,7 @@ fn new_manifest(
     let description = request
         .description
         .clone()
-        .unwrap_or_else(|| "Say in one to three sentences what is intended.".into());
+        .unwrap_or_else(|| "Describe in one to three sentences what you want to do.".into());
     ContextPackManifest {
         spec_version: SPEC_VERSION.into(),
         pack_id: derive_pack_id(context.now, &Digest::of(name.as_bytes())),
@@ -91,7 +91,7 @@ fn new_manifest(
 
 fn placeholder_documents(project: &ContextPackProject) -> Result<BTreeMap<RelPath, String>> {
     let stack: String = match project.stack.as_slice() {
-        [] => "- What it is built with\n".into(),
+        [] => "- Languages, frameworks and tools\n".into(),
         words => words.iter().map(|word| format!("- {word}\n")).collect(),
     };
     let rules = RULES_TEMPLATE
@@ -129,7 +129,7 @@ pub fn seal(context: &Context<'_>, dir: &Path) -> Result<ContextPackWriteReport>
         .collect();
     let result = read(&sealed_entries, &session.limits);
     if !result.is_valid() {
-        let message = format!("`{label}` cannot be sealed: nothing was changed");
+        let message = format!("cannot seal `{label}`; nothing was changed");
         return Err(invalid_pack_error(&session, message, result.reports));
     }
     write_files(&session, &dir, &files)
@@ -140,9 +140,9 @@ fn local_dir(context: &Context<'_>, dir: &Path) -> Result<PathBuf> {
         ContextPackLocation::Local(dir) => Ok(dir),
         ContextPackLocation::Remote(address) => Err(Error::new(
             ErrorCode::Unsupported,
-            format!("`{address}` cannot be sealed from here"),
+            format!("cannot seal the remote context pack `{address}`"),
         )
-        .hint("`sp context unzip <address> <folder>` brings it here")),
+        .hint("run `sp context unzip <URL> <dir>` to download it first")),
     }
 }
 
@@ -154,14 +154,14 @@ fn sealable_manifest(
 ) -> Result<ContextPackManifest> {
     let ContextPackReadResult { manifest, reports, .. } = read(entries, &session.limits);
     let Some(manifest) = manifest else {
-        let message = format!("`{label}` cannot be sealed");
+        let message = format!("cannot seal `{label}`");
         return Err(invalid_pack_error(session, message, reports));
     };
     let report = reports.first();
     match report.and_then(|report| unfixable_findings(report, &session.limits)) {
         None => Ok(manifest),
         Some(unfixable) => {
-            let message = format!("`{label}` cannot be sealed: nothing was changed");
+            let message = format!("cannot seal `{label}`; nothing was changed");
             Err(invalid_pack_error(session, message, vec![unfixable]))
         }
     }
@@ -183,7 +183,7 @@ fn other_files(
             }
             _ => {
                 context.emit(Event::Warning(format!(
-                    "`{path}` was listed and is not there: it is not listed any more"
+                    "removed the missing file `{path}` from the manifest"
                 )));
             }
         }
@@ -221,8 +221,8 @@ fn markdown_files(entries: &ContextPackEntries) -> Result<BTreeMap<RelPath, Stri
     for (path, entry) in entries.iter().filter(|(path, _)| path.ends_with(".md")) {
         let ContextPackEntry::File(bytes) = entry else { continue };
         let text = String::from_utf8(bytes.clone()).map_err(|_| {
-            Error::new(ErrorCode::NotUtf8, format!("`{path}` is not UTF-8"))
-                .hint("save it as UTF-8")
+            Error::new(ErrorCode::NotUtf8, format!("`{path}` is not valid UTF-8"))
+                .hint("save the file as UTF-8")
         })?;
         documents.insert(pack_path(path)?, text);
     }
@@ -231,6 +231,7 @@ fn markdown_files(entries: &ContextPackEntries) -> Result<BTreeMap<RelPath, Stri
 
 fn pack_path(path: &str) -> Result<RelPath> {
     RelPath::new(path).map_err(|why| {
-        Error::new(ErrorCode::UnsafePath, format!("`{path}` is no path in a pack")).because(why)
+        Error::new(ErrorCode::UnsafePath, format!("`{path}` is not a valid path in a context pack"))
+            .because(why)
     })
 }

@@ -83,9 +83,12 @@ impl ExistingContextPack {
         if !out.join(MANIFEST_FILE).is_file() {
             return Err(Error::new(
                 ErrorCode::AlreadyExists,
-                format!("`{}` is there and is no context pack", context.display_relative_path(out)),
+                format!(
+                    "`{}` already exists and is not a context pack",
+                    context.display_relative_path(out)
+                ),
             )
-            .hint("nothing was changed: name another folder with `--out`"));
+            .hint("choose another directory with `--out`"));
         }
         match (read_valid_pack(session, out), overwrite) {
             (Ok((pack, entries)), _) => {
@@ -100,10 +103,11 @@ impl ExistingContextPack {
 }
 
 fn edited_output_error(context: &Context<'_>, out: &Path, error: Error) -> Error {
-    let message = format!("`{}` was edited since it was made", context.display_relative_path(out));
+    let message =
+        format!("`{}` has been edited since it was built", context.display_relative_path(out));
     Error::new(ErrorCode::EditedOutput, message)
         .because(error)
-        .hint("nothing was changed: `--force` replaces it, and `--out` names another folder")
+        .hint("add `--force` to replace it, or choose another directory with `--out`")
 }
 
 /// Returns the files of a directory that belong to a pack by their names.
@@ -173,9 +177,9 @@ fn refuse_existing_zip(context: &Context<'_>, request: &ContextPackZipRequest) -
     match existing.filter(|_| request.overwrite == Overwrite::Refuse) {
         Some(path) => Err(Error::new(
             ErrorCode::AlreadyExists,
-            format!("`{}` is there already", context.display_relative_path(path)),
+            format!("`{}` already exists", context.display_relative_path(path)),
         )
-        .hint("nothing was changed: `--force` replaces it, and `--out` names another folder")),
+        .hint("add `--force` to replace it, or choose another directory with `--out`")),
         None => Ok(()),
     }
 }

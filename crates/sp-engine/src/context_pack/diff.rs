@@ -73,14 +73,15 @@ impl<'a> DiffSide<'a> {
         let Some(manifest) = manifest else {
             return Err(invalid_pack_error(
                 session,
-                format!("`{display_name}` is no context pack"),
+                format!("`{display_name}` is not a context pack"),
                 reports,
             ));
         };
         let findings = reports.iter().flat_map(|report| &report.findings);
         if findings.filter(|finding| finding.severity == Severity::Error).count() > 0 {
             let message = format!(
-                "`{display_name}` is not valid, and compared as it is; `sp context check` tells why"
+                "`{display_name}` is invalid and is compared as is; run `sp context check` for \
+                 details"
             );
             session.context.emit(Event::Warning(message));
         }

@@ -103,7 +103,7 @@ fn compose_files(brief: &Brief, pool: ClaimPool, budget: usize) -> Result<Compos
     let composed = compose(brief, pool, budget).map_err(|small| {
         let message = format!("`{}` does not fit into {budget} tokens", small.file);
         Error::new(ErrorCode::BudgetTooSmall, message)
-            .hint(format!("it needs at least `--budget {}`", small.required_tokens))
+            .hint(format!("set `--budget {}` or higher", small.required_tokens))
     })?;
     if composed.sources.is_empty() {
         return Err(no_quotes_error(&composed.omitted));
@@ -124,18 +124,21 @@ fn validate_brief(brief: &Brief) -> Result<Brief> {
         if let Some(c) =
             text.chars().find(|c| sp_formats::printable::is_hidden(*c) && !matches!(c, '\n' | '\t'))
         {
-            let message =
-                format!("there is a character that does not show: {}", c.escape_unicode());
-            return Err(Error::new(ErrorCode::HiddenCharacter, message)
-                .hint("take it out of what you typed"));
+            let message = format!("hidden character: {}", c.escape_unicode());
+            return Err(
+                Error::new(ErrorCode::HiddenCharacter, message).hint("remove the character")
+            );
         }
     }
     if brief.name.is_empty() || brief.description.is_empty() {
         return Err(Error::new(
             ErrorCode::MissingArgument,
-            "`--name` and `--description` must say something",
+            "`--name` and `--description` must not be empty",
         )
-        .hint("say what is intended in one to three sentences: documents are chosen by it"));
+        .hint(
+            "describe in one to three sentences what you want to do; the description selects the \
+             documents",
+        ));
     }
     Ok(brief)
 }
@@ -155,15 +158,13 @@ fn open_bases(session: &Session<'_>, dirs: &[PathBuf]) -> Result<Vec<KnowledgeBa
 }
 
 fn no_quotes_error(omitted: &[OmittedItem]) -> Error {
-    let error = Error::new(
-        ErrorCode::NothingFound,
-        "the documents that were found say too little to be quoted",
-    );
+    let error =
+        Error::new(ErrorCode::NothingFound, "the matching documents contain nothing to quote");
     match omitted.first() {
         Some(first) => error.because(format!("`{}`: {}", first.url, first.reason)),
         None => error,
     }
-    .hint("save the pages behind your bookmarks, or write more into the notes")
+    .hint("save the pages behind your bookmarks, or extend your notes")
 }
 
 /// The inputs of a pack besides the request and the brief.
@@ -229,9 +230,9 @@ fn pack_id(
         Some(id) if is_pack_id(id) => Ok(id.clone()),
         Some(id) => Err(Error::new(
             ErrorCode::InvalidId,
-            format!("`--pack-id` is neither a ULID nor a UUID: `{id}`"),
+            format!("invalid `--pack-id`: `{id}` is neither a ULID nor a UUID"),
         )
-        .hint("leave it out: then it follows from what the pack is made of")),
+        .hint("omit `--pack-id` to derive it from the content of the pack")),
         None => Ok(derive_pack_id(inputs.times.now, &input_digest(request, brief, inputs)?)),
     }
 }
@@ -264,7 +265,7 @@ fn ensure_valid(session: &Session<'_>, files: &BTreeMap<String, Vec<u8>>) -> Res
         .collect();
     let result = read(&entries, &session.limits);
     if !result.is_valid() {
-        let message = "the pack would not be valid: nothing was written".into();
+        let message = "the generated context pack is invalid; nothing was written".into();
         return Err(invalid_pack_error(session, message, result.reports));
     }
     Ok(())

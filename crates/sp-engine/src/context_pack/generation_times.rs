@@ -19,9 +19,9 @@ impl GenerationTimes {
         let now = match &request.generated_at {
             None => context.now,
             Some(text) => time::parse(text).ok_or_else(|| {
-                let message = format!("`--generated-at` is no time: `{text}`");
+                let message = format!("invalid time in `--generated-at`: `{text}`");
                 Error::new(ErrorCode::InvalidTime, message)
-                    .hint("write it as `2026-04-24T14:22:03Z`")
+                    .hint("use the format `2026-04-24T14:22:03Z`")
             })?,
         };
         let now = Timestamp::from_second(now.as_second()).unwrap_or(now);
@@ -35,9 +35,9 @@ fn parse_since(text: &str, now: Timestamp) -> Result<String> {
     let invalid = || {
         Error::new(
             ErrorCode::InvalidTime,
-            format!("`--since` is neither a span nor a day: `{text}`"),
+            format!("invalid duration or date in `--since`: `{text}`"),
         )
-        .hint("write `90d`, `12w`, `6m`, `1y` or `2026-04-24`")
+        .hint("use a duration such as `90d`, `12w`, `6m` or `1y`, or a date such as `2026-04-24`")
     };
     let today = now.to_zoned(TimeZone::UTC).date();
     let day = match text.parse::<jiff::civil::Date>() {

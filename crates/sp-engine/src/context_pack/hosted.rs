@@ -57,9 +57,12 @@ pub fn push(
     if stored.sha256 != sha256 || stored.pack_id != id {
         return Err(Error::new(
             ErrorCode::DigestMismatch,
-            format!("`{}` says that it took other bytes", client.address()),
+            format!(
+                "`{}` reported a different digest for the uploaded context pack",
+                client.address()
+            ),
         )
-        .because(format!("they are {sha256} here"))
+        .because(format!("the local digest is {sha256}"))
         .hint("do not trust this registry"));
     }
     Ok(ContextPackPushReport {
@@ -83,7 +86,7 @@ pub fn create_url(
     let expires_in = request.expires.as_deref().map(parse_expiry).transpose()?;
     let client = connect(&session, request.registry.as_deref())?;
     let body = serde_json::to_vec(&ContextPackUrlRequest { expires_in }).map_err(|why| {
-        Error::new(ErrorCode::Internal, "the request cannot be written").because(why)
+        Error::new(ErrorCode::Internal, "cannot serialize the request").because(why)
     })?;
     let urls: ContextPackUrlResponse = client
         .execute(&RegistryRequest::post(&format!("context-packs/{id}/url")).with_body(&body))?
@@ -95,9 +98,9 @@ pub fn create_url(
     {
         return Err(Error::new(
             ErrorCode::InvalidResponse,
-            format!("`{address}` answers something else than a registry does"),
+            format!("`{address}` did not return a valid registry response"),
         )
-        .hint("check the address"));
+        .hint("check that the URL is correct"));
     }
     Ok(ContextPackUrlReport {
         registry: address.into(),
@@ -127,21 +130,19 @@ fn parse_pack_id(text: &str) -> Result<&str> {
     if is_pack_id(text) {
         return Ok(text);
     }
-    let message = format!("`{}` is no id of a context pack", printable(text));
+    let message = format!("invalid context pack ID `{}`", printable(text));
     Err(Error::new(ErrorCode::InvalidId, message).hint(
-        "`sp context push` tells it, and `sp context show <pack>`: `pk_` and 26 letters and digits",
+        "use the ID that `sp context push` or `sp context show <pack>` prints: `pk_` and 26 \
+         letters and digits",
     ))
 }
 
 /// Parses a lifetime such as `30m`, `1h` or `7d`, and returns seconds.
 fn parse_expiry(text: &str) -> Result<u64> {
     let invalid = |why: &str| {
-        Error::new(
-            ErrorCode::InvalidTime,
-            format!("`{}` is no time for which an address is good", printable(text)),
-        )
-        .because(why.to_owned())
-        .hint("write it as `30m`, `1h` or `7d`")
+        Error::new(ErrorCode::InvalidTime, format!("invalid duration `{}`", printable(text)))
+            .because(why.to_owned())
+            .hint("use a duration such as `30m`, `1h` or `7d`")
     };
     let at = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (number, unit) = text.split_at(at);
@@ -150,15 +151,14 @@ fn parse_expiry(text: &str) -> Result<u64> {
         "m" => 60,
         "h" => 60 * 60,
         "d" => 24 * 60 * 60,
-        _ => return Err(invalid("it is a number with `s`, `m`, `h` or `d`")),
+        _ => return Err(invalid("a duration is a number followed by `s`, `m`, `h` or `d`")),
     };
-    let number: u64 =
-        number.parse().map_err(|_| invalid("it is a number with `s`, `m`, `h` or `d`"))?;
+    let number: u64 = number
+        .parse()
+        .map_err(|_| invalid("a duration is a number followed by `s`, `m`, `h` or `d`"))?;
     match number.checked_mul(unit).filter(|seconds| (1..=MAX_URL_LIFETIME_SECS).contains(seconds)) {
         Some(seconds) => Ok(seconds),
-        None => {
-            Err(invalid("an address is good for a second at the least, and for 7 days at the most"))
-        }
+        None => Err(invalid("a URL can be valid for 1 second to 7 days")),
     }
 }
 

@@ -78,8 +78,8 @@ pub fn install(
 
 fn agents_replacement(repo: &InstallRoot<'_>, pack: &ContextPack) -> Result<FileReplacement> {
     let document = find_document(pack, AGENTS_FILE).ok_or_else(|| {
-        Error::new(ErrorCode::NothingFound, format!("the pack has no `{AGENTS_FILE}`"))
-            .hint("install it for Cursor only: `--agent cursor`")
+        Error::new(ErrorCode::NothingFound, format!("the context pack has no `{AGENTS_FILE}`"))
+            .hint("install it for Cursor only with `--agent cursor`")
     })?;
     let old = repo.read_text(AGENTS_FILE)?;
     let body = document_body(pack, document);
@@ -138,9 +138,9 @@ pub fn uninstall(
     }
     if files.is_empty() {
         let message =
-            format!("no context pack is installed in `{}`", context.display_path(&repo.root));
+            format!("no context pack installed in `{}`", context.display_path(&repo.root));
         return Err(Error::new(ErrorCode::NotInstalled, message)
-            .hint("name the repository with `--root <dir>`"));
+            .hint("specify the repository with `--root <dir>`"));
     }
     change_files(&session, &repo.root, files, mode)
 }
@@ -208,9 +208,7 @@ impl<'a> InstallRoot<'a> {
                 ErrorCode::PathIsLink,
                 format!("`{}` is a link", self.session.context.display_path(&path)),
             )
-            .hint(
-                "nothing was changed: name the repository that it leads to with `--root <dir>`",
-            ));
+            .hint("specify the repository that it points to with `--root <dir>`"));
         }
         let Some(bytes) = read_optional(&path, self.session.limits.markdown_bytes)? else {
             return Ok(None);
@@ -218,9 +216,9 @@ impl<'a> InstallRoot<'a> {
         String::from_utf8(bytes).map(Some).map_err(|_| {
             Error::new(
                 ErrorCode::NotUtf8,
-                format!("`{}` is not UTF-8", self.session.context.display_path(&path)),
+                format!("`{}` is not valid UTF-8", self.session.context.display_path(&path)),
             )
-            .hint("nothing was changed: save it as UTF-8")
+            .hint("save the file as UTF-8")
         })
     }
 
@@ -229,8 +227,8 @@ impl<'a> InstallRoot<'a> {
         match self.read_text(file)? {
             Some(text) if !text.contains(MARKER_PREFIX) => {
                 let path = self.session.context.display_path(&self.root.join(file));
-                Err(Error::new(ErrorCode::NotOwned, format!("`{path}` is not ours"))
-                    .hint("nothing was changed: move it away"))
+                Err(Error::new(ErrorCode::NotOwned, format!("`{path}` was not written by `sp`"))
+                    .hint("move it to another directory"))
             }
             other => Ok(other),
         }
@@ -250,12 +248,10 @@ impl<'a> InstallRoot<'a> {
         let path = self.session.context.display_path(&self.root.join(file));
         let hint = match why {
             MarkedBlockError::Edited => {
-                "nothing was changed: move your text out of the block, and put back what was there"
+                "move your text out of the block and restore its original content"
             }
-            MarkedBlockError::Broken => "nothing was changed: mend the marks, or take them out",
+            MarkedBlockError::Broken => "fix or remove the marker comments",
         };
-        Error::new(ErrorCode::NotOwned, format!("`{path}` cannot be changed"))
-            .because(why)
-            .hint(hint)
+        Error::new(ErrorCode::NotOwned, format!("cannot update `{path}`")).because(why).hint(hint)
     }
 }

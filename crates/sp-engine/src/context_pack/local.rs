@@ -62,16 +62,17 @@ impl ContextPackWalk<'_> {
     fn not_utf8_error(&self, prefix: &str, entry: &DirEntry) -> Error {
         let path = format!("{prefix}{}", entry.name().to_string_lossy());
         let message = format!(
-            "`{}` in `{}` has a name that is not UTF-8",
+            "the name of `{}` in `{}` is not valid UTF-8",
             printable(&path),
             self.budget.name
         );
-        Error::new(ErrorCode::NotUtf8, message).hint("rename it: the names of a pack are UTF-8")
+        Error::new(ErrorCode::NotUtf8, message)
+            .hint("rename it; file names in a context pack must be UTF-8")
     }
 
     fn unsafe_name_error(&self, path: &str, why: PathError) -> Error {
-        let message = format!("`{}` in `{}` cannot be used", printable(path), self.budget.name);
-        Error::new(ErrorCode::UnsafePath, message).because(why).hint("remove it, or rename it")
+        let message = format!("invalid file name `{}` in `{}`", printable(path), self.budget.name);
+        Error::new(ErrorCode::UnsafePath, message).because(why).hint("rename or remove the file")
     }
 
     fn read_file(&mut self, dir: &Dir, entry: &DirEntry, path: &str) -> Result<Vec<u8>> {
@@ -90,9 +91,9 @@ pub(super) fn read_zip(
     unzip_entries(&archive).map_err(|why| match why {
         ContextPackZipError::Archive(why) => why.into(),
         ContextPackZipError::NoFolder => {
-            Error::new(ErrorCode::InvalidContextPack, format!("`{label}` is no context pack"))
+            Error::new(ErrorCode::InvalidContextPack, format!("`{label}` is not a context pack"))
                 .because(why)
-                .hint("`sp context zip <folder>` makes one")
+                .hint("run `sp context zip <dir>` to create one")
         }
     })
 }

@@ -50,11 +50,9 @@ fn warn_if_useless(context: &Context<'_>, report: &ModelChoiceReport) {
         .refused
         .first()
         .filter(|_| report.chosen == 0)
-        .map(|first| format!("all was refused: {}", first.why));
+        .map(|first| format!("all selected sentences were rejected: {}", first.why));
     if let Some(why) = report.failed.as_ref().or(all_refused.as_ref()) {
-        context.emit(Event::Warning(format!(
-            "the model was of no use, and the pack is built without it: {why}"
-        )));
+        context.emit(Event::Warning(format!("model request failed; continuing without it: {why}")));
     }
 }
 

@@ -39,7 +39,11 @@ impl<'a> ContextPackReadBudget<'a> {
 
     pub(super) fn check_depth(&self, depth: u64) -> Result<()> {
         if depth > self.limits.depth {
-            return Err(self.limit_error("has deeper folders than", self.limits.depth, "depth"));
+            return Err(self.limit_error(
+                "exceeds the maximum directory depth of",
+                self.limits.depth,
+                "depth",
+            ));
         }
         Ok(())
     }
@@ -68,8 +72,9 @@ impl<'a> ContextPackReadBudget<'a> {
                 self.name,
                 ByteSize(limits.file_bytes)
             );
-            return Err(Error::new(ErrorCode::LimitExceeded, message)
-                .hint("raise it with `--limit file-bytes=<number>`, if you trust it"));
+            return Err(Error::new(ErrorCode::LimitExceeded, message).hint(
+                "raise the limit with `--limit file-bytes=<number>` if you trust the context pack",
+            ));
         }
         if self.bytes > limits.skill_bytes {
             return Err(self.limit_error(
@@ -86,6 +91,8 @@ impl<'a> ContextPackReadBudget<'a> {
             ErrorCode::LimitExceeded,
             format!("the context pack `{}` {excess} {limit}", self.name),
         )
-        .hint(format!("raise it with `--limit {name}=<number>`, if you trust it"))
+        .hint(format!(
+            "raise the limit with `--limit {name}=<number>` if you trust the context pack"
+        ))
     }
 }

@@ -86,7 +86,7 @@ impl RelevantDocuments {
                 self.omitted.push(OmittedItem {
                     url: records.document(*document, stores)?.document.url,
                     text: None,
-                    reason: "others are nearer to what is asked for".to_owned(),
+                    reason: "other documents are more relevant".to_owned(),
                 });
             } else {
                 continue;
@@ -138,24 +138,34 @@ fn load_window(
 
 fn no_documents_error(bases: &[KnowledgeBase]) -> Error {
     let skipped: Vec<_> = bases.iter().flat_map(|base| &base.skipped).collect();
-    let error = Error::new(ErrorCode::NothingFound, "the knowledge base has no document");
+    let error = Error::new(ErrorCode::NothingFound, "the knowledge base has no documents");
     match skipped.first() {
         Some(first) => error
-            .because(format!("{} were skipped; the first, `{}`: {}", skipped.len(), first.path, first.reason))
-            .hint("every document needs an address and a date: `url:` and `captured_at:` in its frontmatter, or `base_url:` and `captured_at:` in a `kb.yaml` for its folder"),
-        None => error.hint("it holds Markdown, saved pages, `.jsonl` captures, bookmarks, `llms.txt`, packages or skills"),
+            .because(format!(
+                "skipped inputs: {}; the first is `{}`: {}",
+                skipped.len(),
+                first.path,
+                first.reason
+            ))
+            .hint(
+                "give every document a URL and a date: `url:` and `captured_at:` in its \
+                 frontmatter, or `base_url:` and `captured_at:` in a `kb.yaml` in its directory",
+            ),
+        None => error.hint(
+            "add Markdown files, saved pages, `.jsonl` captures, bookmarks, `llms.txt`, packages \
+             or skills",
+        ),
     }
 }
 
 fn no_match_error(in_window: usize, times: &GenerationTimes) -> Error {
-    let error =
-        Error::new(ErrorCode::NothingFound, "no document has anything of what is asked for");
+    let error = Error::new(ErrorCode::NothingFound, "no document matches the description");
     match (&times.since, in_window) {
         (Some(since), 0) => error
-            .because(format!("none was captured since {since}"))
-            .hint("take a longer span with `--since`"),
+            .because(format!("no document was captured since {since}"))
+            .hint("set an earlier date with `--since`"),
         _ => error.hint(
-            "say in `--description` or `--prompt` what it is about, in the words of the field",
+            "describe the topic in `--description` or `--prompt` with terms that the documents use",
         ),
     }
 }

@@ -53,9 +53,15 @@ impl RemoteContextPack {
         if is_below_a_host && (format == RemoteContextPackFormat::Zip || base.ends_with('/')) {
             return Ok(address);
         }
-        Err(Error::new(ErrorCode::InvalidContextPack, format!("`{address}` is no address of a context pack"))
-            .because("it ends neither in `.zip` nor in `/pack.json` nor in `/`")
-            .hint("name the zip, the `pack.json`, or its folder with a `/`; anything else is checked from a copy here"))
+        Err(Error::new(
+            ErrorCode::InvalidContextPack,
+            format!("`{address}` is not the URL of a context pack"),
+        )
+        .because("the URL does not end in `.zip`, `/pack.json` or `/`")
+        .hint(
+            "specify the URL of the zip, of `pack.json`, or of its directory with a final \
+                 `/`; download anything else first",
+        ))
     }
 
     /// Returns the URL of a file of the pack, with each segment of its path encoded.

@@ -25,7 +25,7 @@ pub fn show(context: &Context<'_>, path: &Path) -> Result<ContextPackView> {
     let count = |severity| count_findings(&result.reports, severity);
     let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
     let Some(manifest) = result.manifest else {
-        let message = format!("`{}` is no context pack", location.display_name(context));
+        let message = format!("`{}` is not a context pack", location.display_name(context));
         return Err(invalid_pack_error(&session, message, result.reports));
     };
     Ok(ContextPackView {

@@ -130,7 +130,7 @@ fn plan_file(root: &Path, path: &str, target: FileReplacement) -> Result<FilePla
             ErrorCode::ChangedMeanwhile,
             format!("`{}` changed while the command was running", full.display()),
         )
-        .hint("nothing was changed: run the command again"));
+        .hint("run the command again; nothing was changed"));
     }
     let (dir, name) = parent_and_name(&full)?;
     let mut plan =

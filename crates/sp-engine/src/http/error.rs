@@ -8,11 +8,11 @@ use thiserror::Error as ThisError;
 /// A time limit that was exceeded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ThisError)]
 pub(crate) enum HttpTimeout {
-    #[error("there was no connection in time")]
+    #[error("the connection timed out")]
     Connect,
-    #[error("the server sent nothing for too long")]
+    #[error("the server stopped sending data")]
     Stall,
-    #[error("the response was not complete in time")]
+    #[error("the response took too long")]
     Total,
 }
 
@@ -21,7 +21,7 @@ pub(crate) enum HttpTimeout {
 pub(crate) enum HttpError {
     #[error(transparent)]
     Timeout(HttpTimeout),
-    #[error("the response is larger than {} after decompression", ByteSize(*max_bytes))]
+    #[error("the decompressed response is larger than {}", ByteSize(*max_bytes))]
     TooLarge { max_bytes: u64 },
     /// Too many redirects, or one to plain HTTP.
     #[error("{0}")]

@@ -1,9 +1,9 @@
 //! The HTTP client. All requests of the engine are sent by an [`HttpClient`].
 //!
 //! Timeouts, redirects, proxies, TLS, the user agent, the maximum size of a response, cancellation
-//! and the mapping of errors are here. A caller states in an [`HttpPolicy`] whom it talks to and
-//! how long it waits, and turns an [`HttpError`] into an error that says what failed. No other
-//! module uses `ureq`; `clippy.toml` bans its calls.
+//! and the mapping of errors are here. A caller passes an [`HttpPolicy`] with the peer and the
+//! timeouts, and turns an [`HttpError`] into an error that describes what failed. No other module
+//! uses `ureq`; `clippy.toml` bans its calls.
 //!
 //! A method that can be cancelled returns two results: the outer error is the cancellation, the
 //! inner one that of the request.
@@ -34,13 +34,13 @@ pub(crate) const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
 /// The timeout of a request after the deadline. Zero would mean no timeout.
 const MIN_TIMEOUT: Duration = Duration::from_millis(1);
 
-/// Whom a client talks to.
+/// The servers that a client may contact.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum HttpPeer {
     /// One server, which may get a token, a key or a package. Redirects are not followed. Plain
     /// HTTP is allowed only to this machine, and without a proxy.
     OneServer,
-    /// Whoever serves a public file. Redirects are followed, but never from https to http.
+    /// Any server of a public file. Redirects are followed, but never from https to http.
     AnyServer,
 }
 
@@ -134,7 +134,7 @@ impl<'a> HttpClient<'a> {
         if context.network == Network::Offline {
             return Err(Error::new(
                 ErrorCode::Offline,
-                format!("`{display_url}` cannot be reached with `--offline`"),
+                format!("cannot reach `{display_url}` with `--offline`"),
             )
             .hint(policy.offline_hint));
         }
@@ -202,7 +202,10 @@ impl<'a> HttpClient<'a> {
                 Ok(response) => return Ok(response),
                 Err(RecvTimeoutError::Timeout) => self.context.check_cancelled()?,
                 Err(RecvTimeoutError::Disconnected) => {
-                    return Err(Error::new(ErrorCode::TaskFailed, "a request ended unexpectedly"));
+                    return Err(Error::new(
+                        ErrorCode::TaskFailed,
+                        "a request task failed unexpectedly",
+                    ));
                 }
             }
         }

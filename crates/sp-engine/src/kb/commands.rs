@@ -145,7 +145,7 @@ fn count_stale(
 }
 
 /// Returns whether a file changed. An empty stamp, of a file that was read right after a change,
-/// says nothing.
+/// counts as unchanged.
 fn has_changed(known: &[u8], now: &[u8]) -> bool {
     !known.is_empty() && known != now
 }
@@ -159,9 +159,9 @@ pub fn remove(context: &Context<'_>, dir: &Path) -> Result<KbRemoveReport> {
     if !KnowledgeIndex::remove(context, &path)? {
         return Err(Error::new(
             ErrorCode::NothingFound,
-            format!("`{}` was not added", context.display_path(&path)),
+            format!("`{}` is not in the knowledge base", context.display_path(&path)),
         )
-        .hint("`sp context kb list` names those that were"));
+        .hint("run `sp context kb list` to list the directories that are"));
     }
     Ok(KbRemoveReport { dir: path })
 }
@@ -181,9 +181,9 @@ pub(super) fn open_indexes(
         Some(store) => Ok(vec![(path, store)]),
         None => Err(Error::new(
             ErrorCode::NothingFound,
-            format!("`{}` was not added", context.display_path(&path)),
+            format!("`{}` is not in the knowledge base", context.display_path(&path)),
         )
-        .hint(format!("`sp context kb add {}` adds it", context.display_path(&path)))),
+        .hint(format!("run `sp context kb add {}` to add it", context.display_path(&path)))),
     }
 }
 

@@ -62,7 +62,7 @@ pub(super) fn scan_files(
         let Some(limit) = max_file_bytes(path.as_str()) else { continue };
         if stamp.size > limit {
             let why = format!(
-                "it is {}, more than the limit of {}",
+                "the file is {}, which exceeds the limit of {}",
                 ByteSize(stamp.size),
                 ByteSize(limit)
             );
@@ -99,7 +99,8 @@ fn collect_stamps(
                 "`{}` has more than {limit} files",
                 session.context.display_path(root.path())
             );
-            let hint = "name a part of it, or raise `--limit repo-entries=<number>`";
+            let hint =
+                "specify a subdirectory, or raise the limit with `--limit repo-entries=<number>`";
             return Err(Error::new(ErrorCode::LimitExceeded, message).hint(hint));
         }
         if !entry.file_type().is_some_and(|kind| kind.is_file()) {
@@ -115,7 +116,7 @@ fn collect_stamps(
             _ => skipped.push(SkippedInput {
                 path: below.to_string_lossy().into_owned(),
                 line: None,
-                reason: "its name cannot be used".into(),
+                reason: "invalid file name".into(),
             }),
         }
     }
@@ -143,9 +144,9 @@ fn read_folder_defaults(
         let folder = path.as_str().trim_end_matches(FOLDER_DEFAULTS_FILE).trim_end_matches('/');
         let parent = defaults_for(path, &folders);
         let bytes = read_file(root, path, MAX_METADATA_BYTES)
-            .map_err(|error| format!("it cannot be read: {error}"));
+            .map_err(|error| format!("cannot read the file: {error}"));
         let text = bytes.and_then(|bytes| {
-            String::from_utf8(bytes).map_err(|_| "it is no text in UTF-8".to_owned())
+            String::from_utf8(bytes).map_err(|_| "the file is not valid UTF-8".to_owned())
         });
         match text.and_then(|text| parent.for_subfolder(folder, &text)) {
             Ok(defaults) => drop(folders.insert(folder.to_owned(), Arc::new(defaults))),
@@ -183,6 +184,7 @@ pub(super) fn read_file(root: &Dir, path: &RelPath, limit: u64) -> std::io::Resu
     let mut bytes = Vec::new();
     let file = root.open_beneath(path, Follow::Never).map_err(|error| error.source)?;
     file.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
-    let too_large = || std::io::Error::new(ErrorKind::FileTooLarge, "it has grown too large");
+    let too_large =
+        || std::io::Error::new(ErrorKind::FileTooLarge, "the file has grown beyond the limit");
     if bytes.len() as u64 <= limit { Ok(bytes) } else { Err(too_large()) }
 }

@@ -428,18 +428,19 @@ fn remove_files(dir: &Dir, name: &str) -> Result<()> {
 }
 
 fn unreadable_index(path: &Path) -> Error {
-    Error::new(ErrorCode::SearchIndex, format!("the index `{}` cannot be read", path.display()))
-        .hint("it is a cache: remove it, and it is made again")
+    Error::new(ErrorCode::SearchIndex, format!("cannot read the index `{}`", path.display()))
+        .hint("remove it; it is a cache and will be rebuilt")
 }
 
 fn sqlite_error(path: &Path, error: rusqlite::Error) -> Error {
     let is_full = error.sqlite_error_code() == Some(rusqlite::ErrorCode::DiskFull);
     let hint = if is_full {
-        "nothing was changed: free some space and run it again"
+        "free some disk space, then run the command again; nothing was changed"
     } else {
-        "nothing was changed. It is a cache: if it stays so, remove it, and it is made again"
+        "run the command again; if the problem persists, remove the index, which is a cache and \
+         will be rebuilt; nothing was changed"
     };
-    Error::new(ErrorCode::SearchIndex, format!("the index `{}` cannot be used", path.display()))
+    Error::new(ErrorCode::SearchIndex, format!("cannot use the index `{}`", path.display()))
         .because(error)
         .hint(hint)
 }

@@ -37,9 +37,9 @@ fn resolve_folder(context: &Context<'_>, dir: &Path) -> Result<PathBuf> {
         Ok(real) if real.is_dir() => Ok(real),
         Ok(_) => Err(Error::new(
             ErrorCode::InvalidArguments,
-            format!("`{}` is no folder", context.display_path(&dir)),
+            format!("`{}` is not a directory", context.display_path(&dir)),
         )
-        .hint("name the folder that holds your notes, pages and bookmarks")),
+        .hint("specify the directory that contains your notes, pages and bookmarks")),
         Err(e) => Err(sp_tree::FileError::new("find", &dir, e).into()),
     }
 }
@@ -52,6 +52,6 @@ pub(crate) fn indexed_folders(context: &Context<'_>) -> Result<Vec<PathBuf>> {
 }
 
 fn no_knowledge_base() -> Error {
-    Error::new(ErrorCode::NothingFound, "there is no knowledge base yet")
-        .hint("`sp context kb add <folder>` adds one")
+    Error::new(ErrorCode::NothingFound, "no knowledge base found")
+        .hint("run `sp context kb add <dir>` to add one")
 }

@@ -179,7 +179,7 @@ fn parse_contents(
 /// Returns the update for a file that cannot be read. Without a stamp, it is tried again every
 /// time.
 fn unreadable_file(path: &str, error: &std::io::Error) -> IndexedFileUpdate {
-    let reason = format!("it cannot be read: {error}");
+    let reason = format!("cannot read the file: {error}");
     let digest = Digest::of(reason.as_bytes());
     let skipped = vec![SkippedInput { path: path.into(), line: None, reason }];
     IndexedFileUpdate {

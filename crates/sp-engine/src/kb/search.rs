@@ -32,8 +32,8 @@ pub fn search(context: &Context<'_>, request: &KnowledgeSearchRequest) -> Result
     let session = Session::begin(context)?;
     let question = KnowledgeQuery::new(&[(&request.query, 1.0)]);
     if question.is_empty() {
-        return Err(Error::new(ErrorCode::MissingArgument, "there is no word to look for")
-            .hint("name what the documents are about"));
+        return Err(Error::new(ErrorCode::MissingArgument, "the search query is empty")
+            .hint("specify one or more words to search for"));
     }
     let stores = open_indexes(&session, request.folder.as_deref())?;
     let stores: Vec<(&Path, &KnowledgeIndex)> =

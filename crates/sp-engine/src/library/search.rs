@@ -23,8 +23,8 @@ pub fn search_documents(
 ) -> Result<Vec<usize>> {
     let query = KnowledgeQuery::new(&[(query, 1.0)]);
     if query.is_empty() {
-        return Err(Error::new(ErrorCode::MissingArgument, "there is no word to look for")
-            .hint("say what it should be about"));
+        return Err(Error::new(ErrorCode::MissingArgument, "the search query is empty")
+            .hint("specify one or more words to search for"));
     }
     let candidates: Vec<IndexedDocument> =
         documents.iter().enumerate().map(|(number, it)| to_candidate(number, it)).collect();

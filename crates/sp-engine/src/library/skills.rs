@@ -147,7 +147,7 @@ impl SkillLibrary {
 
     /// Returns messages about directories that look like skills and are not.
     pub fn shadowed_skills(&self) -> impl Iterator<Item = String> {
-        self.shadowed.iter().map(|id| format!("repo/{id}: another skill stands below it"))
+        self.shadowed.iter().map(|id| format!("repo/{id}: a subdirectory contains another skill"))
     }
 
     /// Returns all skills, in the order of listing.
@@ -178,7 +178,7 @@ impl SkillLibrary {
                 count_untrusted(&self.open_dir(handle)?, &self.limits).map_err(unreadable)?;
             check_size(files, bytes)?;
         }
-        let missing = || McpSkillError::Unreadable(format!("it has no `{SKILL_FILE}` any more"));
+        let missing = || McpSkillError::Unreadable(format!("it no longer has a `{SKILL_FILE}`"));
         let bytes = self.read(handle, SKILL_FILE)?.ok_or_else(missing)?;
         let front = read_frontmatter(&bytes, &self.limits)?;
         let path = skill_path(&self.folder_path(handle), &front.name);
@@ -202,7 +202,7 @@ impl SkillLibrary {
         })
         .map_err(unreadable)?;
         let front = skill.ok_or_else(|| {
-            McpSkillError::Unreadable(format!("it has no `{SKILL_FILE}` any more"))
+            McpSkillError::Unreadable(format!("it no longer has a `{SKILL_FILE}`"))
         })??;
         let path = skill_path(&self.folder_path(handle), &front.name);
         let files = hashed.tree.entries.iter().filter_map(|entry| match entry.kind {
@@ -330,8 +330,9 @@ fn package_groups(
     Ok(groups)
 }
 
-/// The skills that are on record in the user's sinks and those of this project; what is the same in
-/// several stands once, and what is served from where it came from does not stand here.
+/// Returns the skills that are recorded in the user's sinks and those of this project. A skill that
+/// is the same in several sinks is listed once. Skills that are already served from their source
+/// are left out.
 fn sink_groups(
     session: &Session<'_>,
     served_already: &dyn Fn(&InstallRecord) -> bool,

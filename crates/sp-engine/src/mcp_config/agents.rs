@@ -68,7 +68,7 @@ pub const MCP_AGENTS: &[McpAgent] = &[
         project_paths: &[".mcp.json"],
         stdio_fields: &[("type", "stdio")],
         http_fields: &[("type", "http")],
-        next_step: "start Claude Code anew; `/mcp` lists the server",
+        next_step: "restart Claude Code, then run `/mcp` to see the server",
         ..DEFAULT_AGENT
     },
     McpAgent {
@@ -78,7 +78,7 @@ pub const MCP_AGENTS: &[McpAgent] = &[
         user_paths_macos: &["~/Library/Application Support/Claude/claude_desktop_config.json"],
         // HTTP servers are added in the UI of the app, not in this file.
         url_key: "",
-        next_step: "quit Claude Desktop and start it anew; Settings, Developer lists the server",
+        next_step: "restart Claude Desktop; the server is listed under Settings > Developer",
         ..DEFAULT_AGENT
     },
     McpAgent {
@@ -86,7 +86,7 @@ pub const MCP_AGENTS: &[McpAgent] = &[
         name: "Cursor",
         user_paths: &["~/.cursor/mcp.json"],
         project_paths: &[".cursor/mcp.json"],
-        next_step: "start Cursor anew; its settings list the server under MCP, where it is switched on",
+        next_step: "restart Cursor, then enable the server in its settings under MCP",
         ..DEFAULT_AGENT
     },
     McpAgent {
@@ -96,7 +96,7 @@ pub const MCP_AGENTS: &[McpAgent] = &[
         project_paths: &[".codex/config.toml"],
         format: SettingsFormat::Toml,
         table: "mcp_servers",
-        next_step: "start Codex anew; `/mcp` lists the server, and so does `codex mcp list`",
+        next_step: "restart Codex, then run `/mcp` or `codex mcp list` to see the server",
         ..DEFAULT_AGENT
     },
     McpAgent {
@@ -109,7 +109,7 @@ pub const MCP_AGENTS: &[McpAgent] = &[
         table: "servers",
         stdio_fields: &[("type", "stdio")],
         http_fields: &[("type", "http")],
-        next_step: "run `MCP: List Servers` in VS Code, and start the server there",
+        next_step: "run `MCP: List Servers` in VS Code and start the server there",
         ..DEFAULT_AGENT
     },
     McpAgent {
@@ -117,7 +117,7 @@ pub const MCP_AGENTS: &[McpAgent] = &[
         name: "Windsurf",
         user_paths: &["~/.codeium/windsurf/mcp_config.json"],
         url_key: "serverUrl",
-        next_step: "refresh the MCP servers in Cascade, or start Windsurf anew",
+        next_step: "refresh the MCP servers in Cascade, or restart Windsurf",
         ..DEFAULT_AGENT
     },
     McpAgent {
@@ -127,7 +127,7 @@ pub const MCP_AGENTS: &[McpAgent] = &[
         user_paths: &["~/.gemini/settings.json"],
         project_paths: &[".gemini/settings.json"],
         url_key: "httpUrl",
-        next_step: "start Gemini CLI anew; `/mcp` lists the server",
+        next_step: "restart Gemini CLI, then run `/mcp` to see the server",
         ..DEFAULT_AGENT
     },
     McpAgent {
@@ -137,7 +137,7 @@ pub const MCP_AGENTS: &[McpAgent] = &[
         user_paths: &["~/.qwen/settings.json"],
         project_paths: &[".qwen/settings.json"],
         url_key: "httpUrl",
-        next_step: "start Qwen Code anew; `/mcp` lists the server",
+        next_step: "restart Qwen Code, then run `/mcp` to see the server",
         ..DEFAULT_AGENT
     },
     McpAgent {
@@ -149,7 +149,7 @@ pub const MCP_AGENTS: &[McpAgent] = &[
         stdio_fields: &[("type", "local")],
         http_fields: &[("type", "http")],
         lists_tools: true,
-        next_step: "start Copilot anew; `/mcp show` lists the server",
+        next_step: "restart Copilot, then run `/mcp show` to see the server",
         ..DEFAULT_AGENT
     },
     McpAgent {
@@ -159,7 +159,7 @@ pub const MCP_AGENTS: &[McpAgent] = &[
         user_paths_macos: &["~/.config/zed/settings.json"],
         project_paths: &[".zed/settings.json"],
         table: "context_servers",
-        next_step: "look at the settings of Zed's agent, which list the server with a dot: green is running",
+        next_step: "open the agent settings in Zed; a green dot means that the server is running",
         ..DEFAULT_AGENT
     },
     McpAgent {
@@ -168,7 +168,7 @@ pub const MCP_AGENTS: &[McpAgent] = &[
         aliases: &["kiro"],
         user_paths: &["~/.kiro/settings/mcp.json"],
         project_paths: &[".kiro/settings/mcp.json"],
-        next_step: "start Kiro anew; `/mcp` lists the server",
+        next_step: "restart Kiro, then run `/mcp` to see the server",
         ..DEFAULT_AGENT
     },
     McpAgent {
@@ -177,7 +177,7 @@ pub const MCP_AGENTS: &[McpAgent] = &[
         user_paths: &["~/.config/amp/settings.json", "~/.config/amp/settings.jsonc"],
         project_paths: &[".amp/settings.json", ".amp/settings.jsonc"],
         table: "amp.mcpServers",
-        next_step: "start Amp anew; a server of a project must be approved there",
+        next_step: "restart Amp; approve the server there if it is a project server",
         ..DEFAULT_AGENT
     },
     McpAgent {
@@ -185,7 +185,7 @@ pub const MCP_AGENTS: &[McpAgent] = &[
         name: "Roo Code",
         project_paths: &[".roo/mcp.json"],
         http_fields: &[("type", "streamable-http")],
-        next_step: "look at the MCP servers in Roo Code, which list the server",
+        next_step: "open the list of MCP servers in Roo Code to see the server",
         ..DEFAULT_AGENT
     },
 ];
@@ -199,7 +199,7 @@ pub(super) fn find_agent(name: &str) -> Result<&'static McpAgent> {
 fn unknown_agent_error(name: &str) -> Error {
     let error = Error::new(
         ErrorCode::UnknownAgent,
-        format!("there is no agent called `{name}` whose MCP servers `sp` can write"),
+        format!("unknown agent `{name}` for MCP configuration"),
     );
     let known = MCP_AGENTS.iter().flat_map(|agent| agent.aliases.iter().copied().chain([agent.id]));
     let error = match nearest(name, known) {
@@ -207,7 +207,7 @@ fn unknown_agent_error(name: &str) -> Error {
         None => error,
     };
     let ids: Vec<&str> = MCP_AGENTS.iter().map(|agent| agent.id).collect();
-    error.hint(format!("the agents are: {}", ids.join(", ")))
+    error.hint(format!("supported agents: {}", ids.join(", ")))
 }
 
 impl McpAgent {
@@ -220,11 +220,9 @@ impl McpAgent {
             McpServerEntry::Http { .. } if self.url_key.is_empty() => {
                 return Err(Error::new(
                     ErrorCode::Unsupported,
-                    format!("{} takes no address from its settings file", self.name),
+                    format!("{} does not support HTTP servers in its settings file", self.name),
                 )
-                .hint(
-                    "leave out `--http`, or add the address in the settings of the agent itself",
-                ));
+                .hint("omit `--http`, or add the URL in the agent's own settings"));
             }
             McpServerEntry::Http { url } => (self.http_fields, vec![(self.url_key, json!(url))]),
         };

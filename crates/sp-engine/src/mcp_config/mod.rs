@@ -41,7 +41,7 @@ pub const DEFAULT_MCP_NAME: &str = "skillpack";
 const MAX_ATTEMPTS: usize = 5;
 
 const CONCURRENT_WRITE_HINT: &str =
-    "nothing was changed: quit the agent, then run the command again";
+    "quit the agent, then run the command again; nothing was changed";
 
 /// The agents and the entry to change.
 #[derive(Debug, Clone)]
@@ -243,7 +243,7 @@ fn agent_change(
     };
     let next = (planned.action != McpServerAction::Keep).then(|| match change {
         McpEntryChange::Set(..) => agent.next_step.to_owned(),
-        McpEntryChange::Remove => format!("start {} anew if it is running", agent.name),
+        McpEntryChange::Remove => format!("restart {} if it is running", agent.name),
     });
     Ok(McpAgentChange {
         agent: agent.id.into(),
@@ -268,7 +268,7 @@ fn entry_text(
     agent
         .format
         .with_entry("", key, &agent.entry(server)?, &limits)
-        .map_err(|e| Error::new(ErrorCode::Internal, "the entry cannot be written").because(e))
+        .map_err(|e| Error::new(ErrorCode::Internal, "cannot serialize the entry").because(e))
 }
 
 /// Returns the settings file of an agent.
@@ -287,12 +287,12 @@ fn settings_path(context: &Context<'_>, agent: &McpAgent, scope: SinkScope) -> R
     let there = paths.iter().find(|path| path.symlink_metadata().is_ok());
     there.or(paths.first()).cloned().ok_or_else(|| {
         let (has_not, way) = match scope {
-            SinkScope::Global => ("for all projects", "add `--scope project`"),
-            SinkScope::Project => ("in a project", "leave out `--scope project`"),
+            SinkScope::Global => ("user", "add `--scope project`"),
+            SinkScope::Project => ("project", "omit `--scope project`"),
         };
         Error::new(
             ErrorCode::AgentHasNoSettings,
-            format!("{} has no settings {has_not} that list MCP servers", agent.name),
+            format!("{} has no {has_not} settings file for MCP servers", agent.name),
         )
         .hint(way)
     })
@@ -316,9 +316,12 @@ fn name_conflict_error(
     old: &Value,
 ) -> Error {
     let path = context.display_path(&file.path);
-    Error::new(ErrorCode::ForeignServer, format!("`{path}` has another server called `{name}`"))
-        .because(describe_entry(old))
-        .hint("nothing was changed: add `--replace` to put this one in its place, or give this one another `--name`")
+    Error::new(
+        ErrorCode::ForeignServer,
+        format!("`{path}` already has a different server named `{name}`"),
+    )
+    .because(describe_entry(old))
+    .hint("add `--replace` to replace it, or choose another name with `--name`")
 }
 
 /// Describes an entry without arguments, variables and headers, which may contain secrets.
@@ -330,10 +333,13 @@ fn describe_entry(entry: &Value) -> String {
         .and_then(|url| WebUrl::parse(url).ok());
     match (text("command"), address.as_ref().map(WebUrl::host)) {
         (Some(command), _) => {
-            format!("it starts `{}`, perhaps with other arguments", printable(command))
+            format!(
+                "the existing server runs `{}`, possibly with different arguments",
+                printable(command)
+            )
         }
-        (None, Some(host)) => format!("it is on `{}`", printable(host)),
-        (None, None) => "it is no server that `sp` would write".into(),
+        (None, Some(host)) => format!("the existing server is at `{}`", printable(host)),
+        (None, None) => "`sp` did not write the existing entry".into(),
     }
 }
 
@@ -362,17 +368,17 @@ fn refuse_foreign(
         return Ok(());
     }
     let message =
-        format!("`{name}` in `{}` is not a server of Skillpack", context.display_path(&file.path));
+        format!("`{name}` in `{}` is not a Skillpack server", context.display_path(&file.path));
     Err(Error::new(ErrorCode::ForeignServer, message)
         .because(describe_entry(old))
-        .hint("nothing was changed: take it out by hand, if you mean it"))
+        .hint("remove it by hand if you do not need it"))
 }
 
 fn settings_error(context: &Context<'_>, file: &SettingsFile, error: SettingsError) -> Error {
     let position = Report::new(context.display_path(&file.path), file.text())
         .format_position(error.span.start);
-    let hint = format!("nothing was changed: {}", error.help);
-    Error::new(ErrorCode::InvalidSettings, format!("`{position}` cannot be understood"))
+    let hint = format!("{}; nothing was changed", error.help);
+    Error::new(ErrorCode::InvalidSettings, format!("cannot parse `{position}`"))
         .because(error)
         .hint(hint)
 }
@@ -382,11 +388,10 @@ fn validate_name(name: &str) -> Result<()> {
     const MAX_NAME_LEN: usize = 64;
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
     if name.is_empty() || name.len() > MAX_NAME_LEN || !name.bytes().all(plain) {
-        return Err(Error::new(
-            ErrorCode::InvalidName,
-            format!("`{name}` is no name for a server"),
-        )
-        .hint(format!("use letters, digits, `-` and `_`, {MAX_NAME_LEN} at the most")));
+        return Err(Error::new(ErrorCode::InvalidName, format!("invalid server name `{name}`"))
+            .hint(format!(
+                "use only letters, digits, `-` and `_`, at most {MAX_NAME_LEN} characters"
+            )));
     }
     Ok(())
 }
@@ -398,15 +403,15 @@ fn validate_url<'u>(context: &Context<'_>, url: &'u str) -> Result<&'u str> {
     let checked = POLICY.check(url).map_err(|why| {
         let hint = match why {
             WebUrlError::Userinfo | WebUrlError::Query => {
-                "remove it: it would be written to a settings file"
+                "remove it, because the URL is written to a settings file"
             }
-            _ => "name one such as `http://127.0.0.1:8080/mcp`",
+            _ => "use a URL such as `http://127.0.0.1:8080/mcp`",
         };
-        Error::new(ErrorCode::InvalidUrl, "this is no address for a server").because(why).hint(hint)
+        Error::new(ErrorCode::InvalidUrl, "invalid server URL").because(why).hint(hint)
     })?;
     if !checked.is_https() && !checked.is_loopback() {
         context.emit(Event::Warning(
-            "what is said over http can be read by everybody on the way; use https beyond this machine".into(),
+            "HTTP traffic is not encrypted; use HTTPS for servers on other machines".into(),
         ));
     }
     Ok(url)
@@ -429,12 +434,13 @@ fn command_for(context: &Context<'_>, program: &Path, scope: SinkScope) -> Resul
     }
     if scope == SinkScope::Project {
         context.emit(Event::Hint(format!(
-            "`sp` is not on your PATH, so the project's file names `{}`, which others may not have",
+            "`sp` is not on your PATH, so the project settings contain the path `{}`, which may \
+             not exist on other machines",
             context.display_path(program)
         )));
     }
     program.to_str().map(Into::into).ok_or_else(|| {
-        Error::new(ErrorCode::Unsupported, "the path of this program is not UTF-8")
-            .hint("put `sp` on your PATH")
+        Error::new(ErrorCode::Unsupported, "the path of this program is not valid UTF-8")
+            .hint("add `sp` to your PATH")
     })
 }

@@ -105,17 +105,17 @@ impl SettingsFile {
                 ErrorCode::NotWritable,
                 format!("`{}` is not a file", context.display_path(&path)),
             )
-            .hint("nothing was changed: move it away"));
+            .hint("move it to another directory"));
         };
         let bytes =
             read_limited(&real, session.limits.file_bytes).map_err(|e| file_error(context, e))?;
         let text = String::from_utf8(bytes).map_err(|e| {
             Error::new(
                 ErrorCode::NotUtf8,
-                format!("`{}` is not UTF-8", context.display_path(&path)),
+                format!("`{}` is not valid UTF-8", context.display_path(&path)),
             )
             .because(e)
-            .hint("nothing was changed: save it as UTF-8")
+            .hint("save the file as UTF-8")
         })?;
         Ok(Self {
             path,
@@ -159,7 +159,7 @@ impl SettingsFile {
                 let path = context.display_path(&self.path);
                 Err(Error::new(ErrorCode::NotWritable, format!("`{path}` is read-only")).hint(
                     format!(
-                        "nothing was changed: `chmod u+w {}`, or change it where it is made",
+                        "run `chmod u+w {}`, or edit the file from which it is generated",
                         context.display_path(&found.real_path)
                     ),
                 ))
@@ -169,14 +169,14 @@ impl SettingsFile {
     }
 }
 
-/// Refuses a dangling symlink, which does not tell where the file should be.
+/// Refuses a dangling symlink, because the location of the file is unknown.
 fn refuse_dangling(context: &Context<'_>, path: &Path) -> Result<()> {
     match path.symlink_metadata() {
         Ok(_) => Err(Error::new(
             ErrorCode::NotWritable,
-            format!("`{}` is a link to a file that is not there", context.display_path(path)),
+            format!("`{}` is a link to a file that does not exist", context.display_path(path)),
         )
-        .hint("nothing was changed: make the file, or remove the link")),
+        .hint("create the file, or remove the link")),
         Err(_) => Ok(()),
     }
 }
@@ -192,7 +192,7 @@ fn parse_name(context: &Context<'_>, path: &Path, name: &str) -> Result<Name> {
     Name::new(name).map_err(|e| {
         Error::new(
             ErrorCode::InvalidSettings,
-            format!("`{}` cannot be used", context.display_path(path)),
+            format!("invalid settings path `{}`", context.display_path(path)),
         )
         .because(e)
     })
@@ -201,9 +201,12 @@ fn parse_name(context: &Context<'_>, path: &Path, name: &str) -> Result<Name> {
 fn file_error(context: &Context<'_>, error: FileError) -> Error {
     let message = format!("cannot {} `{}`", error.action, context.display_path(&error.path));
     match error.kind() {
-        ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => Error::new(ErrorCode::PermissionDenied, message)
-            .because(error.source)
-            .hint("nothing was changed there: make the place writable, or change the file where it is made"),
+        ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
+            Error::new(ErrorCode::PermissionDenied, message).because(error.source).hint(
+                "make the directory writable, or edit the file from which it is generated; \
+                     nothing was changed there",
+            )
+        }
         _ => Error::from(error),
     }
 }

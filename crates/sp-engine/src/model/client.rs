@@ -96,15 +96,14 @@ impl<'a> ModelClient<'a> {
         let reply = reply.map_err(|e| self.connection_error(&e))?;
         let (status, headers) = (reply.status, reply.headers);
         let bytes = reply.body.map_err(|e| match e {
-            HttpError::TooLarge { max_bytes } => {
-                self.invalid_response(&format!("it is larger than {}", ByteSize(max_bytes)))
-            }
+            HttpError::TooLarge { max_bytes } => self
+                .invalid_response(&format!("the response is larger than {}", ByteSize(max_bytes))),
             e => self.connection_error(&e),
         });
         match status {
             status if status.is_success() => {
                 let text = String::from_utf8(bytes?)
-                    .map_err(|_| self.invalid_response("it is not text in UTF-8"))?;
+                    .map_err(|_| self.invalid_response("the response is not valid UTF-8"))?;
                 Ok(ModelResponse::Text(text))
             }
             status if status.is_redirection() => Err(self.redirect_error(status, &headers)),
@@ -116,33 +115,43 @@ impl<'a> ModelClient<'a> {
     fn connection_error(&self, e: &HttpError) -> Error {
         let why = match e {
             HttpError::Timeout(_) => {
-                format!("it did not answer within {} s", self.timeout.as_secs_f32())
+                format!("no response within {} s", self.timeout.as_secs_f32())
             }
-            HttpError::Closed => "it hung up".into(),
+            HttpError::Closed => "the server closed the connection".into(),
             e => self.redact(&e.to_string()),
         };
-        Error::new(ErrorCode::Network, format!("`{}` cannot be asked", self.display_url))
+        Error::new(ErrorCode::Network, format!("cannot connect to `{}`", self.display_url))
             .because(why)
-            .hint("check the address, and that the model is up")
+            .hint("check the URL and that the model server is running")
             .hint(WITHOUT_MODEL_HINT)
     }
 
     fn invalid_response(&self, why: &str) -> Error {
         Error::new(
             ErrorCode::InvalidResponse,
-            format!("what `{}` answered cannot be used", self.display_url),
+            format!("invalid response from `{}`", self.display_url),
         )
         .because(why.to_owned())
-        .hint("check that the address is that of an OpenAI-compatible endpoint")
+        .hint("check that the URL is an OpenAI-compatible endpoint")
         .hint(WITHOUT_MODEL_HINT)
     }
 
     fn redirect_error(&self, status: StatusCode, headers: &HeaderMap) -> Error {
         let to = headers.get("location").and_then(|to| to.to_str().ok()).unwrap_or_default();
-        Error::new(ErrorCode::Redirected, format!("`{}` sends us elsewhere", self.display_url))
-            .because(format!("it answered {}: {}", status.as_u16(), truncate_printable(&self.redact(to), MAX_MESSAGE_LEN)))
-            .hint("sources and keys go only where you say: name that address yourself if you trust it")
-            .hint(WITHOUT_MODEL_HINT)
+        Error::new(
+            ErrorCode::Redirected,
+            format!("`{}` redirects to another URL", self.display_url),
+        )
+        .because(format!(
+            "the server returned {}: {}",
+            status.as_u16(),
+            truncate_printable(&self.redact(to), MAX_MESSAGE_LEN)
+        ))
+        .hint(
+            "use that URL directly if you trust it; redirects are not followed, to protect \
+                 sources and keys",
+        )
+        .hint(WITHOUT_MODEL_HINT)
     }
 
     fn status_error(&self, status: StatusCode, body: &[u8]) -> Error {
@@ -152,20 +161,21 @@ impl<'a> ModelClient<'a> {
         );
         let code = status.as_u16();
         let why = if message.is_empty() {
-            format!("it answered {status}")
+            format!("the server returned {status}")
         } else {
-            format!("it answered {code}: {message}")
+            format!("the server returned {code}: {message}")
         };
         let hint = match code {
-            401 | 403 => "check the key, and that it may use this model",
-            404 | 405 => "check the address and the model's name",
-            408 | 425 | 429 => "wait a while, and run it again",
+            401 | 403 => "check the key and its access to this model",
+            404 | 405 => "check the URL and the name of the model",
+            408 | 425 | 429 => "wait a while, then run the command again",
             400..=499 => {
-                "check the model's name, and that it can answer in JSON; fewer sources make a smaller request"
+                "check the name of the model and that it supports JSON output, or use fewer \
+                 sources to reduce the request size"
             }
-            _ => "the provider has a problem: run it again later",
+            _ => "run the command again later; the provider has a problem",
         };
-        Error::new(ErrorCode::Unavailable, format!("`{}` did not answer", self.display_url))
+        Error::new(ErrorCode::Unavailable, format!("request to `{}` failed", self.display_url))
             .because(why)
             .hint(hint)
             .hint(WITHOUT_MODEL_HINT)
@@ -192,9 +202,9 @@ fn bearer_header(key: &str) -> Result<HeaderValue> {
     let header = HeaderValue::from_str(&format!("Bearer {key}")).ok();
     let mut header =
         header.filter(|_| key.bytes().all(|byte| byte.is_ascii_graphic())).ok_or_else(|| {
-            Error::new(ErrorCode::InvalidSecret, "the key for the model cannot be sent")
-                .because("it has white space or other characters in it that no key has")
-                .hint("look for a line feed or a space at its end")
+            Error::new(ErrorCode::InvalidSecret, "invalid model API key")
+                .because("the key contains whitespace or other characters that are not allowed")
+                .hint("remove any trailing newline or space")
         })?;
     header.set_sensitive(true);
     Ok(header)
@@ -230,13 +240,13 @@ fn completions_url(url: &str) -> Result<String> {
     const POLICY: UrlPolicy = UrlPolicy { userinfo: false, query: true, http: PlainHttp::Loopback };
     let endpoint = POLICY.check(url).map_err(|why| {
         let hint = match why {
-            WebUrlError::Userinfo => "take them out: a key is handed over apart from the address",
+            WebUrlError::Userinfo => "remove them, and pass the key separately",
             WebUrlError::PlainHttp => {
-                "use https: others could read your sources and the key on the way"
+                "use HTTPS; over HTTP, your sources and the key are not encrypted"
             }
-            _ => "name one such as `https://api.example/v1` or `http://localhost:11434/v1`",
+            _ => "use a URL such as `https://api.example/v1` or `http://localhost:11434/v1`",
         };
-        Error::new(ErrorCode::InvalidUrl, format!("`{}` is no address of a model", shown(url)))
+        Error::new(ErrorCode::InvalidUrl, format!("invalid model URL `{}`", shown(url)))
             .because(why)
             .hint(hint)
     })?;

@@ -26,7 +26,7 @@ use crate::error::{Error, ErrorCode, Result};
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The hint that applies to every failure.
-const WITHOUT_MODEL_HINT: &str = "leave out `--model`: a pack is composed without one too";
+const WITHOUT_MODEL_HINT: &str = "omit `--model` to build the context pack without a model";
 
 /// An OpenAI-compatible endpoint.
 #[derive(Clone)]
@@ -109,10 +109,10 @@ pub fn select_sentences(
     let client = ModelClient::new(endpoint)?;
     let url = client.display_url();
     let http = client.connect(context)?;
-    context.emit(Event::Fetching { repo: url, progress: Some("the model chooses") });
+    context.emit(Event::Fetching { repo: url, progress: Some("selecting sentences") });
     let body = client.send(&http, &ModelRequest { model: &endpoint.name, brief, lists: offers })?;
     let unread = |e: ModelReplyError| {
-        Error::new(ErrorCode::InvalidResponse, format!("what `{url}` answered cannot be used"))
+        Error::new(ErrorCode::InvalidResponse, format!("invalid response from `{url}`"))
             .because(client.redact(&e.to_string()))
             .hint(e.hint())
             .hint(WITHOUT_MODEL_HINT)

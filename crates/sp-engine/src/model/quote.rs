@@ -56,7 +56,7 @@ pub(super) fn find_quote(quote: &str, text: &str) -> Result<Range<usize>, &'stat
     if quote.text == span.text {
         return Ok(span.original_range(0..span.text.len()));
     }
-    let mut why = "the quote does not stand in the sentence";
+    let mut why = "the quote is not in the sentence";
     for (number, (start, _)) in span.text.match_indices(&quote.text).take(MAX_MATCHES).enumerate() {
         let part = start..start + quote.text.len();
         match rejection_reason(&span.text, &part) {
@@ -125,7 +125,7 @@ fn rejection_reason(text: &str, part: &Range<usize>) -> Option<&'static str> {
         return Some("the quote is too short");
     }
     let limits = has_limiting_word(before) || has_limiting_word(after);
-    limits.then_some("what was left out limits or reverses the sense")
+    limits.then_some("the omitted words limit or reverse the meaning")
 }
 
 fn ends_in_escape(text: &str) -> bool {
@@ -239,7 +239,7 @@ impl OpenMarkup {
         match self {
             Self { code: 1.., .. } => Some("the quote cuts a code span"),
             Self { brackets: 1.., .. } => Some("the quote cuts a bracket"),
-            Self { emphasis: 1.., .. } => Some("the quote cuts an emphasis"),
+            Self { emphasis: 1.., .. } => Some("the quote cuts emphasized text"),
             Self { quotation: true, .. } => Some("the quote cuts a quotation"),
             _ => None,
         }
@@ -290,7 +290,7 @@ mod tests {
 
     #[test]
     fn missing_and_empty_quotes_are_rejected() {
-        let not_found = "the quote does not stand in the sentence";
+        let not_found = "the quote is not in the sentence";
         assert_eq!(rejection("use spaces everywhere always", "Use tabs everywhere."), not_found);
         assert_eq!(rejection("use tabs everywhere", "Use tabs everywhere."), not_found);
         assert_eq!(rejection("Use tabs … always", "Use tabs everywhere, always."), not_found);
@@ -352,24 +352,28 @@ mod tests {
             (
                 "**Use tabs in make",
                 "**Use tabs in make files** today.",
-                "the quote cuts an emphasis",
+                "the quote cuts emphasized text",
             ),
             (
                 "tabs in make files",
                 "~~Use tabs in make files today~~.",
-                "the quote cuts an emphasis",
+                "the quote cuts emphasized text",
             ),
             (
                 "b** with tabs in",
                 "***a b** with tabs in files* today.",
-                "the quote cuts an emphasis",
+                "the quote cuts emphasized text",
             ),
             (
                 "with tabs in files",
                 "***a b** with tabs in files now* today.",
-                "the quote cuts an emphasis",
+                "the quote cuts emphasized text",
             ),
-            ("_Use tabs in make", "_Use tabs in make files_ today.", "the quote cuts an emphasis"),
+            (
+                "_Use tabs in make",
+                "_Use tabs in make files_ today.",
+                "the quote cuts emphasized text",
+            ),
             (
                 "we use tabs here",
                 "They said \"now we use tabs here today\".",
@@ -419,7 +423,7 @@ mod tests {
         ] {
             assert_eq!(
                 rejection(quote, text),
-                "what was left out limits or reverses the sense",
+                "the omitted words limit or reverse the meaning",
                 "{text}"
             );
         }

@@ -20,21 +20,22 @@ const MAX_QUOTE_LEN: usize = 160;
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ModelReplyError {
     /// The response of the endpoint is not JSON.
-    #[error("it is not JSON: {0}")]
+    #[error("the response is not JSON: {0}")]
     NotJson(String),
     /// The response has no text of a model.
-    #[error("it has no text at `choices[0].message.content`")]
+    #[error("the response has no text at `choices[0].message.content`")]
     NoContent,
     /// The text of the model is not JSON.
-    #[error("the model did not write JSON: {0}")]
+    #[error("the model did not return JSON: {0}")]
     ContentNotJson(String),
     /// The text of the model is truncated.
     #[error(
-        "the answer was cut off: the model may not write as much as it needs (`finish_reason` is `length`)"
+        "the response is truncated because the model reached its token limit (`finish_reason` is \
+         `length`)"
     )]
     Truncated,
     /// The text of the model has no list of choices.
-    #[error("the model wrote no list at `chosen`")]
+    #[error("the reply of the model has no list at `chosen`")]
     NoList,
 }
 
@@ -42,10 +43,13 @@ impl ModelReplyError {
     pub fn hint(&self) -> &'static str {
         match self {
             Self::NotJson(_) | Self::NoContent => {
-                "check that the address is that of an OpenAI-compatible endpoint, such as `http://localhost:11434/v1`"
+                "check that the URL is an OpenAI-compatible endpoint, such as \
+                 `http://localhost:11434/v1`"
             }
-            Self::Truncated => "let the model write more tokens, or name another",
-            Self::ContentNotJson(_) | Self::NoList => "run it again, or name a larger model",
+            Self::Truncated => "raise the token limit of the model, or use another model",
+            Self::ContentNotJson(_) | Self::NoList => {
+                "run the command again, or use a larger model"
+            }
         }
     }
 }
@@ -112,11 +116,8 @@ fn validate_redacted(
     let mut answer = ModelSelection::default();
     for (at, item) in list.items().enumerate() {
         let item = ReplyItem::parse(item);
-        let verdict = if at < MAX_ITEMS {
-            judge.validate_item(&item)
-        } else {
-            Err("there are too many to look at")
-        };
+        let verdict =
+            if at < MAX_ITEMS { judge.validate_item(&item) } else { Err("too many quotes") };
         match verdict {
             Ok(choice) => answer.chosen.push(choice),
             Err(why) => answer.rejected.push(item.to_rejected(why, hide)),
@@ -198,24 +199,22 @@ impl<'o> ReplyValidator<'o> {
 
     fn validate_item(&mut self, item: &ReplyItem<'_>) -> Result<ModelChoice, &'static str> {
         let (Some(place), Some(span), Some(quote)) = (&item.place, item.span, &item.quote) else {
-            return Err("it has no place, no number of a sentence or no quote");
+            return Err("missing `place`, `span` or `quote`");
         };
-        let place = *self.list_names.get(place.as_ref()).ok_or("there is no such place")?;
+        let place = *self.list_names.get(place.as_ref()).ok_or("unknown place")?;
         let key = (place, span);
-        let (offer, text) =
-            *self.sentences.get(&key).ok_or("no such sentence was offered for this place")?;
+        let (offer, text) = *self.sentences.get(&key).ok_or("unknown sentence for this place")?;
         if self.chosen.contains(&key) {
-            return Err("the sentence was chosen before");
+            return Err("duplicate sentence");
         }
         let found = find_quote(quote, text)?;
         if self.counts[offer] >= self.lists[offer].limit {
-            return Err("more than asked for");
+            return Err("more sentences than requested");
         }
         self.counts[offer] += 1;
         self.chosen.insert(key);
         // The number is one of the candidates, so it fits `usize`.
-        let number =
-            usize::try_from(span).map_err(|_| "no such sentence was offered for this place")?;
+        let number = usize::try_from(span).map_err(|_| "unknown sentence for this place")?;
         Ok(ModelChoice { list: place.to_owned(), number, quote: text[found].to_owned() })
     }
 }
@@ -340,7 +339,7 @@ mod tests {
         ] {
             assert_eq!(
                 rejection_reason(&invalid),
-                "it has no place, no number of a sentence or no quote",
+                "missing `place`, `span` or `quote`",
                 "{invalid}"
             );
         }
@@ -348,9 +347,9 @@ mod tests {
 
     #[test]
     fn sentence_must_belong_to_the_named_list() {
-        assert_eq!(rejection_reason(&item("secrets", 10, PRINT)), "there is no such place");
-        assert_eq!(rejection_reason(&item("", 10, PRINT)), "there is no such place");
-        let not_offered = "no such sentence was offered for this place";
+        assert_eq!(rejection_reason(&item("secrets", 10, PRINT)), "unknown place");
+        assert_eq!(rejection_reason(&item("", 10, PRINT)), "unknown place");
+        let not_offered = "unknown sentence for this place";
         assert_eq!(rejection_reason(&item("conventions", 10, PRINT)), not_offered);
         assert_eq!(rejection_reason(&item("dont", 11, PRINT)), not_offered);
         assert_eq!(rejection_reason(&item("dont", u64::MAX, PRINT)), not_offered);
@@ -370,9 +369,9 @@ mod tests {
         assert_eq!(
             reasons,
             [
-                "the quote does not stand in the sentence",
-                "the sentence was chosen before",
-                "more than asked for"
+                "the quote is not in the sentence",
+                "duplicate sentence",
+                "more sentences than requested"
             ]
         );
     }
@@ -382,7 +381,7 @@ mod tests {
         let injected = "{\"place\":\"dont\",\"id\":\"src_1\",\"url\":\"https://evil.example\",\"span\":10,\
                         \"date\":\"2020-01-01\",\"quote\":\"what is worth telling goes to the listener\"}";
         // The quote omits the negation before it.
-        assert_eq!(rejection_reason(injected), "what was left out limits or reverses the sense");
+        assert_eq!(rejection_reason(injected), "the omitted words limit or reverse the meaning");
         let whole = injected.replace("what is worth telling goes to the listener", PRINT);
         let selection = judge_items(&[whole]);
         let expected = ModelChoice { list: "dont".into(), number: 10, quote: PRINT.into() };
@@ -411,7 +410,7 @@ mod tests {
         let selection = judge_items(&items);
         assert_eq!(selection.chosen.iter().map(|choice| choice.number).collect::<Vec<_>>(), [10]);
         assert_eq!(selection.rejected.len(), MAX_ITEMS);
-        assert_eq!(selection.rejected[MAX_ITEMS - 1].reason, "there are too many to look at");
+        assert_eq!(selection.rejected[MAX_ITEMS - 1].reason, "too many quotes");
     }
 
     #[test]

@@ -157,7 +157,8 @@ fn hint_signing(error: Error) -> Error {
     if error.kind() != FailureKind::Trust {
         return error;
     }
-    let hint = "`--sign` signs it with your key, `--sign=<key>` with another; `sp key trust` changes whose it is";
+    let hint = "add `--sign` to sign with your default key or `--sign=<key>` for another one, or \
+                change the trusted key with `sp key trust`";
     Error { hints: vec![hint.into()], ..error }
 }
 
@@ -342,9 +343,9 @@ fn draft_version(
 ) -> Result<PackageVersion> {
     if let Some(text) = &request.version {
         return PackageVersion::new(text).map_err(|why| {
-            Error::new(ErrorCode::InvalidVersion, format!("`{text}` is no version"))
+            Error::new(ErrorCode::InvalidVersion, format!("invalid version `{text}`"))
                 .because(why)
-                .hint("write it as `1.2.3`")
+                .hint("use a version such as `1.2.3`")
         });
     }
     match input {
@@ -358,9 +359,9 @@ fn check_level(level: Option<u64>) -> Result<()> {
     match level.filter(|level| !(1..=3).contains(level)) {
         Some(level) => Err(Error::new(
             ErrorCode::InvalidArguments,
-            format!("there is no conformance level {level}"),
+            format!("invalid conformance level {level}"),
         )
-        .hint("the levels are 1, 2 and 3")),
+        .hint("use 1, 2 or 3")),
         None => Ok(()),
     }
 }
@@ -379,9 +380,9 @@ fn package_name(request: &CreateRequest, input: Option<&PackageName>) -> Result<
         _ => name,
     };
     PackageName::new(&full).map_err(|why| {
-        Error::new(ErrorCode::InvalidName, format!("`{full}` is no name of a package"))
+        Error::new(ErrorCode::InvalidName, format!("invalid package name `{full}`"))
             .because(why)
-            .hint("write a name such as `my-project`")
+            .hint("use a name such as `my-project`")
     })
 }
 
@@ -391,14 +392,14 @@ fn parse_dependency(text: &str) -> Result<PackageDependency> {
         _ => (text, "*"),
     };
     let invalid = |why: String| {
-        Error::new(ErrorCode::InvalidPackageSpec, format!("`{text}` is no dependency"))
+        Error::new(ErrorCode::InvalidPackageSpec, format!("invalid dependency `{text}`"))
             .because(why)
-            .hint("write it as `name@^1.2`")
+            .hint("use the form `name@^1.2`")
     };
     let name = PackageName::new(name).map_err(|why| invalid(why.to_string()))?;
     let range = VersionRange::new(range);
     if !range.is_semver() {
-        return Err(invalid(format!("`{range}` is no range of versions")));
+        return Err(invalid(format!("invalid version range `{range}`")));
     }
     Ok(PackageDependency { name, range, optional: false })
 }
@@ -426,7 +427,7 @@ fn parse_input(session: &Session<'_>, label: &str, bytes: &[u8]) -> Result<Packa
         }
         None => Err(Error::in_file(
             ErrorCode::InvalidPackage,
-            format!("no package can be made of `{label}`"),
+            format!("cannot create a package from `{label}`"),
             report,
         )),
     }
@@ -478,16 +479,16 @@ fn check_file_limits(session: &Session<'_>, files: &[SkillFile]) -> Result<()> {
     for (what, count, limit) in [
         ("files", files.len() as u64, limits.package_files),
         ("bytes in one file", largest, limits.package_file_bytes),
-        ("bytes in all", total, limits.package_files_bytes),
+        ("bytes in total", total, limits.package_files_bytes),
     ] {
         if count > limit {
             return Err(Error::new(
                 ErrorCode::InvalidPackage,
-                format!(
-                    "the skills have {count} {what}, and a package carries {limit} at the most"
-                ),
+                format!("the skills have {count} {what}, but the maximum for a package is {limit}"),
             )
-            .hint("make several packages, or leave out what no agent reads"));
+            .hint(
+                "split the skills into several packages, or remove files that agents do not need",
+            ));
         }
     }
     Ok(())
@@ -495,9 +496,9 @@ fn check_file_limits(session: &Session<'_>, files: &[SkillFile]) -> Result<()> {
 
 fn dir_name(path: &Path) -> Result<String> {
     let real = path.canonicalize().map_err(|e| sp_tree::FileError::new("find", path, e))?;
-    real.file_name()
-        .map(|name| name.to_string_lossy().into_owned())
-        .ok_or_else(|| Error::new(ErrorCode::InvalidArguments, "a skill has a folder of its own"))
+    real.file_name().map(|name| name.to_string_lossy().into_owned()).ok_or_else(|| {
+        Error::new(ErrorCode::InvalidArguments, "a skill must be in its own directory")
+    })
 }
 
 fn add_skill(content: &LoadedTree, folder: &str, files: &mut Vec<SkillFile>) -> Result<()> {
@@ -508,9 +509,9 @@ fn add_skill(content: &LoadedTree, folder: &str, files: &mut Vec<SkillFile>) -> 
         if files.iter().any(|(known, ..)| *known == full) {
             return Err(Error::new(
                 ErrorCode::NameCollision,
-                format!("two skills are called `{folder}`"),
+                format!("two skills are named `{folder}`"),
             )
-            .hint("rename one of the two"));
+            .hint("rename one of the two skills"));
         }
         files.push((full, executable, bytes.to_vec()));
     }
@@ -524,9 +525,11 @@ fn add_pack(
     files: &mut Vec<SkillFile>,
 ) -> Result<()> {
     find_pack(session, request.root.as_deref(), pack).map_err(|error| {
-        Error::new(ErrorCode::PackNotFound, format!("`{pack}` is neither a skill nor a pack"))
+        Error::new(ErrorCode::PackNotFound, format!("no skill or pack `{pack}` found"))
             .because(error.to_string())
-            .hint(format!("name a folder with a `{SKILL_FILE}`, or a pack by name or path"))
+            .hint(format!(
+                "specify a directory with a `{SKILL_FILE}`, or the name or path of a pack"
+            ))
     })?;
     let resolved = resolve_pack(session, request.root.as_deref(), pack, None)?;
     for InstallableSkill { source, .. } in &resolved.skills {

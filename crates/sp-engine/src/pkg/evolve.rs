@@ -52,7 +52,7 @@ fn check_nodes_exist(package: &Package, evolution: &GraphEvolution) -> Result<()
             ErrorCode::Unsupported,
             format!("`{}` has no graph", package.manifest.name),
         )
-        .hint("`sp pkg create --level 1` makes one of layers")),
+        .hint("run `sp pkg create --level 1` to create a graph from its layers")),
         None => Ok(()),
     }
 }

@@ -80,7 +80,8 @@ fn to_lean_ctx(session: &Session<'_>, package: &Package) -> Result<String> {
         .flatten();
     if package.signer.is_some() && key.is_none() {
         session.context.emit(Event::Warning(
-            "its manifest changes, and the key that signed it is not here: the signature covers the content alone"
+            "the exported signature covers only the content, because the manifest changes and the \
+             signing key is not on this machine"
                 .into(),
         ));
     }

@@ -51,24 +51,25 @@ pub(super) fn extract(session: &Session<'_>, dir: &Path, level: u64) -> Result<G
     let ExtractedGraph { graph, omitted_symbols: left_out } = assemble(found, &history, options);
     if left_out > 0 {
         let message = format!(
-            "{} {} left out: the limit of a package is {}",
+            "{} {} omitted because the maximum package size is {}",
             pluralize(left_out, "symbol"),
             plural(left_out, "was", "were"),
             ByteSize(session.limits.package_bytes)
         );
         session.context.emit(Event::Warning(message));
         session.context.emit(Event::Hint(
-            "name a part of the project with `--from`, or raise `--limit package-bytes=<bytes>`"
+            "select a part of the project with `--from`, or raise the limit with `--limit \
+             package-bytes=<bytes>`"
                 .into(),
         ));
     }
     if graph.nodes.is_empty() {
         return Err(Error::new(
             ErrorCode::NothingFound,
-            format!("there is nothing to pack in `{}`", session.context.display_path(dir)),
+            format!("nothing to package in `{}`", session.context.display_path(dir)),
         )
-        .because("it has no documents, no manifests and no source code that can be read")
-        .hint("write what is to be known with `--input <file>`: nodes in JSON or YAML"));
+        .because("no readable documents, manifests or source files found")
+        .hint("provide the content as JSON or YAML with `--input <file>`"));
     }
     Ok(graph)
 }
@@ -94,8 +95,9 @@ fn project_files(session: &Session<'_>, dir: &Path) -> Result<Vec<RelPath>> {
                 session.context.display_path(dir),
                 session.limits.repo_entries
             );
-            return Err(Error::new(ErrorCode::LimitExceeded, message)
-                .hint("name a part of it, or raise `--limit repo-entries=<number>`"));
+            return Err(Error::new(ErrorCode::LimitExceeded, message).hint(
+                "specify a subdirectory, or raise the limit with `--limit repo-entries=<number>`",
+            ));
         }
         let path = entry.path().strip_prefix(dir).ok().and_then(Path::to_str);
         let is_file = entry.file_type().is_some_and(|kind| kind.is_file());
@@ -164,7 +166,7 @@ fn report_skipped(session: &Session<'_>, found: &[FileExtract]) {
     let withheld =
         found.iter().flat_map(|file| file.secret_lines.iter().map(move |line| (&file.path, line)));
     for (number, (path, line)) in withheld.clone().enumerate() {
-        let message = format!("`{path}:{line}` was left out: something in it looks like a secret");
+        let message = format!("omitted `{path}:{line}`, which seems to contain a secret");
         session.context.emit(if number < MAX_REPORTED_SECRETS {
             Event::Warning(message)
         } else {
@@ -173,8 +175,10 @@ fn report_skipped(session: &Session<'_>, found: &[FileExtract]) {
     }
     if let Some(more) = withheld.count().checked_sub(MAX_REPORTED_SECRETS).filter(|more| *more > 0)
     {
-        let message =
-            format!("{more} more places were left out for the same reason; `--verbose` names them");
+        let message = format!(
+            "omitted {} for the same reason; use `--verbose` to list all",
+            pluralize(more, "more line")
+        );
         session.context.emit(Event::Warning(message));
     }
     let mut noise: BTreeMap<FileSkipReason, usize> = BTreeMap::new();

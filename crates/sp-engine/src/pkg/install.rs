@@ -74,8 +74,8 @@ fn resolve_request(
     let requested = change.parse_requests(&request.packages)?;
     let locked = &change.project.lock.requests;
     if locked.is_empty() && requested.is_empty() {
-        return Err(Error::new(ErrorCode::MissingArgument, "there is nothing to install")
-            .hint("name a package or a file; without one, what `ctxpkg.lock` says is installed"));
+        return Err(Error::new(ErrorCode::MissingArgument, "nothing to install")
+            .hint("specify a package or a file; `ctxpkg.lock` lists no packages to install"));
     }
     let mut solve = SolveRequest {
         requests: locked.clone(),

@@ -93,9 +93,12 @@ pub fn import_key(context: &Context<'_>, file: &Path, name: &str) -> Result<KeyL
         .ok_or_else(|| {
             Error::new(
                 ErrorCode::InvalidKeyFile,
-                format!("`{}` is no Ed25519 private key in PEM", context.display_path(&path)),
+                format!(
+                    "`{}` is not an Ed25519 private key in PEM format",
+                    context.display_path(&path)
+                ),
             )
-            .hint("`openssl genpkey -algorithm ed25519` makes one, and so does `sp key new`")
+            .hint("create one with `sp key new` or `openssl genpkey -algorithm ed25519`")
         })?;
     store_key(&session, &home, name, &key)?;
     Ok(single_key_list(key_item(context, name, &key)))
@@ -131,7 +134,9 @@ fn default_key(session: &Session<'_>, home: &LockedHome<'_>) -> Result<PrivateKe
     }
     let key = create_key(session, home, DEFAULT_KEY)?;
     let path = session.context.display_path(&path);
-    session.context.emit(Event::Hint(format!("a key was made: {} in `{path}`", key.public())));
+    session
+        .context
+        .emit(Event::Hint(format!("created the signing key {} in `{path}`", key.public())));
     Ok(key)
 }
 
@@ -153,7 +158,7 @@ fn create_key(session: &Session<'_>, home: &LockedHome<'_>, name: &str) -> Resul
 pub(super) fn generate_key(context: &Context<'_>) -> Result<PrivateKey> {
     let mut seed = zeroizing([0; 32]);
     (context.random)(&mut *seed).map_err(|e| {
-        Error::new(ErrorCode::Randomness, "the system gives no random bytes").because(e)
+        Error::new(ErrorCode::Randomness, "cannot read random bytes from the system").because(e)
     })?;
     Ok(PrivateKey::from_seed(&seed))
 }
@@ -170,11 +175,8 @@ fn store_key(
 ) -> Result<()> {
     check_key_name(name)?;
     if key_path(session.context, name).symlink_metadata().is_ok() {
-        return Err(Error::new(
-            ErrorCode::AlreadyExists,
-            format!("there is a key called `{name}` already"),
-        )
-        .hint("give the new one another name, or use `sp key rotate`"));
+        return Err(Error::new(ErrorCode::AlreadyExists, format!("key `{name}` already exists"))
+            .hint("choose another name, or replace the key with `sp key rotate`"));
     }
     change_files(
         session,
@@ -212,17 +214,16 @@ pub(super) fn new_file_plan(context: &Context<'_>, path: &Path, bytes: &[u8]) ->
     if path.symlink_metadata().is_ok() {
         return Err(Error::new(
             ErrorCode::AlreadyExists,
-            format!("`{}` is there already", context.display_path(path)),
+            format!("`{}` already exists", context.display_path(path)),
         )
-        .hint("nothing was changed: choose another file, or remove this one"));
+        .hint("choose another file, or remove this one"));
     }
     let dir = dir.canonicalize().map_err(|e| FileError::new("find", dir, e))?;
     Ok(FilePlan::new(dir, name, PriorState::Absent, Some(bytes.into())))
 }
 
 fn encode_pem(key: &PrivateKey) -> Result<sp_tree::Zeroizing<String>> {
-    key.to_pem()
-        .map_err(|e| Error::new(ErrorCode::Internal, "the key cannot be written").because(e))
+    key.to_pem().map_err(|e| Error::new(ErrorCode::Internal, "cannot serialize the key").because(e))
 }
 
 /// Removes temporary files with private keys that earlier versions left behind when killed.
@@ -253,16 +254,17 @@ pub(super) fn load_key(context: &Context<'_>, name: &str) -> Result<PrivateKey> 
     let pem =
         read_limited(&path, MAX_KEY_BYTES).map(zeroizing).map_err(|error| match error.kind() {
             std::io::ErrorKind::NotFound => {
-                Error::new(ErrorCode::KeyNotFound, format!("there is no key called `{name}`"))
-                    .hint("`sp key new` makes one, `sp key list` shows all")
+                Error::new(ErrorCode::KeyNotFound, format!("key `{name}` not found"))
+                    .hint("run `sp key list` to list your keys, or `sp key new` to create one")
             }
             _ => error.into(),
         })?;
     let key = std::str::from_utf8(&pem).ok().and_then(|pem| PrivateKey::from_pem(pem).ok());
     key.ok_or_else(|| {
-        Error::new(ErrorCode::InvalidKeyFile, format!("the key `{name}` cannot be read")).hint(
-            format!("look at `{}`, and make a new one if it is lost", context.display_path(&path)),
-        )
+        Error::new(ErrorCode::InvalidKeyFile, format!("the key `{name}` is invalid")).hint(format!(
+            "check `{}`, or create a new key if it is lost",
+            context.display_path(&path)
+        ))
     })
 }
 
@@ -275,8 +277,8 @@ pub(super) fn check_key_name(name: &str) -> Result<()> {
         name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-'));
     match Name::new(&format!("{name}.pem")) {
         Ok(_) if plain && !name.is_empty() && !name.starts_with('.') => Ok(()),
-        _ => Err(Error::new(ErrorCode::InvalidName, format!("`{name}` is no name for a key"))
-            .hint("use letters, digits, `.`, `_` and `-`")),
+        _ => Err(Error::new(ErrorCode::InvalidName, format!("invalid key name `{name}`"))
+            .hint("use only letters, digits, `.`, `_` and `-`")),
     }
 }
 

@@ -91,8 +91,8 @@ fn request_time(context: &Context<'_>, request: &LoadRequest) -> Result<Timestam
     match &request.at {
         None => Ok(context.now),
         Some(text) => sp_formats::time::parse(text).ok_or_else(|| {
-            Error::new(ErrorCode::InvalidTime, format!("`{text}` is no time"))
-                .hint("write it as `2026-05-22T00:00:00Z`")
+            Error::new(ErrorCode::InvalidTime, format!("invalid time `{text}`"))
+                .hint("use the format `2026-05-22T00:00:00Z`")
         }),
     }
 }

@@ -106,21 +106,21 @@ pub(super) fn read_file(session: &Session<'_>, path: &Path) -> Result<Vec<u8>> {
         std::io::ErrorKind::FileTooLarge => too_large_error(session, path).because(error.source),
         std::io::ErrorKind::NotFound => Error::new(
             ErrorCode::FileNotFound,
-            format!("there is no file `{}`", session.context.display_path(path)),
+            format!("file `{}` not found", session.context.display_path(path)),
         )
-        .hint("name a file that exists, or a package of the store by its name alone"),
+        .hint("specify an existing file, or a package of the store by its name"),
         _ => error.into(),
     })
 }
 
 fn too_large_error(session: &Session<'_>, path: &Path) -> Error {
     let message = format!(
-        "`{}` is larger than the limit of {}",
+        "`{}` exceeds the limit of {}",
         session.context.display_path(path),
         ByteSize(session.limits.package_bytes)
     );
     Error::new(ErrorCode::LimitExceeded, message)
-        .hint("raise it with `--max-size <bytes>` if you trust it")
+        .hint("raise the limit with `--max-size <bytes>` if you trust the package")
 }
 
 /// Verifies a package file that was read and hashed already.
@@ -131,7 +131,7 @@ pub(super) fn load_hashed(
 ) -> Result<Package> {
     let (size, limit) = (bytes.bytes().len() as u64, session.limits.package_bytes);
     if size > limit {
-        let why = format!("it has {size} bytes, and the limit is {limit}");
+        let why = format!("the file has {size} bytes, but the limit is {limit}");
         return Err(too_large_error(session, path).because(why));
     }
     let label = session.context.display_relative_path(path);
@@ -153,7 +153,7 @@ pub(crate) fn load_stored(session: &Session<'_>, stored: &StoredPackage) -> Resu
 }
 
 fn stored_label(stored: &StoredPackage) -> String {
-    format!("{} {} of the store", stored.name, stored.version)
+    format!("{} {} in the store", stored.name, stored.version)
 }
 
 /// Limits for packages whose size was checked when they were added, perhaps with a higher limit.
@@ -191,7 +191,7 @@ pub(super) fn unusable_code(result: &PackageReadResult) -> ErrorCode {
 
 fn unusable_error(report: sp_formats::Report, label: &str, code: ErrorCode) -> Error {
     let is_forged = code == ErrorCode::ForgedPackage;
-    let verdict = if is_forged { "cannot be trusted" } else { "cannot be used" };
+    let verdict = if is_forged { "failed verification" } else { "is not a valid package" };
     Error::in_file(code, format!("`{label}` {verdict}"), report)
-        .hint("nothing was changed. `sp pkg verify` shows each step")
+        .hint("run `sp pkg verify` to see which check failed; nothing was changed")
 }

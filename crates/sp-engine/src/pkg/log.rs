@@ -20,9 +20,9 @@ pub fn log(context: &Context<'_>, root: Option<&Path>, name: &str) -> Result<Pac
     let index = read_store_index(context)?;
     let project = PackageProject::find(&session, root)?;
     let package_name = PackageName::new(name).map_err(|why| {
-        Error::new(ErrorCode::InvalidName, format!("`{name}` is no name of a package"))
+        Error::new(ErrorCode::InvalidName, format!("invalid package name `{name}`"))
             .because(why)
-            .hint("name one without a version")
+            .hint("specify a package name without a version")
     })?;
     let versions: Vec<&StoredPackage> =
         index.packages.iter().filter(|stored| stored.name == package_name).rev().collect();

@@ -48,11 +48,10 @@ pub fn merge(context: &Context<'_>, request: &MergeRequest) -> Result<PackageMer
             ..CreateRequest::of(source)
         },
     )?;
-    let stored = stored
-        .packages
-        .into_iter()
-        .next()
-        .ok_or_else(|| Error::new(ErrorCode::InvalidPackage, "nothing was made"))?;
+    let stored =
+        stored.packages.into_iter().next().ok_or_else(|| {
+            Error::new(ErrorCode::InvalidPackage, "the merge produced no package")
+        })?;
     Ok(PackageMergeReport {
         stored,
         sources,

@@ -29,7 +29,8 @@ pub(super) fn read_merged_context(
     let Some(bytes) = project.read_context()? else { return Ok(None) };
     if Digest::of(&bytes) != locked.digest {
         session.context.emit(Event::Warning(format!(
-            "`{}` is not what `ctxpkg.lock` says, and was not used: `sp pkg install` puts it right",
+            "ignoring `{}`, which does not match `ctxpkg.lock`; run `sp pkg install` to \
+             regenerate it",
             session.context.display_path(&project.context_path())
         )));
         return Ok(None);

@@ -175,11 +175,11 @@ fn installed_files(session: &Session<'_>, project: &PackageProject) -> Result<Ve
                 .join(PackageProject::package_file_name(name)?.as_str());
             if bytes.digest() != locked.digest {
                 let message = format!(
-                    "`{}` is not what `ctxpkg.lock` says",
+                    "`{}` does not match `ctxpkg.lock`",
                     session.context.display_path(&path)
                 );
                 return Err(Error::new(ErrorCode::LockMismatch, message)
-                    .hint("`sp pkg install` puts it right"));
+                    .hint("run `sp pkg install` to restore it"));
             }
             packages.push(InstalledFile {
                 path,
@@ -190,9 +190,9 @@ fn installed_files(session: &Session<'_>, project: &PackageProject) -> Result<Ve
     }
     if packages.is_empty() {
         let root = session.context.display_path(&project.root);
-        let message = format!("`{root}` has no packages of knowledge");
+        let message = format!("no context packages installed in `{root}`");
         return Err(Error::new(ErrorCode::NothingFound, message)
-            .hint("`sp pkg install <package>` installs one, or name packages"));
+            .hint("run `sp pkg install <package>` to install one, or specify packages"));
     }
     Ok(packages)
 }

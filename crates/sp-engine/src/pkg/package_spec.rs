@@ -57,9 +57,12 @@ pub fn parse_versioned_name(text: &str) -> Result<(PackageName, Option<VersionRa
         PackageName::new(name)
     };
     let name = name.map_err(|why| {
-        Error::new(ErrorCode::InvalidPackageSpec, format!("`{text}` is no package"))
+        Error::new(ErrorCode::InvalidPackageSpec, format!("invalid package `{text}`"))
             .because(why)
-            .hint("name a file that ends in `.ctxpkg`, or a package such as `notes`, `@team/notes` or `notes@^1`")
+            .hint(
+                "specify a file that ends in `.ctxpkg`, or a package such as `notes`, \
+                 `@team/notes` or `notes@^1`",
+            )
     })?;
     // A bare version means exactly that version: `notes@1.2.0` is `notes@=1.2.0`.
     let exact_if_bare = |range: VersionRange| match semver::Version::parse(range.as_str()) {

@@ -54,8 +54,8 @@ pub(super) fn read_blob(context: &Context<'_>, digest: &Digest) -> Result<Hashed
         .get(digest, u64::MAX)
         .map_err(|e| Error::from(e).with_code(ErrorCode::DigestMismatch))?;
     bytes.ok_or_else(|| {
-        Error::new(ErrorCode::DigestMismatch, format!("the store does not hold {digest} any more"))
-            .hint("import the package again, or take it out with `sp pkg remove`")
+        Error::new(ErrorCode::DigestMismatch, format!("{digest} is missing from the store"))
+            .hint("import the package again, or remove it with `sp pkg remove`")
     })
 }
 
@@ -125,7 +125,7 @@ impl<'a> PackageStore<'a> {
             .map(|newest| newest.version.clone());
         if let Some(newest) = newest.filter(|newest| *newest > manifest.version) {
             self.deferred_events.push(Event::Warning(format!(
-                "`{} {}` is older than {newest}, which is in the store and stays the one that is chosen",
+                "`{} {}` is older than {newest}, which remains the preferred version in the store",
                 manifest.name, manifest.version
             )));
         }
@@ -189,18 +189,19 @@ impl<'a> PackageStore<'a> {
         match known {
             Some(known) if known.identity != identity => {
                 let message =
-                    format!("`{} {}` was another package before", manifest.name, manifest.version);
+                    format!("the content of `{} {}` has changed", manifest.name, manifest.version);
                 let sha256 = &manifest.integrity.sha256;
                 let because = if known.sha256 == *sha256 {
                     format!(
-                        "with its manifest it hashed to {}, and this one to {identity}",
+                        "the digest with the manifest was {}, but is now {identity}",
                         known.identity
                     )
                 } else {
-                    format!("it hashed to {}, and this one to {sha256}", known.sha256)
+                    format!("the digest was {}, but is now {sha256}", known.sha256)
                 };
                 Err(Error::new(ErrorCode::VersionReplaced, message).because(because).hint(
-                    "a version never becomes another, even after it was removed: whoever made it gives it a new version",
+                    "ask the publisher to release a new version; a version must never change, \
+                     even after it is removed from the store",
                 ))
             }
             _ => Ok(()),
@@ -319,25 +320,28 @@ fn not_found_error(
     match (all.is_empty(), range) {
         (false, Some(range)) => Error::new(
             ErrorCode::VersionNotFound,
-            format!("no version of `{name}` in the store fits `{range}`"),
+            format!("no version of `{name}` in the store matches `{range}`"),
         )
-        .hint(format!("in the store: {}", versions.join(", "))),
+        .hint(format!("versions in the store: {}", versions.join(", "))),
         (false, None) => Error::new(
             ErrorCode::VersionNotFound,
-            format!("every version of `{name}` was rolled back"),
+            format!("all versions of `{name}` are rolled back"),
         )
-        .hint(format!("name one of them: `{name}@{}`", versions.join(&format!("`, `{name}@")))),
+        .hint(format!(
+            "specify an exact version: `{name}@{}`",
+            versions.join(&format!("`, `{name}@"))
+        )),
         (true, _) => {
             let names = index.packages.iter().map(|stored| stored.name.as_str());
             let is_file_name = is_package_file(Path::new(name.as_str()));
-            let or_file = if is_file_name { ", and no file either" } else { "" };
-            let message = format!("there is no package called `{name}` in the store{or_file}");
+            let or_file = if is_file_name { " or as a file" } else { "" };
+            let message = format!("package `{name}` not found in the store{or_file}");
             let error = Error::new(ErrorCode::PackageNotFound, message);
             match sp_formats::suggest::nearest(name.as_str(), names) {
                 Some(near) => error.hint(format!("did you mean `{near}`?")),
-                None => {
-                    error.hint("`sp pkg import <file>` puts one there, `sp pkg create` makes one")
-                }
+                None => error.hint(
+                    "run `sp pkg import <file>` to add a package, or `sp pkg create` to create one",
+                ),
             }
         }
     }

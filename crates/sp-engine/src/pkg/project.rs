@@ -90,8 +90,8 @@ fn reject_symlinks(session: &Session<'_>, root: &Path) -> Result<()> {
                 ErrorCode::PathIsLink,
                 format!("`{}` is a link", session.context.display_path(&path)),
             )
-            .because("what is written there would be written elsewhere")
-            .hint("remove the link, and install again"));
+            .because("files written there would end up outside the project")
+            .hint("remove the link, then run the command again"));
         }
     }
     Ok(())
@@ -111,9 +111,9 @@ fn find_root(session: &Session<'_>, root: Option<&Path>) -> Result<PathBuf> {
     }
     Err(Error::new(
         ErrorCode::DirectoryNotFound,
-        format!("there is no directory `{}`", context.display_path(&root)),
+        format!("directory `{}` not found", context.display_path(&root)),
     )
-    .hint("give `--root` the directory of the project"))
+    .hint("set `--root` to the directory of the project"))
 }
 
 impl PackageProject {
@@ -130,10 +130,13 @@ impl PackageProject {
             Some(bytes) => PackageLock::parse(bytes).map_err(|why| {
                 Error::new(
                     ErrorCode::InvalidProject,
-                    format!("`{}` cannot be used", session.context.display_path(&path)),
+                    format!("`{}` is invalid", session.context.display_path(&path)),
                 )
                 .because(why)
-                .hint("nothing was changed: mend it, take it from your history, or remove it and install anew")
+                .hint(
+                    "fix the file, restore it from version control, or remove it and install the \
+                     packages again",
+                )
             })?,
         };
         Ok(Self { root, lock, lock_bytes, history: OnceCell::new() })
@@ -151,10 +154,10 @@ impl PackageProject {
         Name::new(&format!("{}.ctxpkg", name.file_stem())).map_err(|why| {
             Error::new(
                 ErrorCode::InvalidProject,
-                format!("`{name}` cannot be installed: no file can have its name"),
+                format!("cannot install `{name}`: the name cannot be used as a file name"),
             )
             .because(why)
-            .hint("whoever made it must rename it")
+            .hint("ask its author to rename it")
         })
     }
 
@@ -186,10 +189,10 @@ impl PackageProject {
             let path = self.packages_dir().join(Self::package_file_name(name)?.as_str());
             return Err(Error::new(
                 ErrorCode::NotOwned,
-                format!("`{}` was not put there by `sp`", session.context.display_path(&path)),
+                format!("`{}` was not installed by `sp`", session.context.display_path(&path)),
             )
-            .because(format!("`{LOCKFILE_NAME}` says nothing of it"))
-            .hint("move it away, and install again"));
+            .because(format!("`{LOCKFILE_NAME}` does not list it"))
+            .hint("move the file to another directory, then run the command again"));
         }
         let before = if old.is_some() { PriorState::Ours(locked) } else { PriorState::Absent };
         let bytes = package.map(|package| Arc::clone(package.text()).into());
@@ -247,10 +250,10 @@ impl PackageProject {
             Some(bytes) => LockHistory::parse(bytes).map_err(|why| {
                 Error::new(
                     ErrorCode::InvalidProject,
-                    format!("`{}` cannot be used", session.context.display_path(&path)),
+                    format!("`{}` is invalid", session.context.display_path(&path)),
                 )
                 .because(why)
-                .hint("nothing was changed: remove it, and there is no way back to earlier states")
+                .hint("fix or remove the file; without it, you cannot roll back to earlier states")
             })?,
         };
         Ok(HistoryFile { history, before: prior_state(bytes.as_deref()) })

@@ -88,10 +88,10 @@ fn run_query(
                 let (nodes, edges) = shortest_path(graph, from, to).ok_or_else(|| {
                     Error::new(
                         ErrorCode::NodeNotFound,
-                        format!("no edges lead from `{from}` to `{to}`"),
+                        format!("no path from `{from}` to `{to}`"),
                     )
                     .hint(
-                        "edges are followed both ways: the two have nothing to do with each other",
+                        "choose nodes that are connected; edges are followed in both directions",
                     )
                 })?;
                 Selection { nodes, path: Some(edges) }
@@ -102,10 +102,10 @@ fn run_query(
 }
 
 pub(super) fn unknown_node_error(graph: &Graph<'_>, id: &str) -> Error {
-    let error = Error::new(ErrorCode::NodeNotFound, format!("there is no node called `{id}`"));
+    let error = Error::new(ErrorCode::NodeNotFound, format!("node `{id}` not found"));
     match nearest(id, graph.nodes.iter().map(|node| &*node.id)) {
         Some(near) => error.hint(format!("did you mean `{near}`?")),
-        None => error.hint("`sp pkg query` lists the nodes"),
+        None => error.hint("run `sp pkg query` to list the nodes"),
     }
 }
 

@@ -108,7 +108,7 @@ impl SenderToken {
         let Some(expected) = &self.expected else { return Ok(()) };
         match values {
             [value] if self.mac(value).verify_hex(expected) => Ok(()),
-            _ => Err(ReceiveError::new(401, "the token is missing or wrong")),
+            _ => Err(ReceiveError::new(401, "missing or invalid token")),
         }
     }
 
@@ -168,14 +168,14 @@ impl<'a> PackageReceiver<'a> {
             (None, _) if self.request.signature == EnvelopeSignature::Optional => Ok(None),
             (None, _) => Err(ReceiveError::new(
                 401,
-                "the envelope is not signed, and only signed ones are accepted here",
+                "the envelope is not signed, but this receiver requires a signature",
             )),
             (Some(_), None) => Err(ReceiveError::new(
                 401,
-                "the envelope is signed, and there is no secret here to verify it with",
+                "the envelope is signed, but this receiver has no secret to verify it",
             )),
             (Some(_), Some(secret)) => match envelope.verify(secret) {
-                None => Err(ReceiveError::new(401, "the envelope's signature does not hold")),
+                None => Err(ReceiveError::new(401, "invalid envelope signature")),
                 scheme => Ok(scheme),
             },
         }
@@ -191,14 +191,19 @@ impl<'a> PackageReceiver<'a> {
             .map_err(|e| ReceiveError::new(400, e.to_string()))?;
         if self.verify(&envelope)? == Some(EnvelopeSignatureScheme::V2) {
             session.context.emit(Event::Detail(
-                "the envelope is signed in the older form, which leaves some fields of the sender open".into(),
+                "the envelope uses the older signature scheme, which does not cover all fields of \
+                 the sender"
+                    .into(),
             ));
         }
         check_age(session, &envelope)?;
         if let Some(recipient) = &self.request.recipient
             && envelope.recipient.as_ref() != Some(recipient)
         {
-            return Err(ReceiveError::new(403, "the envelope is for somebody else"));
+            return Err(ReceiveError::new(
+                403,
+                "the envelope is addressed to a different recipient",
+            ));
         }
         self.store_payload(session, &envelope)
     }
@@ -273,7 +278,8 @@ fn check_age(session: &Session<'_>, envelope: &Envelope) -> std::result::Result<
     Err(ReceiveError::new(
         403,
         format!(
-            "the envelope was sent {age} seconds ago, and {window} are allowed: is a clock wrong?"
+            "the age of the envelope is {age} s, but at most {window} s are allowed; check the \
+             clocks of both machines"
         ),
     ))
 }
@@ -289,7 +295,10 @@ fn record_envelope(
     envelopes.retain(|(_, _, until)| *until >= now);
     let (sender, digest) = (&envelope.sender.agent_id, envelope.payload_digest());
     if envelopes.iter().any(|(other, known, _)| other == sender && *known == digest) {
-        return Err(ReceiveError::new(409, "this package of this sender was received already"));
+        return Err(ReceiveError::new(
+            409,
+            "duplicate envelope: this package was already received from this sender",
+        ));
     }
     let until = envelope.sent_at.as_second().saturating_add(max_age(session));
     envelopes.push((sender.clone(), digest, until));
@@ -311,12 +320,12 @@ fn to_receive_error(error: &Error) -> ReceiveError {
     };
     // Details about this machine are not for the sender.
     if status == 500 {
-        ReceiveError::new(500, "this machine cannot take it now")
+        ReceiveError::new(500, "the receiver cannot accept packages at the moment")
     } else {
         ReceiveError::new(status, why)
     }
 }
 
 fn hint_allow_unsigned(error: Error) -> Error {
-    error.hint("or accept envelopes that nobody signed with `--allow-unsigned`")
+    error.hint("add `--allow-unsigned` to accept unsigned envelopes")
 }

@@ -27,9 +27,9 @@ pub fn remove(
         let PackageSpec::Named(name, range) = PackageSpec::parse(&session, text)? else {
             return Err(Error::new(
                 ErrorCode::InvalidPackageSpec,
-                format!("`{text}` is a file, and not a package of the store"),
+                format!("`{text}` is a file, not a package in the store"),
             )
-            .hint("name the package: `sp pkg list` shows them"));
+            .hint("specify a package name; run `sp pkg list` to list the packages in the store"));
         };
         let selected = take_packages(&mut store.index, &name, range.as_ref())?;
         removed.extend(selected.iter().map(package_item));

@@ -52,10 +52,10 @@ pub fn review_waiting_package(
 fn unknown_id_error(store: &PackageStore<'_>, id: &str) -> Error {
     let ids: Vec<String> = store.index.waiting.iter().map(waiting_id).collect();
     let error =
-        Error::new(ErrorCode::PackageNotFound, format!("no package called `{id}` is waiting"));
+        Error::new(ErrorCode::PackageNotFound, format!("no package `{id}` is waiting for review"));
     if ids.is_empty() {
-        error.hint("nothing is waiting")
+        error.hint("run `sp pkg inbox` to list waiting packages; there are none at the moment")
     } else {
-        error.hint(format!("waiting: {}", ids.join(", ")))
+        error.hint(format!("waiting for review: {}", ids.join(", ")))
     }
 }

@@ -63,8 +63,8 @@ pub fn rollback(
 /// Requests the state of the project before its last change.
 fn project_rollback(history: &LockHistory) -> Result<ChangeRequest> {
     let previous = history.entries.last().ok_or_else(|| {
-        Error::new(ErrorCode::NoEarlierState, "this project has no earlier state")
-            .hint("`sp pkg rollback <name>` goes back in the store")
+        Error::new(ErrorCode::NoEarlierState, "this project has no earlier state to roll back to")
+            .hint("run `sp pkg rollback <name>` to roll back a package in the store")
     })?;
     let exact = previous
         .lock
@@ -115,7 +115,7 @@ fn package_rollback(
 
 fn parse_version(text: &str) -> Result<PackageVersion> {
     PackageVersion::new(text).map_err(|why| {
-        Error::new(ErrorCode::InvalidVersion, format!("`{text}` is no version")).because(why)
+        Error::new(ErrorCode::InvalidVersion, format!("invalid version `{text}`")).because(why)
     })
 }
 
@@ -142,9 +142,11 @@ fn find_earlier(
     earlier.ok_or_else(|| {
         Error::new(
             ErrorCode::NoEarlierState,
-            format!("this project never had another version of `{name}`"),
+            format!("this project has no earlier version of `{name}`"),
         )
-        .hint(format!("name one with `--to`; `sp pkg log {name}` lists them"))
+        .hint(format!(
+            "specify a version with `--to`; run `sp pkg log {name}` to list the versions"
+        ))
     })
 }
 
@@ -197,7 +199,7 @@ fn find_older_stored<'i>(
             ErrorCode::NoEarlierState,
             format!("the store has no earlier version of `{name}`"),
         )
-        .hint(format!("`sp pkg log {name}` lists its versions"))
+        .hint(format!("run `sp pkg log {name}` to list its versions"))
     })
 }
 

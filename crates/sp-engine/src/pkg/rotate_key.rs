@@ -61,7 +61,7 @@ pub fn rotate_key(context: &Context<'_>, name: &str, statement: Option<&Path>) -
     store.emit_deferred_events();
     if statement.is_none() {
         context.emit(Event::Hint(format!(
-            "whoever trusts the old key must hear of the new one: `sp key trust <namespace> {}`",
+            "ask everyone who trusts the old key to run `sp key trust <namespace> {}`",
             new.public()
         )));
     }

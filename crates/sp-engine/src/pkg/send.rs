@@ -59,8 +59,8 @@ pub fn send(context: &Context<'_>, request: &SendRequest) -> Result<PackageSendR
     match &secret {
         Some(secret) => envelope.sign(secret, request.form),
         None => context.emit(Event::Warning(format!(
-            "the envelope is not signed, so the receiver cannot verify who sent it: it is accepted only by \
-             `sp pkg receive --allow-unsigned`. To sign it, set `{TRANSPORT_SECRET_ENV}` or use `--secret-file`"
+            "the envelope is not signed, so only `sp pkg receive --allow-unsigned` accepts it; to \
+             sign it, set `{TRANSPORT_SECRET_ENV}` or use `--secret-file`"
         ))),
     }
     let text = envelope.to_json();
@@ -100,12 +100,12 @@ fn check_envelope_size(session: &Session<'_>, text: &str) -> Result<()> {
     Err(Error::new(
         ErrorCode::LimitExceeded,
         format!(
-            "the envelope would be {}, and the limit is {}",
+            "the envelope is {}, which exceeds the limit of {}",
             ByteSize(text.len() as u64),
             ByteSize(limit)
         ),
     )
-    .hint("export the package and copy the file, or leave something out of it"))
+    .hint("export the package and copy the file, or reduce the size of the package"))
 }
 
 fn only_package(index: &PackageStoreIndex) -> Result<PackageSpec> {
@@ -113,12 +113,12 @@ fn only_package(index: &PackageStoreIndex) -> Result<PackageSpec> {
     names.dedup();
     match names.as_slice() {
         [name] => Ok(PackageSpec::Named((*name).clone(), None)),
-        [] => Err(Error::new(ErrorCode::NothingFound, "there is nothing in the store to send")
-            .hint("name a file, or make a package with `sp pkg create`")),
+        [] => Err(Error::new(ErrorCode::NothingFound, "the store has no packages to send")
+            .hint("specify a file, or create a package with `sp pkg create`")),
         many => {
             let names: Vec<String> = many.iter().map(ToString::to_string).collect();
-            Err(Error::new(ErrorCode::AmbiguousPackage, "the store has more than one package")
-                .hint(format!("name one of: {}", names.join(", "))))
+            Err(Error::new(ErrorCode::AmbiguousPackage, "the store has multiple packages")
+                .hint(format!("specify one of: {}", names.join(", "))))
         }
     }
 }
@@ -129,16 +129,16 @@ fn handoff_url(target: &str) -> Result<String> {
 
 fn post(context: &Context<'_>, url: &str, text: &str, token: Option<&str>) -> Result<String> {
     let target = display_server_url(url);
-    let policy = HttpPolicy::one_server(TIMEOUT, "leave it out");
+    let policy = HttpPolicy::one_server(TIMEOUT, "run the command without `--offline`");
     let http = HttpClient::new(context, url, &target, policy)?;
     let mut request = Request::post(url).header("content-type", "application/json");
     if let Some(token) = token {
         request = request.header("authorization", format!("Bearer {token}"));
     }
     let response = http.fetch(request, text.into(), MAX_RESPONSE_BYTES)?.map_err(|e| {
-        Error::new(ErrorCode::Network, format!("`{target}` cannot be reached"))
+        Error::new(ErrorCode::Network, format!("cannot connect to `{target}`"))
             .because(redact_secrets(&e.to_string()))
-            .hint("check the address, and that the other side listens")
+            .hint("check the URL and that the receiver is running")
     })?;
     let status = response.status;
     let answer = match response.into_text() {
@@ -149,7 +149,7 @@ fn post(context: &Context<'_>, url: &str, text: &str, token: Option<&str>) -> Re
                 format!("cannot read the response of `{target}`"),
             )
             .because(why)
-            .hint(format!("the other side answered {status}; check the address")));
+            .hint(format!("check the URL; the server returned {status}")));
         }
         // The status alone decides whether the package was accepted.
         Err(_) => String::new(),
@@ -160,9 +160,9 @@ fn post(context: &Context<'_>, url: &str, text: &str, token: Option<&str>) -> Re
 fn rejected_error(target: &str, status: StatusCode, answer: &str) -> Error {
     let code =
         if status.as_u16() < 500 { ErrorCode::ReceiverRefused } else { ErrorCode::Unavailable };
-    Error::new(code, format!("`{target}` did not take the package"))
-        .because(format!("it answered {status}: {answer}"))
-        .hint("the other side says why; the secret, the clock and the recipient must fit")
+    Error::new(code, format!("`{target}` rejected the package"))
+        .because(format!("the server returned {status}: {answer}"))
+        .hint("check the secret, the recipient and the clocks of both machines")
 }
 
 #[cfg(test)]

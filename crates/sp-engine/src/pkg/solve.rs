@@ -279,7 +279,7 @@ impl Solver<'_> {
         match of {
             SolverPackage::Root => {
                 let range = self.request.requests.get(name).map_or("*", VersionRange::as_str);
-                explanation.push(format!("this project asks for `{name}` {range}"));
+                explanation.push(format!("this project requires `{name}` {range}"));
             }
             SolverPackage::Package(of) => {
                 for candidate in picks.listed.iter().filter_map(|pick| self.candidate(of, *pick)) {
@@ -294,10 +294,10 @@ impl Solver<'_> {
         let versions: Vec<&str> = candidates.map(|candidate| candidate.version.as_str()).collect();
         if versions.is_empty() {
             format!(
-                "there is no `{name}` in the store, in a registry that was asked, nor among the files that were named"
+                "`{name}` was not found in the store, in the registries or in the specified files"
             )
         } else {
-            format!("of `{name}` there is {}", versions.join(", "))
+            format!("available versions of `{name}`: {}", versions.join(", "))
         }
     }
 
@@ -348,11 +348,11 @@ fn push_reasons(
 ) {
     let version = &candidate.version;
     if candidate.conflicts.contains(name) {
-        explanation.push(format!("`{of}` {version} cannot be together with `{name}`"));
+        explanation.push(format!("`{of}` {version} conflicts with `{name}`"));
     }
     let dependency = candidate.dependencies.iter().find(|dependency| dependency.name == *name);
     if let Some(dependency) = dependency {
-        let verb = if dependency.optional { "goes only with" } else { "needs" };
+        let verb = if dependency.optional { "is compatible only with" } else { "requires" };
         explanation.push(format!("`{of}` {version} {verb} `{name}` {}", dependency.range));
     }
 }
@@ -415,7 +415,7 @@ impl DependencyProvider for Solver<'_> {
                 Some(rules) => rules,
                 None => {
                     return Ok(Dependencies::Unavailable(format!(
-                        "`{name}` needs another version of itself"
+                        "`{name}` depends on a different version of itself"
                     )));
                 }
             },

@@ -91,8 +91,11 @@ impl StaleChecker<'_> {
             return Ok(());
         }
         let dir = self.session.context.display_path(self.dir);
-        Err(Error::new(ErrorCode::FileNotFound, format!("none of the files is in `{dir}`"))
-            .hint("name the folder that the package was made from with `--dir <folder>`"))
+        Err(Error::new(
+            ErrorCode::FileNotFound,
+            format!("none of the source files exists in `{dir}`"),
+        )
+        .hint("specify the directory that the package was created from with `--dir <dir>`"))
     }
 
     fn check_file(

@@ -34,9 +34,12 @@ impl<T: JsonRecord + Default + PartialEq> RecordFile<T> {
             None => T::default(),
             Some(bytes) => T::parse(bytes).map_err(|why| {
                 let shown = context.display_path(&path);
-                Error::new(ErrorCode::InvalidState, format!("`{shown}` cannot be used"))
+                Error::new(ErrorCode::InvalidState, format!("`{shown}` is invalid"))
                     .because(why)
-                    .hint(format!("nothing was changed. Mend the file, or move it away (`mv {shown} {shown}.broken`)"))
+                    .hint(format!(
+                        "fix the file, or move it away (`mv {shown} {shown}.broken`); nothing was \
+                         changed"
+                    ))
             })?,
         };
         Ok(Self { file, before, value })

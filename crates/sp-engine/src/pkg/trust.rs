@@ -73,15 +73,26 @@ pub(super) fn check_signing_policy(
 ) -> Result<()> {
     let policy = &session.config.packages;
     match signer {
-        None if unsigned == UnsignedPolicy::Refuse || policy.require_signed || !policy.trusted_keys.is_empty() => {
+        None if unsigned == UnsignedPolicy::Refuse
+            || policy.require_signed
+            || !policy.trusted_keys.is_empty() =>
+        {
             Err(Error::new(ErrorCode::Unsigned, format!("`{name}` is not signed"))
-                .because("only signed packages are taken here")
-                .hint("ask whoever made it to sign it; `require-signed` and `trusted-keys` stand in the config"))
+                .because("the configuration requires signed packages")
+                .hint(
+                    "ask the publisher to sign it, or change `require-signed` and `trusted-keys` \
+                     in the configuration",
+                ))
         }
-        Some(signer) if !policy.trusted_keys.is_empty() && !policy.trusted_keys.contains(&signer) => {
-            Err(Error::new(ErrorCode::UntrustedKey, format!("`{name}` is signed by a key that is not trusted here"))
-                .because(format!("the key is {signer}"))
-                .hint("add it to `trusted-keys` in the config if you know whose it is"))
+        Some(signer)
+            if !policy.trusted_keys.is_empty() && !policy.trusted_keys.contains(&signer) =>
+        {
+            Err(Error::new(
+                ErrorCode::UntrustedKey,
+                format!("`{name}` is signed by an untrusted key"),
+            )
+            .because(format!("the signing key is {signer}"))
+            .hint("add the key to `trusted-keys` in the configuration if you know its owner"))
         }
         _ => Ok(()),
     }
@@ -105,7 +116,7 @@ pub(super) fn check_signer(
             Some(pin) => check_downgrade(
                 overrides,
                 format!(
-                    "`{name}` is not signed, and what came before was signed by {}",
+                    "`{name}` is not signed, but earlier packages were signed by {}",
                     pin.key.short_hex()
                 ),
             ),
@@ -116,7 +127,9 @@ pub(super) fn check_signer(
         return if pin.whole && signer.coverage == SignatureCoverage::Content {
             check_downgrade(
                 overrides,
-                format!("the manifest of `{name}` is not signed, and that of those before it was"),
+                format!(
+                    "the manifest of `{name}` is not signed, but those of earlier packages were"
+                ),
             )
         } else {
             Ok(SignerStatus::Pinned)
@@ -124,7 +137,7 @@ pub(super) fn check_signer(
     }
     match overrides.new_key {
         NewKeyPolicy::Accept => Ok(SignerStatus::Overridden(format!(
-            "`{namespace}` had the key {}, and has {} from now on",
+            "the trusted key for `{namespace}` changed from {} to {}",
             pin.key.short_hex(),
             signer.key.short_hex()
         ))),
@@ -133,24 +146,28 @@ pub(super) fn check_signer(
 }
 
 fn key_changed_error(name: &PackageName, pin: &KeyPin, signer: &Signer) -> Error {
-    Error::new(ErrorCode::KeyChanged, format!("`{name}` is signed by another key than before"))
+    Error::new(ErrorCode::KeyChanged, format!("the signing key of `{name}` has changed"))
         .because(format!(
-            "`{}` has the key {} ({} since {}), and this one is signed by {}",
+            "`{}` is pinned to the key {} ({}, since {}), but this package is signed by {}",
             name.namespace(),
             pin.key,
             pin.because,
             pin.since,
             signer.key
         ))
-        .hint("ask whoever made it whether they have a new key; then `--accept-new-key`, or `sp key trust`")
+        .hint(
+            "verify the new key with the publisher, then use `--accept-new-key` or `sp key trust`",
+        )
 }
 
 fn check_downgrade(overrides: TrustOverrides, message: String) -> Result<SignerStatus> {
     match overrides.downgrade {
         DowngradePolicy::Allow => Ok(SignerStatus::Overridden(message)),
         DowngradePolicy::Refuse => Err(Error::new(ErrorCode::SignerDowngrade, message)
-            .because("somebody may have taken the signature away")
-            .hint("ask whoever made it; `--allow-downgrade` takes it all the same")),
+            .because("the signature may have been removed by an attacker")
+            .hint(
+                "verify the package with the publisher, then use `--allow-downgrade` to accept it",
+            )),
     }
 }
 
@@ -168,11 +185,12 @@ pub(super) fn record_signer(
     }
     match (status, package.signer) {
         (SignerStatus::FirstUse, Some(signer)) => Some(Event::Hint(format!(
-            "this is the first package of `{namespace}`: it is signed by {}, and from now on only that key counts",
+            "this is the first package of `{namespace}`; its signing key {} is now trusted for \
+             this namespace",
             signer.key
         ))),
         (SignerStatus::Overridden(why), _) => {
-            Some(Event::Warning(format!("taken because you said so: {why}")))
+            Some(Event::Warning(format!("accepted because of an override: {why}")))
         }
         _ => None,
     }

@@ -20,9 +20,9 @@ pub fn trust_key(context: &Context<'_>, namespace: &str, key: &str) -> Result<Ke
     let session = Session::begin(context)?;
     check_namespace(namespace)?;
     let key = PublicKey::from_hex(key).map_err(|why| {
-        Error::new(ErrorCode::InvalidPublicKey, "this is no public key")
+        Error::new(ErrorCode::InvalidPublicKey, "invalid public key")
             .because(why)
-            .hint("`sp key export` prints one")
+            .hint("use the public key that `sp key export` prints")
     })?;
     let home = LockedHome::open(context, &session.limits)?;
     let mut store = PackageStore::open(&session)?;
@@ -38,9 +38,9 @@ fn check_namespace(namespace: &str) -> Result<()> {
     let as_name =
         if namespace.starts_with('@') { format!("{namespace}/x") } else { namespace.to_owned() };
     PackageName::new(&as_name).map(drop).map_err(|why| {
-        Error::new(ErrorCode::InvalidName, format!("`{namespace}` is no namespace"))
+        Error::new(ErrorCode::InvalidName, format!("invalid namespace `{namespace}`"))
             .because(why)
-            .hint("name a scope such as `@acme`, or a package that has none")
+            .hint("specify a scope such as `@acme`, or the name of a package without a scope")
     })
 }
 
@@ -53,20 +53,19 @@ pub fn trust_rotation(context: &Context<'_>, file: &Path) -> Result<KeyList> {
         Error::new(
             ErrorCode::InvalidRotation,
             format!(
-                "`{}` is no statement that an old key and a new one both signed",
+                "`{}` is not a valid key rotation statement signed by the old and the new key",
                 context.display_path(&path)
             ),
         )
-        .hint("nothing was changed: get it again from whoever made it")
+        .hint("get the statement again from its author")
     };
     let rotation = parse_rotation_statement(&bytes, &session).ok_or_else(refuse)?;
     let home = LockedHome::open(context, &session.limits)?;
     let mut store = PackageStore::open(&session)?;
     if replace_pins(context, &mut store.trust, &rotation) == 0 {
-        let message = format!("no namespace has the key {}", rotation.old);
-        return Err(
-            Error::new(ErrorCode::KeyNotFound, message).hint("`sp key list` shows whom you trust")
-        );
+        let message = format!("no namespace trusts the key {}", rotation.old);
+        return Err(Error::new(ErrorCode::KeyNotFound, message)
+            .hint("run `sp key list` to list the trusted keys"));
     }
     store.save(&home)?;
     drop(home);

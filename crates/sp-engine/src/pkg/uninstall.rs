@@ -44,9 +44,9 @@ fn removal_request(change: &ProjectChange<'_>, packages: &[String]) -> Result<Ch
     let mut unlocked_removals = BTreeSet::new();
     for text in packages {
         let name = PackageName::new(text).map_err(|why| {
-            Error::new(ErrorCode::InvalidName, format!("`{text}` is no name of a package"))
+            Error::new(ErrorCode::InvalidName, format!("invalid package name `{text}`"))
                 .because(why)
-                .hint("name it without a version")
+                .hint("specify the package without a version")
         })?;
         if requests.remove(&name).is_none() {
             change.check_installed_in_sink(&name)?;

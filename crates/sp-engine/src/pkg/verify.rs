@@ -101,13 +101,13 @@ fn read_subject(
 }
 
 fn invalid_package_error(label: &str, result: &PackageReadResult) -> Error {
-    let message = format!("`{label}` does not hold");
+    let message = format!("`{label}` failed verification");
     Error::in_file(unusable_code(result), message, result.report.clone())
-        .hint("do not use it: get it again from whoever made it")
+        .hint("do not use this package; get it again from the publisher")
 }
 
 fn skipped_step(check: VerificationCheck) -> VerificationStep {
-    VerificationStep::new(check, VerificationOutcome::Skipped, "not come to")
+    VerificationStep::new(check, VerificationOutcome::Skipped, "not checked")
 }
 
 fn verification_report(
@@ -143,7 +143,7 @@ fn signer_step(package: &Package, status: &Result<SignerStatus>) -> Verification
         let (outcome, detail) = match status {
             Err(error) => (VerificationOutcome::Failed, error.to_string()),
             Ok(SignerStatus::Overridden(why)) => (VerificationOutcome::Warned, why.clone()),
-            Ok(_) => (VerificationOutcome::Skipped, "nobody".into()),
+            Ok(_) => (VerificationOutcome::Skipped, "not signed".into()),
         };
         return VerificationStep::new(VerificationCheck::Signer, outcome, detail);
     };
@@ -154,7 +154,7 @@ fn signer_step(package: &Package, status: &Result<SignerStatus>) -> Verification
             (VerificationOutcome::Passed, format!("{key}, trusted for `{namespace}`"))
         }
         Ok(SignerStatus::Overridden(why)) => (VerificationOutcome::Warned, why.clone()),
-        Ok(_) => (VerificationOutcome::Warned, format!("{key}, not seen before for `{namespace}`")),
+        Ok(_) => (VerificationOutcome::Warned, format!("{key}, first seen for `{namespace}`")),
         Err(error) => (VerificationOutcome::Failed, format!("{key}: {error}")),
     };
     VerificationStep::new(VerificationCheck::Signer, outcome, detail)
@@ -168,7 +168,7 @@ fn freshness_step(context: &Context<'_>, package: &Package) -> VerificationStep 
         return VerificationStep::new(
             VerificationCheck::Freshness,
             VerificationOutcome::Warned,
-            "it does not say when it was made",
+            "the package has no creation time",
         );
     };
     let date = date.unwrap_or_default();
@@ -176,8 +176,8 @@ fn freshness_step(context: &Context<'_>, package: &Package) -> VerificationStep 
     let (outcome, age) = match seconds / DAY_SECONDS {
         _ if seconds < -DAY_SECONDS => (VerificationOutcome::Warned, "in the future".to_owned()),
         0 => (VerificationOutcome::Passed, "today".into()),
-        1 => (VerificationOutcome::Passed, "a day ago".into()),
+        1 => (VerificationOutcome::Passed, "1 day ago".into()),
         days => (VerificationOutcome::Passed, format!("{} days ago", days.max(0))),
     };
-    VerificationStep::new(VerificationCheck::Freshness, outcome, format!("made {date}, {age}"))
+    VerificationStep::new(VerificationCheck::Freshness, outcome, format!("created {date}, {age}"))
 }

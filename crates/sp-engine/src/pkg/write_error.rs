@@ -10,14 +10,14 @@ pub(super) fn write_error(error: PackageWriteError) -> Error {
         PackageWriteError::InvalidContent(report) | PackageWriteError::Unreadable(report) => {
             let mut report = *report;
             report.findings.retain(|finding| finding.severity == Severity::Error);
-            Error::in_file(ErrorCode::InvalidPackage, "a package cannot be made of this", report)
+            Error::in_file(ErrorCode::InvalidPackage, "cannot build the package", report)
         }
         PackageWriteError::InvalidVersion(version) => {
-            Error::new(ErrorCode::InvalidVersion, format!("`{version}` is no SemVer"))
-                .hint("write it as `1.2.3`; packages that we make have no other versions")
+            Error::new(ErrorCode::InvalidVersion, format!("`{version}` is not a semantic version"))
+                .hint("use a version such as `1.2.3`")
         }
-        other => Error::new(ErrorCode::InvalidPackage, "a package cannot be made of this")
+        other => Error::new(ErrorCode::InvalidPackage, "cannot build the package")
             .because(other)
-            .hint("nothing was changed"),
+            .hint("fix the cause, then run the command again; nothing was changed"),
     }
 }

@@ -128,10 +128,10 @@ impl RegistryResponse {
         serde_json::from_str(&self.text).map_err(|why| {
             Error::new(
                 ErrorCode::InvalidResponse,
-                format!("`{}` answers something else than a registry does", self.address),
+                format!("`{}` did not return a valid registry response", self.address),
             )
             .because(why)
-            .hint("check the address")
+            .hint("check that the URL is correct")
         })
     }
 }
@@ -150,7 +150,7 @@ impl<'a> RegistryClient<'a> {
         address: &str,
         token: Option<&str>,
     ) -> Result<Self> {
-        let policy = HttpPolicy::one_server(TIMEOUT, "leave it out");
+        let policy = HttpPolicy::one_server(TIMEOUT, "run the command without `--offline`");
         let http = HttpClient::new(context, address, address, policy)?;
         Ok(Self { context, http, address: address.into(), token: token.map(str::to_owned) })
     }
@@ -203,7 +203,7 @@ impl<'a> RegistryClient<'a> {
             let Some(delay) = delays.next() else { return Err(error) };
             self.wait_before_retry(&error, *delay)?;
         }
-        Err(self.unreachable_error("it breaks off again and again"))
+        Err(self.unreachable_error("the connection failed repeatedly"))
     }
 
     fn try_download(
@@ -229,9 +229,11 @@ impl<'a> RegistryClient<'a> {
             206 => {}
             416 => {
                 partial.restart();
-                return Err(self.unreachable_error("it has no such part"));
+                return Err(self.unreachable_error("the registry rejected the byte range"));
             }
-            502..=504 => return Err(self.unreachable_error(&format!("it answered {status}"))),
+            502..=504 => {
+                return Err(self.unreachable_error(&format!("the registry returned {status}")));
+            }
             _ => {
                 let text = response.read(MAX_RESPONSE_BYTES).into_text().unwrap_or_default();
                 return Ok(Err(self.rejected_error(status, &text)));
@@ -253,7 +255,7 @@ impl<'a> RegistryClient<'a> {
         loop {
             match body.read(&mut buffer) {
                 Ok(0) if partial.is_complete() => return Ok(Ok(headers)),
-                Ok(0) => return Err(self.unreachable_error("it ended too early")),
+                Ok(0) => return Err(self.unreachable_error("the response ended too early")),
                 Ok(read) => {
                     if let Err(error) = partial.append(&buffer[..read]) {
                         return Ok(Err(error));
@@ -277,7 +279,7 @@ impl<'a> RegistryClient<'a> {
     }
 
     fn wait_before_retry(&self, error: &Error, delay: Duration) -> Result<()> {
-        self.context.emit(Event::Detail(format!("{error}; it is tried again")));
+        self.context.emit(Event::Detail(format!("{error}; retrying")));
         let until = Instant::now() + delay;
         while Instant::now() < until {
             self.context.check_cancelled()?;
@@ -301,7 +303,7 @@ impl<'a> RegistryClient<'a> {
             Err(why) => return Err(self.unreachable_error(&why.to_string())),
         };
         match status.as_u16() {
-            502..=504 => Err(self.unreachable_error(&format!("it answered {status}"))),
+            502..=504 => Err(self.unreachable_error(&format!("the registry returned {status}"))),
             status => Ok(Ok(RegistryResponse { status, text, address: self.address.clone() })),
         }
     }
@@ -355,13 +357,16 @@ impl<'a> RegistryClient<'a> {
             format!("cannot read the response of `{}{API_PREFIX}/{path}`", self.address),
         )
         .because(why)
-        .hint("check that the address is that of a registry; the limit cannot be raised")
+        .hint("check that the URL is a registry; this limit cannot be raised")
     }
 
     fn unreachable_error(&self, why: &str) -> Error {
-        Error::new(ErrorCode::Network, format!("`{}` cannot be reached", self.address))
+        Error::new(ErrorCode::Network, format!("cannot connect to `{}`", self.address))
             .because(redact_secrets(why))
-            .hint("check the address, and that the registry runs; `--offline` uses what the store has")
+            .hint(
+                "check the URL and that the registry is running, or use only the store with \
+                 `--offline`",
+            )
     }
 
     fn rejected_error(&self, status: u16, text: &str) -> Error {
@@ -372,17 +377,19 @@ impl<'a> RegistryClient<'a> {
             404 | 409 => ErrorCode::RegistryRefused,
             _ => ErrorCode::Unavailable,
         };
-        let why = response
-            .as_ref()
-            .map_or_else(|| format!("it answered {status}"), |response| response.message.clone());
-        let error = Error::new(code, format!("`{}` refused it", self.address))
+        let why = response.as_ref().map_or_else(
+            || format!("the registry returned {status}"),
+            |response| response.message.clone(),
+        );
+        let error = Error::new(code, format!("`{}` rejected the request", self.address))
             .because(printable(&why).into_owned());
         let help =
             response.and_then(|response| response.help).map(|help| printable(&help).into_owned());
         match (status, help) {
-            (401, _) => {
-                error.hint(format!("`sp login {}` with a token that may do this", self.address))
-            }
+            (401, _) => error.hint(format!(
+                "run `sp login {}` with a token that has the required permission",
+                self.address
+            )),
             (_, Some(help)) => error.hint(help),
             _ => error,
         }

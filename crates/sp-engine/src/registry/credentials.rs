@@ -29,7 +29,7 @@ pub(crate) struct RegistryCredentials {
 /// Where the token for a registry may come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TokenSource {
-    /// The environment, then `credentials.json`. The token from the environment has no address, so
+    /// The environment, then `credentials.json`. The token from the environment has no URL, so
     /// this is only for a registry that the user named or that is the only one.
     EnvironmentOrFile,
     /// `credentials.json` alone.
@@ -47,10 +47,10 @@ impl RegistryCredentials {
         let value: Value = serde_json::from_slice(&bytes).map_err(|why| {
             Error::new(
                 ErrorCode::InvalidCredentials,
-                format!("`{}` cannot be read", context.display_path(&path)),
+                format!("`{}` is invalid", context.display_path(&path)),
             )
             .because(why)
-            .hint("remove it, and log in again")
+            .hint("remove the file, then log in again")
         })?;
         let tokens = value["registries"].as_object().into_iter().flatten();
         let tokens = tokens
@@ -122,15 +122,13 @@ pub(crate) fn select_registry(
         (Some(address), ..) => normalize_server_url(address),
         (None, [only], _) => normalize_server_url(&only.url),
         (None, _, Some(last)) => Ok(last.clone()),
-        (None, [], None) => {
-            Err(Error::new(ErrorCode::NoRegistry, "there is no registry to speak to")
-                .hint("`sp login <address>` remembers one, or name it with `--registry <address>`"))
-        }
+        (None, [], None) => Err(Error::new(ErrorCode::NoRegistry, "no registry configured")
+            .hint("run `sp login <URL>` to save one, or specify it with `--registry <URL>`")),
         (None, several, None) => {
             let addresses: Vec<&str> =
                 several.iter().map(|registry| registry.url.as_str()).collect();
-            Err(Error::new(ErrorCode::AmbiguousRegistry, "there are several registries")
-                .hint(format!("name one with `--registry`: {}", addresses.join(", "))))
+            Err(Error::new(ErrorCode::AmbiguousRegistry, "multiple registries are configured")
+                .hint(format!("specify one with `--registry`: {}", addresses.join(", "))))
         }
     }
 }

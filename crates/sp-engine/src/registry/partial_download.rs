@@ -124,10 +124,10 @@ impl<'a> PartialDownload<'a> {
             self.discard_cache_file();
             return Err(Error::new(
                 ErrorCode::DigestMismatch,
-                format!("`{}` is larger than the registry said", self.label),
+                format!("`{}` is larger than announced by the registry", self.label),
             )
-            .because(format!("it said {} bytes, and sends more", self.expected_len))
-            .hint("nothing was changed: do not trust this registry"));
+            .because(format!("the registry announced {} bytes but sent more", self.expected_len))
+            .hint("do not trust this registry; nothing was changed"));
         }
         if let Some(cache) = &mut self.cache_file {
             cache.file.write(bytes)?;
@@ -159,9 +159,9 @@ impl<'a> PartialDownload<'a> {
         }
         Err(Error::new(
             ErrorCode::DigestMismatch,
-            format!("the bytes of `{}` are not those that the registry names", self.label),
+            format!("the digest of `{}` does not match the registry", self.label),
         )
-        .because(format!("it names {}, and these are {actual}", self.digest))
-        .hint("nothing was changed: do not trust this registry, or what stands between"))
+        .because(format!("the registry lists {}, but the download has {actual}", self.digest))
+        .hint("do not trust this registry or the network path to it; nothing was changed"))
     }
 }

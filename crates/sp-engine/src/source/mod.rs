@@ -59,9 +59,12 @@ impl OpenedSource {
                 if !dir.is_dir() {
                     return Err(Error::new(
                         ErrorCode::SourceNotFound,
-                        format!("there is no directory `{}`", session.context.display_path(&dir)),
+                        format!("directory `{}` not found", session.context.display_path(&dir)),
                     )
-                    .hint("a relative path starts at the file that names it"));
+                    .hint(
+                        "check the path; relative paths start at the directory of the file that \
+                         contains them",
+                    ));
                 }
                 Ok(Self::Dir(dir))
             }
@@ -81,13 +84,10 @@ impl OpenedSource {
         let git_ref = request.version.map(GitRef::new).transpose().map_err(|e| {
             Error::new(
                 ErrorCode::InvalidGitRef,
-                format!(
-                    "the version `{}` of `{repo}` cannot be used",
-                    request.version.unwrap_or_default()
-                ),
+                format!("invalid version `{}` for `{repo}`", request.version.unwrap_or_default()),
             )
             .because(e)
-            .hint("write a tag, a branch or a commit")
+            .hint("specify a tag, a branch or a commit")
         })?;
         let import = PackImport {
             repo: repo.clone(),
@@ -104,7 +104,7 @@ impl OpenedSource {
         let checkout = opener.open(std::slice::from_ref(&import))?.into_iter().next();
         checkout
             .map(|checkout| Self::Git(Box::new(checkout)))
-            .ok_or_else(|| Error::new(ErrorCode::TaskFailed, "nothing was fetched"))
+            .ok_or_else(|| Error::new(ErrorCode::TaskFailed, "the fetch returned no result"))
     }
 
     fn fetch_zip(session: &Session<'_>, source: &WebSource) -> Result<Self> {
@@ -263,9 +263,13 @@ fn read_member(archive: &Archive, path: &str, limit: u64) -> Result<Option<Vec<u
     match entry.map(|entry| (&entry.path, &entry.kind)) {
         Some((_, ListingKind::File { size, .. })) if *size > limit => Err(Error::new(
             ErrorCode::LimitExceeded,
-            format!("`{path}` is {}, more than the limit of {}", ByteSize(*size), ByteSize(limit)),
+            format!(
+                "`{path}` is {}, which exceeds the limit of {}",
+                ByteSize(*size),
+                ByteSize(limit)
+            ),
         )
-        .hint("raise it with `--limit markdown-bytes=<bytes>` if you trust the source")),
+        .hint("raise the limit with `--limit markdown-bytes=<bytes>` if you trust the source")),
         Some((path, ListingKind::File { handle, .. })) => Ok(Some(archive.read(path, handle)?)),
         _ => Ok(None),
     }

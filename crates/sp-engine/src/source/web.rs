@@ -24,7 +24,8 @@ use crate::http::{
 use crate::session::Session;
 
 const BUFFER_BYTES: usize = 64 * 1024;
-const OFFLINE_HINT: &str = "run it without `--offline`, or fetch it yourself and name the file";
+const OFFLINE_HINT: &str =
+    "run the command without `--offline`, or download the file and specify its path";
 
 /// A URL, and its form without secrets for display.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,12 +54,13 @@ pub(super) fn locked_archive(
         let entry = &locked.entry;
         Error::new(
             ErrorCode::SourceNotReproducible,
-            format!("the source of `{entry}` cannot be fetched again"),
+            format!("cannot fetch the source of `{entry}` again"),
         )
         .because(format!(
-            "the lock has `{source}` without its query, and the cache does not have the archive"
+            "the lockfile has `{source}` without its query string, and the archive is not in the \
+             cache"
         ))
-        .hint(format!("name the source again: `sp bag get {entry} --source <URL>`"))
+        .hint(format!("specify the full URL: `sp bag get {entry} --source <URL>`"))
         .hint("use `--keep-query <NAME>` to record a query parameter that is not a secret")
     })
 }
@@ -81,7 +83,7 @@ pub(crate) struct WebClient<'a> {
 }
 
 impl<'a> WebClient<'a> {
-    /// Creates a client for an address and files beside it. Fails with `--offline`.
+    /// Creates a client for a URL and files beside it. Fails with `--offline`.
     pub(crate) fn new(session: &'a Session<'a>, address: &WebAddress) -> Result<Self> {
         let limits = &session.limits;
         let policy = HttpPolicy {
@@ -127,7 +129,7 @@ impl<'a> WebClient<'a> {
     ) -> Result<ResponseBody> {
         let status = response.status();
         if status.is_client_error() || status.is_server_error() {
-            let error = HttpError::Failed(format!("http status: {}", status.as_u16()));
+            let error = HttpError::Failed(format!("HTTP status {}", status.as_u16()));
             return Err(self.request_error(address, &error));
         }
         Ok(response.into_body(max_bytes))
@@ -175,7 +177,7 @@ impl<'a> WebClient<'a> {
         Error::new(code, format!("cannot fetch `{}`", address.display_url))
             // The reason may contain this URL or the target of a redirect, with secrets.
             .because(redact_secrets(&reason))
-            .hint("check the address and your access; a local copy can be named instead")
+            .hint("check the URL and your access, or specify a local copy")
     }
 
     /// Returns the error for a body that could not be read to its end.
@@ -185,7 +187,7 @@ impl<'a> WebClient<'a> {
         }
         Error::new(ErrorCode::Network, format!("cannot fetch `{}`", address.display_url))
             .because(error)
-            .hint("nothing was changed: run it again, or fetch it yourself and name the file")
+            .hint("run the command again, or download the file and specify its path")
     }
 
     /// Returns the error for an exceeded timeout.
@@ -194,29 +196,27 @@ impl<'a> WebClient<'a> {
         let (code, reason, limit) = match timeout {
             HttpTimeout::Stall => (
                 ErrorCode::Stalled,
-                format!("the server sent nothing for {} s", limits.stall_seconds),
+                format!("the server sent no data for {} s", limits.stall_seconds),
                 Some("stall-seconds"),
             ),
             HttpTimeout::Connect => (
                 ErrorCode::Network,
-                format!("there was no connection within {} s", CONNECT_TIMEOUT.as_secs()),
+                format!("the connection timed out after {} s", CONNECT_TIMEOUT.as_secs()),
                 None,
             ),
             HttpTimeout::Total => (
                 ErrorCode::Network,
-                format!("the download was not complete after {} s", limits.download_seconds),
+                format!("the download did not finish within {} s", limits.download_seconds),
                 Some("download-seconds"),
             ),
         };
         let error =
             Error::new(code, format!("cannot fetch `{}`", address.display_url)).because(reason);
         match limit {
-            Some(limit) => {
-                error.hint(format!("run it again, or raise `--limit {limit}=<seconds>`"))
-            }
-            None => {
-                error.hint("check the address and your access; a local copy can be named instead")
-            }
+            Some(limit) => error.hint(format!(
+                "run the command again, or raise the limit with `--limit {limit}=<seconds>`"
+            )),
+            None => error.hint("check the URL and your access, or specify a local copy"),
         }
     }
 }
@@ -224,7 +224,7 @@ impl<'a> WebClient<'a> {
 fn too_large_error(address: &WebAddress, limit: u64) -> Error {
     Error::new(
         ErrorCode::LimitExceeded,
-        format!("`{}` has more bytes than allowed: the limit is {limit}", address.display_url),
+        format!("`{}` exceeds the limit of {limit} bytes", address.display_url),
     )
-    .hint("raise it with `--limit zip-bytes=<bytes>` if you trust the source")
+    .hint("raise the limit with `--limit zip-bytes=<bytes>` if you trust the source")
 }

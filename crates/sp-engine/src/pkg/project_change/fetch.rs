@@ -104,20 +104,20 @@ impl ProjectChange<'_> {
 
     fn missing_bytes_error(&self, name: &PackageName, version: &PackageVersion) -> Error {
         let because = match self.registries.default_addresses().as_slice() {
-            [] => "neither the store nor the project has its bytes, and no registry is asked"
+            [] => "it is neither in the store nor in the project, and no registry is configured"
                 .to_owned(),
-            registries => format!(
-                "neither the store nor the project has its bytes, nor {}",
-                registries.join(", ")
-            ),
+            registries => {
+                format!("it is not in the store, in the project or at {}", registries.join(", "))
+            }
         };
         Error::new(
             ErrorCode::PackageNotFound,
-            format!("`{name} {version}` is locked, and is not here"),
+            format!("cannot find the locked package `{name} {version}`"),
         )
         .because(because)
         .hint(
-            "`sp pkg import <file>` puts it into the store; `--registry <address>` asks a registry",
+            "add it to the store with `sp pkg import <file>`, or specify a registry with \
+             `--registry <URL>`",
         )
     }
 
@@ -143,10 +143,10 @@ fn refuse_tool_package(name: &PackageName, manifest: &PackageManifest) -> Result
     }
     Err(Error::new(
         ErrorCode::Unsupported,
-        format!("`{name}` is a package of kind `{}`", manifest.kind.as_str()),
+        format!("cannot install `{name}`, a package of kind `{}`", manifest.kind.as_str()),
     )
-    .because("such a package is made for one tool, and is installed by that tool")
-    .hint("`sp` keeps, verifies, sends and exports it"))
+    .because("packages of this kind are installed by the tool that they are made for")
+    .hint("use `sp` to store, verify, send or export it"))
 }
 
 /// Returns the entry of a package for the lock.

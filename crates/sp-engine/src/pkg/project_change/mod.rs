@@ -9,8 +9,8 @@
 //!
 //! - [`ChangeRequest`] is what the user asked for. `install`, `uninstall` and `rollback` differ in
 //!   nothing else.
-//! - [`Resolution`] says which version of each package the project will have, and where its bytes
-//!   are. It follows from the request, the candidates and the lock alone.
+//! - [`Resolution`] has the version and the source of each package that the project will have. It
+//!   follows from the request, the candidates and the lock alone.
 //! - Fetching downloads what is not on this machine, and loads and verifies what is written.
 //! - [`ProjectPlan`] has every change. A dry run stops here; applying it is one transaction.
 //!

@@ -32,9 +32,9 @@ impl ProjectChange<'_> {
             {
                 return Err(Error::new(
                     ErrorCode::DuplicateArgument,
-                    format!("`{name}` is named twice: {other} and {range}"),
+                    format!("`{name}` is specified twice: {other} and {range}"),
                 )
-                .hint("name it once"));
+                .hint("specify each package once"));
             }
         }
         Ok(requested)
@@ -68,9 +68,9 @@ impl ProjectChange<'_> {
         if let Some(dependent) = self.find_dependent(name) {
             return Err(Error::new(
                 ErrorCode::StillRequired,
-                format!("`{name}` is needed by `{dependent}`"),
+                format!("`{name}` is required by `{dependent}`"),
             )
-            .hint(format!("`sp pkg uninstall {dependent}` takes both out")));
+            .hint(format!("run `sp pkg uninstall {dependent}` to uninstall both")));
         }
         if !self.recorded_sinks(name)?.is_empty() {
             return Ok(());
@@ -85,9 +85,9 @@ impl ProjectChange<'_> {
         let error =
             Error::new(ErrorCode::NotInstalled, format!("`{name}` is not installed in `{root}`"));
         if installed.is_empty() {
-            error.hint("nothing is installed there")
+            error.hint("run `sp pkg install <package>` to install a package; the project has none")
         } else {
-            error.hint(format!("installed there: {}", installed.join(", ")))
+            error.hint(format!("installed packages: {}", installed.join(", ")))
         }
     }
 

@@ -39,19 +39,21 @@ impl ProjectChange<'_> {
             Some(newest) => Ok(newest.clone()),
             None if self.available.contains_key(name) => Err(Error::new(
                 ErrorCode::VersionNotFound,
-                format!("every version of `{name}` was yanked"),
+                format!("all versions of `{name}` are yanked"),
             )
-            .hint(format!("`sp info {name}` lists them; one is installed by its exact version"))),
+            .hint(format!(
+                "run `sp info {name}` to list them, and install one by its exact version"
+            ))),
             None => stored.map_err(|error| match self.registries.default_addresses().as_slice() {
                 [] => error,
                 asked => {
                     let message = format!(
-                        "there is no package called `{name}`, neither in the store nor at {}",
+                        "package `{name}` not found in the store or at {}",
                         asked.join(", ")
                     );
                     let word = name.as_str().rsplit('/').next().unwrap_or_default();
                     Error::new(ErrorCode::PackageNotFound, message)
-                        .hint(format!("`sp search {word}` looks for packages like it"))
+                        .hint(format!("run `sp search {word}` to find similar packages"))
                 }
             }),
         }
@@ -70,9 +72,12 @@ impl ProjectChange<'_> {
             if visited.len() > MAX_QUERIED_PACKAGES {
                 return Err(Error::new(
                     ErrorCode::LimitExceeded,
-                    format!("this could need more than {MAX_QUERIED_PACKAGES} packages"),
+                    format!(
+                        "resolving the dependencies may require more than {MAX_QUERIED_PACKAGES} \
+                         packages"
+                    ),
                 )
-                .hint("nothing was changed: ask for an exact version"));
+                .hint("specify an exact version"));
             }
             self.query_registries(&pending)?;
             let dependencies: BTreeSet<PackageName> = pending

@@ -62,9 +62,9 @@ impl Resolution {
     pub(super) fn new(request: &ChangeRequest, candidates: &Candidates<'_>) -> Result<Self> {
         let selected =
             solve(&candidates.for_solver(request.candidates), &request.solve).map_err(|why| {
-                Error::new(ErrorCode::Unresolvable, "these packages do not go together")
+                Error::new(ErrorCode::Unresolvable, "cannot resolve package versions")
                     .because(why)
-                    .hint("nothing was changed: import what is missing, or ask for other versions")
+                    .hint("import the missing packages, or specify other versions")
             })?;
         let resolver = Resolver { request, candidates };
         let mut packages = BTreeMap::new();
@@ -122,7 +122,7 @@ impl Resolver<'_> {
         } else if let Some(it) = locked {
             Ok(resolved(PackageSource::Unknown, it.digest, it.signer, &it.dependencies))
         } else {
-            let message = format!("`{name} {version}` was selected, and nothing has it");
+            let message = format!("no source has the selected package `{name} {version}`");
             Err(Error::new(ErrorCode::Internal, message))
         }
     }
@@ -172,14 +172,17 @@ fn lock_mismatch_error(
     sha256: &str,
 ) -> Error {
     let because = if *sha256 == locked.sha256 {
-        format!("with its manifest the lock says {}, and this one is {digest}", locked.digest)
+        format!(
+            "the locked digest with the manifest is {}, but this package has {digest}",
+            locked.digest
+        )
     } else {
-        format!("the lock says {}, and this one hashes to {sha256}", locked.sha256)
+        format!("the locked digest is {}, but this package has {sha256}", locked.sha256)
     };
-    let message = format!("`{name} {}` is not what `ctxpkg.lock` says", locked.version);
+    let message = format!("`{name} {}` does not match `ctxpkg.lock`", locked.version);
     Error::new(ErrorCode::LockMismatch, message)
         .because(because)
-        .hint("nothing was changed: find out who changed it; a version never becomes another")
+        .hint("find out who changed the package; a published version must never change")
 }
 
 /// Refuses names whose files are the same on a case-insensitive file system.
@@ -189,10 +192,10 @@ fn check_file_name_collisions<'n>(names: impl Iterator<Item = &'n PackageName>) 
         if let Some(other) = seen.insert(fold_name(&name.file_stem()), name) {
             return Err(Error::new(
                 ErrorCode::NameCollision,
-                format!("`{other}` and `{name}` would share a file"),
+                format!("`{other}` and `{name}` have the same file name"),
             )
-            .because("where case does not count, they are one name")
-            .hint("uninstall one of the two"));
+            .because("the names are equal on case-insensitive file systems")
+            .hint("uninstall one of the two packages"));
         }
     }
     Ok(())

@@ -80,9 +80,9 @@ impl ProjectChange<'_> {
         if sinks.is_empty() {
             return Err(Error::new(
                 ErrorCode::AgentRequired,
-                format!("`{name}` is a package of skills, and no agent is named"),
+                format!("`{name}` contains skills, but no agent is specified"),
             )
-            .hint("add `--agent claude`, or another; `sp config` lists them"));
+            .hint("add `--agent claude` or another agent; run `sp config` to list the agents"));
         }
         Ok(sinks)
     }
@@ -135,12 +135,12 @@ impl ProjectChange<'_> {
         let BundledSkills { skills, unassigned_files } = package.skills();
         if unassigned_files > 0 {
             let files = if unassigned_files == 1 {
-                "a file".into()
+                "1 file".into()
             } else {
                 format!("{unassigned_files} files")
             };
             self.session.context.emit(Event::Warning(format!(
-                "{files} of `{}` belongs to no skill and is left out",
+                "ignoring {files} of `{}` outside of any skill",
                 package.manifest.name
             )));
         }
@@ -168,8 +168,10 @@ fn installable_skill(
     content: LoadedTree,
 ) -> Result<InstallableSkill> {
     let folder = naming.folder_name(&id).map_err(|why| {
-        let message = format!("`{id}` of `{package}` cannot be installed");
-        Error::new(ErrorCode::InvalidPackage, message).because(why).hint("give another `--prefix`")
+        let message = format!("cannot install `{id}` from `{package}`");
+        Error::new(ErrorCode::InvalidPackage, message)
+            .because(why)
+            .hint("set a different prefix with `--prefix`")
     })?;
     let source = SkillSource::Package { package: package.clone(), id, content: Arc::new(content) };
     Ok(InstallableSkill { folder, source })
@@ -187,20 +189,20 @@ fn refuse_shared_folder(
         Some(other) => Err(Error::new(
             ErrorCode::NameCollision,
             format!(
-                "`{}` and `{}` of `{package}` would both be installed as `{}`",
+                "`{}` and `{}` from `{package}` would both be installed as `{}`",
                 other.source.id(),
                 skill.source.id(),
                 skill.folder
             ),
         )
-        .hint("whoever made it must rename one of the two")),
+        .hint("ask the author of the package to rename one of the two")),
     }
 }
 
 fn no_skill_error(package: &PackageName) -> Error {
-    Error::new(ErrorCode::InvalidPackage, format!("`{package}` has no skill in it"))
-        .because(format!("no folder of it has a `{SKILL_FILE}`"))
-        .hint("nothing was changed")
+    Error::new(ErrorCode::InvalidPackage, format!("`{package}` contains no skills"))
+        .because(format!("none of its directories has a `{SKILL_FILE}`"))
+        .hint("ask the author of the package to add one; nothing was changed")
 }
 
 /// Returns the sink of an installation record.

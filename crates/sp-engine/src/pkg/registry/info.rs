@@ -32,8 +32,8 @@ pub fn info(
     let registry_name = registry_name(&name)?;
     let response = client.execute_optional(&RegistryRequest::get(&index_path(&registry_name)))?;
     let response = response.ok_or_else(|| {
-        Error::new(ErrorCode::PackageNotFound, format!("`{address}` has no `{name}`"))
-            .hint(format!("`sp search {}` looks for packages like it", registry_name.name()))
+        Error::new(ErrorCode::PackageNotFound, format!("package `{name}` not found at `{address}`"))
+            .hint(format!("run `sp search {}` to find similar packages", registry_name.name()))
     })?;
     let index: PackageIndex = response.json()?;
     let version = select_version(&index, range.as_ref())
@@ -57,8 +57,11 @@ pub fn info(
 
 fn no_version_error(address: &str, name: &PackageName, index: &PackageIndex) -> Error {
     let versions: Vec<&str> = index.versions.iter().map(|item| item.version.as_str()).collect();
-    Error::new(ErrorCode::VersionNotFound, format!("`{address}` has no such version of `{name}`"))
-        .hint(format!("it has {}", versions.join(", ")))
+    Error::new(
+        ErrorCode::VersionNotFound,
+        format!("this version of `{name}` was not found at `{address}`"),
+    )
+    .hint(format!("available versions: {}", versions.join(", ")))
 }
 
 /// Selects the newest version in a range, or the latest one. A yanked version must be named

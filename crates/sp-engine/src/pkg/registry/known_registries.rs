@@ -4,7 +4,7 @@
 //! this machine saw before, and must agree with every package that is downloaded.
 //!
 //! A name is looked up in one registry: the one that the config binds its namespace to, or else the
-//! first that knows the name. So nobody can take over a name by publishing it in another registry.
+//! first that knows the name. So publishing a name in another registry cannot take it over.
 
 use rayon::prelude::*;
 use sp_formats::package::store::SeenRegistryVersions;
@@ -47,7 +47,7 @@ enum RegistryNames<'a> {
     Unbound,
     /// Those in these namespaces.
     Namespaces(&'a [String]),
-    /// Those that the lock says came from it.
+    /// Those that are locked to it.
     Locked,
 }
 
@@ -261,10 +261,10 @@ impl<'a> KnownRegistries<'a> {
         let versions = parse_index(registry_name, index).map_err(|why| {
             Error::new(
                 ErrorCode::InvalidIndex,
-                format!("what `{}` says of `{name}` cannot be so", registry.address),
+                format!("`{}` returned an invalid index for `{name}`", registry.address),
             )
             .because(printable(&why).into_owned())
-            .hint("nothing was changed: do not trust this registry, or what stands between")
+            .hint("do not trust this registry or the network path to it; nothing was changed")
         })?;
         self.check_append_only(registry, name, &versions)?;
         Ok(AvailablePackage {
@@ -291,17 +291,20 @@ impl<'a> KnownRegistries<'a> {
             let now = versions.iter().find(|available| available.version.as_str() == version);
             let why = match now {
                 Some(now) if now.digest == *digest => continue,
-                Some(now) => format!("`{name} {version}` was {digest}, and is {} now", now.digest),
-                None => format!("it had `{name} {version}` before, and does not know it any more"),
+                Some(now) => format!(
+                    "the digest of `{name} {version}` was {digest}, but is now {}",
+                    now.digest
+                ),
+                None => format!("`{name} {version}` is missing, but was available before"),
             };
             return Err(Error::new(
                 ErrorCode::InvalidIndex,
-                format!("`{}` shows an old or another index", registry.address),
+                format!("`{}` returned an outdated or modified index", registry.address),
             )
             .because(why)
-            .hint("nothing was changed: ask whoever runs it")
+            .hint("ask the operator of the registry; nothing was changed")
             .hint(format!(
-                "if it was set up anew, `sp login --anew {}` forgets what it had",
+                "if the registry was reset, run `sp login --anew {}`",
                 registry.address
             )));
         }
@@ -352,7 +355,10 @@ impl<'a> KnownRegistries<'a> {
         self.check_size(&label, available, version)?;
         let registry = self.registries.iter().find(|known| known.address == available.registry);
         let registry = registry.ok_or_else(|| {
-            Error::new(ErrorCode::PackageNotFound, format!("`{}` is not known", available.registry))
+            Error::new(
+                ErrorCode::PackageNotFound,
+                format!("unknown registry `{}`", available.registry),
+            )
         })?;
         let path = format!("{}/download", version_path(&available.registry_name, &version.version));
         let expected = ExpectedBytes { digest: version.digest, len: version.size };
@@ -362,10 +368,10 @@ impl<'a> KnownRegistries<'a> {
         let mismatch = |why: String| {
             Error::new(
                 ErrorCode::DigestMismatch,
-                format!("`{label}` is not what `{}` says", available.registry),
+                format!("`{label}` does not match the index of `{}`", available.registry),
             )
             .because(why)
-            .hint("nothing was changed: do not trust this registry, or what stands between")
+            .hint("do not trust this registry or the network path to it; nothing was changed")
         };
         check_headers(&headers, version).map_err(mismatch)?;
         let result = sp_formats::package::read_hashed(&label, bytes, &self.session.limits);
@@ -386,10 +392,14 @@ impl<'a> KnownRegistries<'a> {
         }
         Err(Error::new(
             ErrorCode::LimitExceeded,
-            format!("`{label}` is larger than the limit of {}", ByteSize(limit)),
+            format!("`{label}` exceeds the limit of {}", ByteSize(limit)),
         )
-        .because(format!("`{}` says that it is {}", available.registry, ByteSize(version.size)))
-        .hint("raise it with `--max-size <bytes>` if you trust it"))
+        .because(format!(
+            "according to `{}`, its size is {}",
+            available.registry,
+            ByteSize(version.size)
+        ))
+        .hint("raise the limit with `--max-size <bytes>` if you trust the package"))
     }
 }
 
@@ -412,24 +422,21 @@ fn download_bytes(
 fn wrong_registry_error(lookup: &RegistryLookup, bound: &KnownRegistry, locked: &str) -> Error {
     Error::new(
         ErrorCode::RegistryMismatch,
-        format!("`{}` came from another registry than it may", lookup.name),
+        format!("`{}` is locked to a registry that the configuration does not allow", lookup.name),
     )
     .because(format!(
-        "`ctxpkg.lock` says `{}`, and the config binds `{}` to `{}`",
+        "`ctxpkg.lock` has `{}`, but the configuration binds `{}` to `{}`",
         printable(locked),
         lookup.registry_name.namespace(),
         bound.address
     ))
-    .hint("nothing was changed: find out who changed the lock, or mend the config")
+    .hint("find out who changed the lockfile, or fix the configuration")
 }
 
 fn unknown_registry_error(name: &PackageName, locked: &str) -> Error {
-    Error::new(
-        ErrorCode::RegistryMismatch,
-        format!("`{name}` came from a registry that is not known here"),
-    )
-    .because(format!("`ctxpkg.lock` says `{}`", printable(locked)))
-    .hint(format!("if you know it, `--registry {}` asks it", printable(locked)))
+    Error::new(ErrorCode::RegistryMismatch, format!("`{name}` is locked to an unknown registry"))
+        .because(format!("`ctxpkg.lock` has `{}`", printable(locked)))
+        .hint(format!("add `--registry {}` if you trust this registry", printable(locked)))
 }
 
 /// Checks that an index is consistent in itself. Returns its versions, from old to new.
@@ -438,10 +445,10 @@ fn parse_index(
     index: &PackageIndex,
 ) -> std::result::Result<Vec<AvailableVersion>, String> {
     if (index.namespace.as_str(), index.name.as_str()) != (name.namespace(), name.name()) {
-        return Err(format!("it answers for `@{}/{}`", index.namespace, index.name));
+        return Err(format!("the index is for `@{}/{}`", index.namespace, index.name));
     }
     if index.versions.len() > MAX_VERSIONS {
-        return Err(format!("it says that there are {} versions", index.versions.len()));
+        return Err(format!("the index has too many versions: {}", index.versions.len()));
     }
     let mut versions = index
         .versions
@@ -450,7 +457,7 @@ fn parse_index(
         .collect::<std::result::Result<Vec<AvailableVersion>, String>>()?;
     versions.sort_by(|a, b| a.version.cmp(&b.version));
     if let Some(pair) = versions.windows(2).find(|pair| pair[0].version == pair[1].version) {
-        return Err(format!("it has {} twice", pair[0].version));
+        return Err(format!("duplicate version {}", pair[0].version));
     }
     check_latest(&versions, index.latest.as_deref())?;
     Ok(versions)
@@ -468,7 +475,7 @@ fn check_latest(
         return Ok(());
     }
     Err(format!(
-        "it says that {} is the newest that was not yanked, and by its list it is {}",
+        "the index lists {} as the latest version, but the latest version that is not yanked is {}",
         claimed.unwrap_or("none"),
         newest.unwrap_or("none")
     ))
@@ -479,12 +486,13 @@ fn parse_version_item(item: &PackageVersionItem) -> std::result::Result<Availabl
         PackageVersion::new(&item.version).map_err(|why| format!("`{}`: {why}", item.version))?;
     let digest = format!("sha256:{}", item.sha256)
         .parse()
-        .map_err(|_| format!("the hash of {version} is none"))?;
+        .map_err(|_| format!("the digest of {version} is invalid"))?;
     let key = |text: &String| {
         PublicKey::from_hex(text).map_err(|why| format!("the signer of {version}: {why}"))
     };
     let name = |text: &str| {
-        PackageName::new(text).map_err(|why| format!("`{text}`, which {version} names: {why}"))
+        PackageName::new(text)
+            .map_err(|why| format!("invalid package name `{text}` in {version}: {why}"))
     };
     let dependencies = item.dependencies.iter().map(|dependency| {
         Ok(PackageDependency {
@@ -515,12 +523,13 @@ fn check_headers(
 ) -> std::result::Result<(), String> {
     match (&headers.sha256, headers.yanked) {
         (Some(hash), _) if *hash != version.digest.hex() => Err(format!(
-            "its index names {}, and beside the bytes stands {}",
+            "the digest in the index is {}, but the response header has {}",
             version.digest,
             printable(hash)
         )),
         (_, Some(true)) if !version.yanked => {
-            Err("it was yanked, and the index does not say so: if that was just now, try again"
+            Err("the version is yanked, but not in the index; if it was yanked just now, run the \
+                 command again"
                 .into())
         }
         _ => Ok(()),
@@ -535,20 +544,20 @@ fn check_package(
 ) -> std::result::Result<(), String> {
     let manifest = &package.manifest;
     if (&manifest.name, &manifest.version) != (&available.name, &version.version) {
-        return Err(format!("the package is `{} {}`", manifest.name, manifest.version));
+        return Err(format!("the downloaded package is `{} {}`", manifest.name, manifest.version));
     }
     let signer = package.signer.map(|signer| signer.key);
     if signer != version.signer {
         let shown =
-            |key: Option<PublicKey>| key.map_or_else(|| "nobody".into(), |key| key.to_string());
+            |key: Option<PublicKey>| key.map_or_else(|| "no key".into(), |key| key.to_string());
         return Err(format!(
-            "it is signed by {}, and the index says {}",
+            "the package is signed by {}, but the index lists {}",
             shown(signer),
             shown(version.signer)
         ));
     }
     if manifest.dependencies != version.dependencies || manifest.conflicts != version.conflicts {
-        return Err("it needs or excludes other packages than the index says".into());
+        return Err("the dependencies or conflicts of the package differ from the index".into());
     }
     Ok(())
 }

@@ -36,7 +36,9 @@ pub fn login(context: &Context<'_>, request: &LoginRequest) -> Result<RegistryLo
     let address = normalize_server_url(&request.registry)?;
     let secret = read_secret(context, &request.token).map_err(|error| match error.code {
         ErrorCode::InvalidSecret => Error {
-            hints: vec!["set the environment variable, or name a file with `--token-file`".into()],
+            hints: vec![
+                "set the environment variable, or specify a file with `--token-file`".into(),
+            ],
             ..error
         },
         _ => error,
@@ -46,8 +48,10 @@ pub fn login(context: &Context<'_>, request: &LoginRequest) -> Result<RegistryLo
         .map(str::trim)
         .filter(|token| has_token_format(token))
         .ok_or_else(|| {
-            Error::new(ErrorCode::InvalidSecret, "the token is none")
-                .hint("a token begins with `ctxp_` or `ctxr_`; `sp serve` shows one")
+            Error::new(ErrorCode::InvalidSecret, "invalid token").hint(
+                "use a token that starts with `ctxp_` or `ctxr_`, such as the one that `sp \
+                     serve` prints",
+            )
         })?;
     let response = RegistryClient::new(context, &address, Some(token))?
         .execute(&RegistryRequest::get("whoami"))?;
@@ -89,7 +93,7 @@ pub fn logout(context: &Context<'_>, registry: Option<&str>) -> Result<RegistryL
     if !credentials.remove(&address) {
         return Err(Error::new(
             ErrorCode::TokenNotFound,
-            format!("there is no token for `{address}`"),
+            format!("no token stored for `{address}`"),
         ));
     }
     credentials.save(context)?;

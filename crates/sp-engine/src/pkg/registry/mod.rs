@@ -1,7 +1,7 @@
 //! Commands and lookups that talk to a registry: `sp login`, `logout`, `publish`, `yank`, `search`,
 //! `info`, and the packages that `sp pkg install` can choose from.
 //!
-//! [`KnownRegistries`] verifies what registries say about versions. The HTTP client is
+//! [`KnownRegistries`] verifies what registries return about versions. The HTTP client is
 //! [`crate::registry`].
 
 mod info;

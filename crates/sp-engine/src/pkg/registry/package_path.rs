@@ -8,9 +8,9 @@ use crate::error::{Error, ErrorCode, Result};
 /// Returns the name of a package in a registry, where every package has a namespace.
 pub(super) fn registry_name(name: &PackageName) -> Result<RegistryPackageName> {
     RegistryPackageName::from_package_name(name).map_err(|why| {
-        Error::new(ErrorCode::Unsupported, format!("`{name}` cannot be in a registry"))
+        Error::new(ErrorCode::Unsupported, format!("`{name}` cannot be stored in a registry"))
             .because(why)
-            .hint("make it with `--scope <namespace>`")
+            .hint("create the package with `--scope <namespace>`")
     })
 }
 

@@ -39,7 +39,7 @@ pub fn publish(context: &Context<'_>, request: &PublishRequest) -> Result<Regist
         Ok(response) => Some(response.json::<TrustReport>()?),
         // The response of an earlier attempt may have been lost after the upload succeeded.
         Err(error) if has_version(&client, &name, version, &hash) => {
-            context.emit(Event::Detail(format!("it was there already: {error}")));
+            context.emit(Event::Detail(format!("already uploaded: {error}")));
             None
         }
         Err(error) => return Err(error),
@@ -59,9 +59,12 @@ pub fn publish(context: &Context<'_>, request: &PublishRequest) -> Result<Regist
 }
 
 fn other_bytes_error(address: &str, hash: &str) -> Error {
-    Error::new(ErrorCode::DigestMismatch, format!("`{address}` says that it took other bytes"))
-        .because(format!("they are {hash} here"))
-        .hint("do not trust this registry")
+    Error::new(
+        ErrorCode::DigestMismatch,
+        format!("`{address}` reported a different digest for the uploaded package"),
+    )
+    .because(format!("the local digest is {hash}"))
+    .hint("do not trust this registry")
 }
 
 /// Returns whether the registry has this version with this hash.

@@ -31,8 +31,11 @@ pub fn yank(context: &Context<'_>, request: &YankRequest) -> Result<RegistryYank
     let session = Session::begin(context)?;
     let client = connect(&session, request.registry.as_deref())?;
     let invalid = || {
-        Error::new(ErrorCode::MissingArgument, format!("`{}` names no version", request.package))
-            .hint("write it as `@team/notes@1.2.0`")
+        Error::new(
+            ErrorCode::MissingArgument,
+            format!("`{}` does not specify a version", request.package),
+        )
+        .hint("use the form `@team/notes@1.2.0`")
     };
     let (name, version) = request
         .package

@@ -96,18 +96,21 @@ fn pk_23_conflict_is_explained() {
     let text = "a 1.0.0: b ^1\nc 1.0.0: b ^2\nb 1.0.0\nb 2.0.0";
     assert_eq!(
         solve_to_string(text, &[("a", "*"), ("c", "^1")]).unwrap_err(),
-        "this project asks for `a` *\nthis project asks for `c` ^1\n`a` 1.0.0 needs `b` ^1\n`c` 1.0.0 needs `b` ^2\n\
-         of `a` there is 1.0.0\nof `b` there is 1.0.0, 2.0.0\nof `c` there is 1.0.0"
+        "this project requires `a` *\nthis project requires `c` ^1\n\
+         `a` 1.0.0 requires `b` ^1\n`c` 1.0.0 requires `b` ^2\n\
+         available versions of `a`: 1.0.0\navailable versions of `b`: 1.0.0, 2.0.0\n\
+         available versions of `c`: 1.0.0"
     );
     let text = "a 1.0.0: !b; c *\nb 1.0.0";
     let explanation = solve_to_string(text, &[("a", "*")]).unwrap_err();
     assert!(
-        explanation.contains("`a` 1.0.0 needs `c` *") && explanation.contains("there is no `c`"),
+        explanation.contains("`a` 1.0.0 requires `c` *")
+            && explanation.contains("`c` was not found"),
         "{explanation}"
     );
     let explanation =
         solve_to_string("a 1.0.0: !b\nb 1.0.0", &[("a", "*"), ("b", "*")]).unwrap_err();
-    assert!(explanation.contains("`a` 1.0.0 cannot be together with `b`"), "{explanation}");
+    assert!(explanation.contains("`a` 1.0.0 conflicts with `b`"), "{explanation}");
 }
 
 #[test]

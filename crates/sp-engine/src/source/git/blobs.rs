@@ -52,13 +52,14 @@ impl GitCheckout {
             blob_sizes(&fetcher.git, &blobs)?.into_values().find(|size| *size > limit)
         {
             let message = format!(
-                "a file of `{}` is {}, more than the limit of {}",
+                "a file in `{}` is {}, which exceeds the limit of {}",
                 self.repo,
                 ByteSize(size),
                 ByteSize(limit)
             );
-            return Err(Error::new(ErrorCode::LimitExceeded, message)
-                .hint("raise it with `--limit markdown-bytes=<bytes>` if you trust the source"));
+            return Err(Error::new(ErrorCode::LimitExceeded, message).hint(
+                "raise the limit with `--limit markdown-bytes=<bytes>` if you trust the source",
+            ));
         }
         let mut contents = Vec::with_capacity(blobs.len());
         read_blobs(context, self, &blobs, |_, bytes| {
@@ -122,16 +123,18 @@ impl BlobFetcher<'_> {
         let (code, hint) = match why.limit_name() {
             Some(name) => (
                 ErrorCode::LimitExceeded,
-                format!("exclude it, or raise `--limit {name}=<number>` if you trust it"),
+                format!(
+                    "exclude the skill, or raise the limit with `--limit {name}=<number>` if you \
+                     trust it"
+                ),
             ),
-            None => (ErrorCode::NameCollision, "exclude it, or ask its author to mend it".into()),
+            None => {
+                (ErrorCode::NameCollision, "exclude the skill, or ask its author to fix it".into())
+            }
         };
-        Error::new(
-            code,
-            format!("the skill `{id}` of `{}` cannot be installed", self.checkout.repo),
-        )
-        .because(why)
-        .hint(hint)
+        Error::new(code, format!("cannot install the skill `{id}` from `{}`", self.checkout.repo))
+            .because(why)
+            .hint(hint)
     }
 
     /// Reads the targets of all links that the skills use. Each round may discover further links.
@@ -156,17 +159,15 @@ impl BlobFetcher<'_> {
     fn check_link_sizes(&self, links: &[Box<str>]) -> Result<()> {
         let mut sizes = blob_sizes(&self.git, links)?.into_values();
         let Some(size) = sizes.find(|size| *size > MAX_LINK_TARGET_BYTES) else { return Ok(()) };
-        let message = format!(
-            "a link in the selected skills of `{}` cannot be installed",
-            self.checkout.repo
-        );
+        let message =
+            format!("cannot install a link in the selected skills of `{}`", self.checkout.repo);
         Err(Error::new(ErrorCode::UnsafeLink, message)
             .because(format!(
-                "its target is {}, more than {}",
+                "its target is {} long, which exceeds the limit of {}",
                 ByteSize(size),
                 ByteSize(MAX_LINK_TARGET_BYTES)
             ))
-            .hint("exclude the skill, or ask its author to mend it"))
+            .hint("exclude the skill, or ask its author to fix it"))
     }
 
     /// Fetches those of `blobs` that are not in the cache, in one batch.
@@ -182,9 +183,9 @@ impl BlobFetcher<'_> {
         if self.context.network == Network::Offline {
             return Err(Error::new(
                 ErrorCode::Offline,
-                format!("files of `{repo}` would have to be fetched"),
+                format!("cannot fetch files of `{repo}` with `--offline`"),
             )
-            .hint("run it once without `--offline`"));
+            .hint("run the command once without `--offline`"));
         }
         let _lock = self.context.lock_silently(&Dir::open(dir)?)?;
         self.context.emit(Event::Fetching { repo: &repo.display_url, progress: None });
@@ -242,7 +243,7 @@ fn blob_sizes(git: &GitRepository<'_>, blobs: &[Box<str>]) -> Result<HashMap<Box
         sizes.insert(
             blobs[number].clone(),
             size.ok_or_else(|| {
-                std::io::Error::other(format!("the object {} is not here", blobs[number]))
+                std::io::Error::other(format!("object {} is missing from the cache", blobs[number]))
             })?,
         );
         Ok(())
@@ -287,7 +288,8 @@ fn read_blob(reader: &mut impl BufRead, id: &str, buffer: &mut Vec<u8>) -> std::
         .rsplit_once(" blob ")
         .or_else(|| line.trim().split_once(" blob "))
         .and_then(|(_, size)| size.parse::<u64>().ok());
-    let size = size.ok_or_else(|| std::io::Error::other(format!("the object {id} is not here")))?;
+    let size = size
+        .ok_or_else(|| std::io::Error::other(format!("object {id} is missing from the cache")))?;
     buffer.clear();
     reader.take(size + 1).read_to_end(buffer)?;
     if buffer.len() as u64 != size + 1 {
@@ -315,7 +317,7 @@ fn query_batch(
 ) -> Result<()> {
     let mut child = spawn_piped(command)?;
     let (Some(mut stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
-        return Err(Error::new(ErrorCode::Git, "cannot talk to git"));
+        return Err(Error::new(ErrorCode::Git, "cannot communicate with git"));
     };
     let mut reader = BufReader::with_capacity(1 << 16, stdout);
     let result = std::thread::scope(|scope| {
@@ -333,8 +335,8 @@ fn query_batch(
     });
     let _ = child.wait();
     result.map_err(|e| {
-        Error::new(ErrorCode::Git, "cannot read the selected files from git's cache")
+        Error::new(ErrorCode::Git, "cannot read the selected files from the git cache")
             .because(e)
-            .hint("the cache may be damaged: remove it with `sp clean --cache`")
+            .hint("the cache may be damaged; remove it with `sp clean --cache`")
     })
 }

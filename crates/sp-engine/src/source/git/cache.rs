@@ -17,8 +17,7 @@ use super::tree::GitTree;
 use crate::context::{Context, Event, Network};
 use crate::error::{Error, ErrorCode, Result};
 
-const UNREACHABLE_HINT: &str =
-    "check the address and your access; `--offline` uses what was fetched before";
+const UNREACHABLE_HINT: &str = "check the URL and your access, or use cached data with `--offline`";
 
 const CONFIG_FILE: StaticName = StaticName("config");
 
@@ -92,7 +91,8 @@ impl CheckoutOpener<'_> {
                 .iter()
                 .map(|group| scope.spawn(move || self.open_repo(group, imports)))
                 .collect();
-            let panicked = || Err(Error::new(ErrorCode::TaskFailed, "a fetch ended unexpectedly"));
+            let panicked =
+                || Err(Error::new(ErrorCode::TaskFailed, "a fetch task failed unexpectedly"));
             threads.into_iter().map(|thread| thread.join().unwrap_or_else(|_| panicked())).collect()
         })
     }
@@ -114,7 +114,7 @@ impl CheckoutOpener<'_> {
                 format!("cannot open the repository `{repo}`"),
             )
             .because(e)
-            .hint("a relative path starts at the directory that holds `packs/`")),
+            .hint("check the path; relative paths start at the directory that contains `packs/`")),
         }
     }
 
@@ -196,7 +196,7 @@ impl CachedRepository<'_> {
             && let Some(git_ref) = &import.git_ref
         {
             self.opener.context.emit(Event::Warning(format!(
-                "`{}` has a tag and a branch called `{git_ref}`: the tag is used",
+                "`{}` has both a tag and a branch named `{git_ref}`; using the tag",
                 self.repo
             )));
         }
@@ -338,9 +338,9 @@ impl CachedRepository<'_> {
             Network::Allowed => Ok(()),
             Network::Offline => Err(Error::new(
                 ErrorCode::Offline,
-                format!("`{}` would have to be fetched", self.repo),
+                format!("cannot fetch `{}` with `--offline`", self.repo),
             )
-            .hint("run it once without `--offline`")),
+            .hint("run the command once without `--offline`")),
         }
     }
 
@@ -393,7 +393,9 @@ impl CachedRepository<'_> {
         match self.run_fetch(&["--depth=1", "--filter=blob:none"], &[commit], &what) {
             Err(error) if is_unadvertised(&error) => self.fetch_by_ref(commit, &what)?,
             Err(error) if error.hints.is_empty() => {
-                return Err(error.hint("name a tag, a branch or a commit that the repository has"));
+                return Err(
+                    error.hint("specify a tag, a branch or a commit that exists in the repository")
+                );
             }
             fetched => return fetched,
         }
@@ -402,7 +404,7 @@ impl CachedRepository<'_> {
         }
         Err(Error::new(ErrorCode::Git, what)
             .because(format!("the server did not send {commit}"))
-            .hint("name a branch or a tag: the server gives out nothing else"))
+            .hint("specify a branch or a tag; the server does not serve other commits"))
     }
 
     /// Fetches a commit from a server that refuses commit IDs: by a ref that points to it, or else
@@ -528,12 +530,12 @@ impl CachedRepository<'_> {
         let branches: Vec<&str> = branches.take(5).collect();
         match &branches[..] {
             [] => Error::new(ErrorCode::GitRefNotFound, format!("`{}` has no commits", self.repo))
-                .hint("push a commit to it, or name another repository"),
+                .hint("push a commit to it, or specify another repository"),
             some => Error::new(
                 ErrorCode::GitRefNotFound,
                 format!("`{}` has no default branch", self.repo),
             )
-            .hint(format!("name one with `ref:`; it has: {}", some.join(", "))),
+            .hint(format!("specify a branch with `ref:`; available: {}", some.join(", "))),
         }
     }
 }
@@ -551,8 +553,8 @@ fn ref_record_name(git_ref: Option<&GitRef>) -> String {
 
 fn never_fetched_error(repo: &GitRepo, git_ref: Option<&GitRef>) -> Error {
     let git_ref = git_ref.map_or("HEAD", GitRef::as_str);
-    Error::new(ErrorCode::Offline, format!("`{repo}` at `{git_ref}` was never fetched"))
-        .hint("run it once without `--offline`")
+    Error::new(ErrorCode::Offline, format!("`{repo}` at `{git_ref}` is not in the cache"))
+        .hint("run the command once without `--offline`")
 }
 
 /// Whether the server refused an object because no ref points to it.
@@ -582,6 +584,6 @@ fn unknown_ref_error(repo: &GitRepo, git_ref: &GitRef, refs: &[(String, String)]
         names.filter(|name| !name.ends_with("^{}")),
     ) {
         Some(near) => error.hint(format!("did you mean `{near}`?")),
-        None => error.hint(format!("`git ls-remote {repo}` lists what it has")),
+        None => error.hint(format!("run `git ls-remote {repo}` to list its branches and tags")),
     }
 }

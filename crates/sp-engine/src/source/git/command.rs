@@ -277,7 +277,7 @@ pub(super) fn read_bounded(stdout: impl Read) -> Vec<u8> {
 
 pub(super) fn spawn_error(error: std::io::Error) -> Error {
     let hint = match error.kind() {
-        std::io::ErrorKind::NotFound => "install git 2.31 or later and put it on the PATH",
+        std::io::ErrorKind::NotFound => "install git 2.31 or later and add it to your PATH",
         _ => "check that `git --version` works",
     };
     Error::new(ErrorCode::GitNotFound, "cannot run `git`").because(error).hint(hint)
@@ -291,8 +291,11 @@ pub(super) fn git_error(message: &str, stderr: &str) -> Error {
         .filter(|line| !line.is_empty() && !line.starts_with("warning:"))
         .take(4)
         .collect();
-    let cause =
-        if lines.is_empty() { "git ended without a word".to_owned() } else { lines.join("; ") };
+    let cause = if lines.is_empty() {
+        "git failed without an error message".to_owned()
+    } else {
+        lines.join("; ")
+    };
     // Git prints the URL it was given, including the query.
     Error::new(ErrorCode::Git, message).because(redact_secrets(&cause))
 }

@@ -69,7 +69,7 @@ impl GitFetch<'_> {
             Ok(_) if is_out_of_memory(&messages) => Err(self.out_of_memory_error()),
             Ok(_) if messages.contains(&*self.dir.to_string_lossy()) => {
                 Err(git_error(message, &messages)
-                    .hint("the cache may be damaged: remove it with `sp clean --cache`"))
+                    .hint("the cache may be damaged; remove it with `sp clean --cache`"))
             }
             Ok(_) => Err(git_error(message, &messages)),
             Err(e) => Err(spawn_error(e)),
@@ -78,37 +78,37 @@ impl GitFetch<'_> {
 
     fn too_large_error(&self) -> Error {
         let limit = ByteSize(self.limits.git_pack_bytes);
-        Error::new(ErrorCode::LimitExceeded, format!("`{}` sends more than {limit}", self.repo))
-            .hint("select fewer skills, or raise it with `--limit git-pack-bytes=<bytes>`")
+        Error::new(ErrorCode::LimitExceeded, format!("`{}` sent more than {limit}", self.repo))
+            .hint("select fewer skills, or raise the limit with `--limit git-pack-bytes=<bytes>`")
     }
 
     fn out_of_memory_error(&self) -> Error {
         let GitLimits { memory_bytes, .. } = self.limits.into();
         Error::new(
             ErrorCode::LimitExceeded,
-            format!("`{}` makes git use more memory than allowed", self.repo),
+            format!("git exceeded the memory limit while fetching `{}`", self.repo),
         )
         .because(format!(
-            "the limit is {}, and a quarter of that for one object or response",
+            "the limit is {}, of which one object or response can use a quarter",
             ByteSize(memory_bytes)
         ))
-        .hint("raise it with `--limit git-memory-bytes=<bytes>` if you trust the server")
+        .hint("raise the limit with `--limit git-memory-bytes=<bytes>` if you trust the server")
     }
 
     fn timeout_error(&self, limit: FetchTimeLimit, message: &str) -> Error {
         let (reason, name) = match limit {
             FetchTimeLimit::Stall => (
-                format!("the server sent nothing for {} s", self.limits.stall_seconds),
+                format!("the server sent no data for {} s", self.limits.stall_seconds),
                 "stall-seconds",
             ),
             FetchTimeLimit::Progress => (
-                format!("nothing was received for {} s", self.limits.download_seconds),
+                format!("no data was received for {} s", self.limits.download_seconds),
                 "download-seconds",
             ),
         };
-        Error::new(ErrorCode::Stalled, message)
-            .because(reason)
-            .hint(format!("run it again, or raise `--limit {name}=<seconds>`"))
+        Error::new(ErrorCode::Stalled, message).because(reason).hint(format!(
+            "run the command again, or raise the limit with `--limit {name}=<seconds>`"
+        ))
     }
 
     /// Returns the size of the pack files that are not in `before`.

@@ -51,7 +51,7 @@ pub(super) fn read_trees(
 ) -> Result<()> {
     let mut child = spawn_piped(command)?;
     let (Some(mut stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
-        return Err(Error::new(ErrorCode::Git, "cannot talk to git"));
+        return Err(Error::new(ErrorCode::Git, "cannot communicate with git"));
     };
     let mut reader = GitTreeReader {
         stdout: BufReader::with_capacity(1 << 16, stdout),
@@ -107,24 +107,25 @@ impl GitTreeError {
     fn into_error(self, repo: &GitRepo, limits: &Limits) -> Error {
         let invalid = |message: String| {
             Error::new(ErrorCode::InvalidGitTree, message)
-                .hint("ask its author to fix the commit, or name another commit")
+                .hint("ask its author to fix the commit, or specify another commit")
         };
         match self {
             Self::Unreadable(why) => {
                 Error::new(ErrorCode::Git, format!("cannot read the files of `{repo}`"))
                     .because(why)
-                    .hint("the cache may be damaged: remove it with `sp clean --cache`")
+                    .hint("the cache may be damaged; remove it with `sp clean --cache`")
             }
             Self::TooManyEntries => {
                 let message =
-                    format!("`{repo}` has more than {} files and folders", limits.repo_entries);
-                Error::new(ErrorCode::LimitExceeded, message)
-                    .hint("raise it with `--limit repo-entries=<number>` if you trust it")
+                    format!("`{repo}` has more than {} files and directories", limits.repo_entries);
+                Error::new(ErrorCode::LimitExceeded, message).hint(
+                    "raise the limit with `--limit repo-entries=<number>` if you trust the \
+                         repository",
+                )
             }
-            Self::Name(path) => invalid(format!(
-                "`{repo}` has the path `{}`, which git does not allow",
-                display_path_bytes(&path)
-            )),
+            Self::Name(path) => {
+                invalid(format!("`{repo}` has the invalid path `{}`", display_path_bytes(&path)))
+            }
             Self::Duplicate(path) => invalid(format!(
                 "`{repo}` has two entries with the path `{}`",
                 display_path_bytes(&path)
@@ -158,7 +159,11 @@ impl<R: BufRead> GitTreeReader<R> {
         let (Some(id), Some("tree"), Some(Ok(size))) =
             (fields.next(), fields.next(), fields.next().map(str::parse))
         else {
-            return Err(io::Error::other(format!("git answered `{}`", header.trim())).into());
+            return Err(io::Error::other(format!(
+                "unexpected output from git: `{}`",
+                header.trim()
+            ))
+            .into());
         };
         let id_length = id.len() / 2;
         let mut names = HashSet::new();
@@ -191,7 +196,7 @@ fn read_entry(
     tree: &mut io::Take<impl BufRead>,
     id_length: usize,
 ) -> io::Result<(Vec<u8>, GitObject)> {
-    let broken = || io::Error::other("a tree object is not well-formed");
+    let broken = || io::Error::other("malformed tree object");
     let (mut mode, mut name, mut id) = (Vec::new(), Vec::new(), vec![0; id_length]);
     tree.by_ref().take(MAX_MODE_LEN).read_until(b' ', &mut mode)?;
     let digits = mode

@@ -171,7 +171,7 @@ impl GitTree {
             hops += 1;
             if hops > MAX_LINK_HOPS {
                 return Err(LinkError::Refused(format!(
-                    "the link `{}` leads in a circle",
+                    "too many levels of links: `{}`",
                     display_path_bytes(path)
                 )));
             }
@@ -204,7 +204,7 @@ fn push_segment(
     }
     if resolved.is_empty() {
         return Err(LinkError::Refused(format!(
-            "`{}` leads out of the repository",
+            "`{}` points outside the repository",
             display_path_bytes(path)
         )));
     }
@@ -217,7 +217,7 @@ fn refuse_absolute(link: &[u8], target: &[u8]) -> std::result::Result<(), LinkEr
         return Ok(());
     }
     Err(LinkError::Refused(format!(
-        "the link `{}` leads out of the repository, to `{}`",
+        "the link `{}` points outside the repository, to `{}`",
         display_path_bytes(link),
         display_path_bytes(target)
     )))
@@ -241,10 +241,13 @@ struct GitSkillError {
 impl GitSkillError {
     fn into_error(self, repo: &GitRepo, id: &str) -> Error {
         let hint = match self.limit {
-            Some(name) => format!("exclude it, or raise `--limit {name}=<number>` if you trust it"),
-            None => "exclude it, or ask its author to mend it".into(),
+            Some(name) => format!(
+                "exclude the skill, or raise the limit with `--limit {name}=<number>` if you \
+                 trust it"
+            ),
+            None => "exclude the skill, or ask its author to fix it".into(),
         };
-        Error::new(self.code, format!("the skill `{id}` of `{repo}` cannot be installed"))
+        Error::new(self.code, format!("cannot install the skill `{id}` from `{repo}`"))
             .because(self.why)
             .hint(hint)
     }
@@ -292,12 +295,15 @@ impl GitSkillWalk<'_> {
     ) -> std::result::Result<(), GitSkillError> {
         if self.ancestors.iter().any(|other| other == dir) {
             return Err(GitSkillError::unsafe_link(format!(
-                "a link leads back to the folder `{}` that it lies in",
+                "a link points to its own parent directory `{}`",
                 display_path_bytes(dir)
             )));
         }
         if self.ancestors.len() as u64 > self.limits.depth {
-            let why = format!("`{skill_path}` lies more than {} folders deep", self.limits.depth);
+            let why = format!(
+                "`{skill_path}` is nested more than {} directories deep",
+                self.limits.depth
+            );
             return Err(GitSkillError::exceeds("depth", why));
         }
         self.ancestors.push(dir.to_vec());
@@ -328,7 +334,7 @@ impl GitSkillWalk<'_> {
             GitEntryKind::Folder => self.add_folder(real, path),
             GitEntryKind::File { executable } => self.add_file(path, &object.id, *executable),
             GitEntryKind::Submodule => {
-                let why = format!("`{path}` is a submodule, and submodules are not followed");
+                let why = format!("`{path}` is a submodule; submodules are not supported");
                 Err(GitSkillError { code: ErrorCode::InvalidGitTree, why, limit: None })
             }
             GitEntryKind::Link => self.follow_link(real, path),
@@ -356,11 +362,11 @@ impl GitSkillWalk<'_> {
             Some((GitEntryKind::Folder, _)) => self.add_folder(&target, path),
             None if target.is_empty() => self.add_folder(&target, path),
             Some((GitEntryKind::Submodule, _)) => {
-                Err(GitSkillError::unsafe_link(format!("the link `{path}` leads to a submodule")))
+                Err(GitSkillError::unsafe_link(format!("the link `{path}` points to a submodule")))
             }
-            Some((GitEntryKind::Link, _)) | None => {
-                Err(GitSkillError::unsafe_link(format!("the link `{path}` points to nothing")))
-            }
+            Some((GitEntryKind::Link, _)) | None => Err(GitSkillError::unsafe_link(format!(
+                "the link `{path}` points to a missing file"
+            ))),
         }
     }
 
@@ -381,7 +387,8 @@ impl GitSkillWalk<'_> {
 
     fn push(&mut self, file: GitSkillFile) -> std::result::Result<(), GitSkillError> {
         if self.files.len() as u64 >= self.limits.skill_entries {
-            let why = format!("it has more than {} files and folders", self.limits.skill_entries);
+            let why =
+                format!("it has more than {} files and directories", self.limits.skill_entries);
             return Err(GitSkillError::exceeds("skill-entries", why));
         }
         self.files.push(file);

@@ -17,7 +17,7 @@ fn sp_31_human_output_is_sorted_and_ends_with_a_summary() {
     3 |   - tdy-up
       |     ^^^^^^
       |
-      = help: the nearest are: tidy-up
+      = help: similar skills: tidy-up
 
     warning[AS-02]: the name `Tidy Up` has `T` in it
      --> skills/tidy-up/SKILL.md:2:7

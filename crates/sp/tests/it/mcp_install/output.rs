@@ -46,13 +46,13 @@ fn mc_08_output_shows_the_file_the_entry_and_the_next_step() {
     args = ["mcp"]
 
     all else in the file stays as it is
-    next: start Codex anew; `/mcp` lists the server, and so does `codex mcp list`
+    next: restart Codex, then run `/mcp` or `codex mcp list` to see the server
     "#);
     insta::assert_snapshot!(uninstall(&world, &["--agent", "codex"]), @r"
     exit: 0
     --- stdout
     removed skillpack · Codex · ~/.codex/config.toml
-    next: start Codex anew if it is running
+    next: restart Codex if it is running
     ");
     insta::assert_snapshot!(uninstall(&world, &["--agent", "codex"]), @r"
     exit: 0
