@@ -1,11 +1,10 @@
-"""Holds what the official suite found against `expected.json`.
+"""Compares the results of the official suite with `expected.json`.
 
-A scenario passes when something was asked, and every check went well: a warning, or a check that was skipped, is not
-well. One that does not apply must say why in the very words of `expected.json`; where it says something else, or
-nothing any more, that is a failure too.
+A scenario passes if it ran at least one check and all checks passed, without warnings or skipped checks. A scenario
+that does not apply must fail with the text in `expected.json`. Another text, or none, is a failure too.
 
-Usage: conformance.py LIST RESULTS COUNTED, where LIST is what `conformance list --server` printed, RESULTS has a folder
-for each version of the protocol, and the counts are added to COUNTED.
+Usage: conformance.py LIST RESULTS COUNTED. LIST is the output of `conformance list --server`, RESULTS has a directory
+for each version of the protocol, and the counts are appended to COUNTED.
 """
 
 import json
@@ -16,12 +15,12 @@ import sys
 HERE = pathlib.Path(__file__).parent
 STAMP = re.compile(r"-\d{4}-\d\d-\d\dT[\d-]+Z$")
 GOOD = ("SUCCESS", "INFO")
-# What is not on the timeline of versions is asked at each, or at the newest.
+# Scenarios without a version run at each version, or at the newest one.
 AT_EACH, AT_NEWEST = "sep-2640-", "tasks-"
 
 
 def scenarios(listed, versions):
-    """Each scenario with the versions at which it must have been run."""
+    """Returns each scenario with the versions at which it must have been run."""
     wanted = {}
     for name, tags in re.findall(r"^  - (\S+) \[(.*)\]$", listed, re.MULTILINE):
         tags = tags.split(",")
@@ -30,13 +29,13 @@ def scenarios(listed, versions):
         elif name.startswith(AT_EACH):
             wanted[name] = versions
         else:
-            assert name.startswith(AT_NEWEST), f"an extension that nobody thought of: {name}"
+            assert name.startswith(AT_NEWEST), f"unknown extension: {name}"
             wanted[name] = versions[-1:]
     return wanted
 
 
 def found(results):
-    """The checks of each scenario at each version."""
+    """Returns the checks of each scenario at each version."""
     all_of = {}
     for file in sorted(results.glob("*/server-*/checks.json")):
         scenario = STAMP.sub("", file.parent.name.removeprefix("server-"))
@@ -45,7 +44,7 @@ def found(results):
 
 
 def judged(scenario, version, checks, expected):
-    """A word for the table, and what is wrong."""
+    """Returns the result of a scenario for the table, and its problems."""
     excused = lambda one: one is not None and version in one.get("at", [version])
     whole = expected["scenarios"].get(scenario)
     whole = whole if excused(whole) else None
@@ -55,17 +54,17 @@ def judged(scenario, version, checks, expected):
     for id, one in some.items():
         bad = [check for check in checks if check["id"] == id and check["status"] not in GOOD]
         if not any(one["says"] in text(check) for check in bad):
-            problems.append(f"{id} is not what `expected.json` says")
+            problems.append(f"{id} does not fail as listed in `expected.json`")
     if whole and whole["says"] not in text(checks):
-        problems.append("it does not say what `expected.json` says")
+        problems.append("it does not fail as listed in `expected.json`")
     for check in checks:
-        # What the server sent must be valid, whatever was asked.
+        # Messages of the server must always be valid.
         if check["status"] in GOOD or check["id"] in some or whole and not check["id"].startswith("wire-schema"):
             continue
         problems.append(f"{check['id']}: {check.get('errorMessage') or check['description']}")
     good = sum(check["status"] == "SUCCESS" for check in checks)
     if not whole and not good:
-        problems.append("nothing was asked")
+        problems.append("no check ran")
     if problems:
         return "FAIL", problems
     return "n/a" if whole else f"{good} of {good + len(some)}", []
@@ -77,7 +76,7 @@ def main():
     versions = sorted(path.name for path in results.iterdir())
     wanted, all_of = scenarios(listed, versions), found(results)
     for name in [*expected["scenarios"], *expected["checks"]]:
-        assert name in wanted, f"`expected.json` knows a scenario that the suite has not: {name}"
+        assert name in wanted, f"`expected.json` lists an unknown scenario: {name}"
 
     wide = max(map(len, wanted))
     print(f"{'scenario':{wide}}", *(f"{version:>10}" for version in versions))
@@ -89,13 +88,13 @@ def main():
                 row.append("")
                 continue
             checks = all_of.get((scenario, version))
-            word, problems = judged(scenario, version, checks, expected) if checks else ("FAIL", ["it was not run"])
+            word, problems = judged(scenario, version, checks, expected) if checks else ("FAIL", ["it did not run"])
             counts[word if word in counts else "pass"] += 1
             failed += [f"{scenario} at {version}: {problem}" for problem in problems]
             row.append(word)
         print(f"{scenario:{wide}}", *(f"{word:>10}" for word in row))
 
-    print("\nWhat does not apply, and why:")
+    print("\nScenarios that do not apply:")
     for name, one in expected["scenarios"].items():
         print(f"  {name}{' at ' + ', '.join(one['at']) if 'at' in one else ''}: {one['why']}")
     for name, checks in expected["checks"].items():

@@ -1,10 +1,9 @@
-"""Asks `sp mcp` for all that it has, with the Python client of others, over stdio and HTTP and in every version.
+"""Tests all features of `sp mcp` with the official Python client, over stdio and HTTP, in every protocol version.
 
-What the server says of a file is held against its bytes, and what it says of a skill against what another parser of
-YAML reads in it; both are held against what is on the disk. Every answer must be valid by the client's own models, and
-every result of a tool by its schema, which the client looks at for itself.
+Sizes and digests of files are compared with the bytes, frontmatter with the result of another YAML parser, and both
+with the files on disk. The client validates every response with its models, and every tool result with its schema.
 
-Usage: python_client.py SP HOME REPOSITORY SCRATCH URL; the counts are added to `counted` in SCRATCH.
+Usage: python_client.py SP HOME REPOSITORY SCRATCH URL. The counts are appended to `counted` in SCRATCH.
 """
 
 import base64
@@ -34,9 +33,9 @@ from ruamel.yaml import YAML
 
 EXTENSION = "io.modelcontextprotocol/skills"
 NEWEST, OLDER, OLDEST = "2026-07-28", "2025-11-25", "2025-06-18"
-# What a version is called by the client, and which version its handshake names.
+# The modes of the client, and the protocol version of each handshake.
 MODES = {"auto": NEWEST, NEWEST: NEWEST, OLDER: OLDER, OLDEST: OLDEST}
-# The daily tests ask in fewer ways.
+# `./test` uses fewer modes.
 if "MODES" in os.environ:
     MODES = {mode: MODES[mode] for mode in os.environ["MODES"].split(",")}
 
@@ -46,16 +45,16 @@ warnings.simplefilter("ignore")
 
 
 def only_this_machine(event, args):
-    """No connection leaves this machine."""
+    """Blocks connections to other machines."""
     if event == "socket.connect" and isinstance(args[1], tuple) and args[1][0] not in ("127.0.0.1", "::1"):
-        raise PermissionError(f"a connection to {args[1][0]} is refused")
+        raise PermissionError(f"connection to {args[1][0]} blocked")
 
 
 sys.addaudithook(only_this_machine)
 
 
 class Asked(types.Request[dict, str]):
-    """A request that the client does not know."""
+    """A request that the client does not define."""
 
 
 async def ask(client, method, **params):
@@ -63,7 +62,7 @@ async def ask(client, method, **params):
 
 
 async def pages(ask_for, member):
-    """All items of a list, page by page."""
+    """Returns the items of all pages of a list, and the number of pages."""
     items, cursor, count = [], None, 0
     while True:
         page = await ask_for(cursor)
@@ -72,7 +71,7 @@ async def pages(ask_for, member):
         cursor = page.get("nextCursor") if isinstance(page, dict) else page.next_cursor
         if cursor is None:
             return items, count
-        assert count < 50, "the list has no end"
+        assert count < 50, "the list does not end"
 
 
 def bytes_of(contents):
@@ -83,7 +82,7 @@ def bytes_of(contents):
 
 
 def plain(value):
-    """What YAML has and JSON has not, as JSON has it."""
+    """Converts a YAML value to JSON."""
     if isinstance(value, dict):
         return {str(key): plain(value) for key, value in value.items()}
     if isinstance(value, list):
@@ -94,7 +93,7 @@ def plain(value):
 
 
 def frontmatter(text):
-    """What the top of a `SKILL.md` says, by another parser than ours."""
+    """Returns the frontmatter of a `SKILL.md`, read by another YAML parser."""
     yaml = YAML(typ="safe", pure=True)
     lines = text.replace("\r\n", "\n").split("\n")
     end = next(at for at, line in enumerate(lines[1:], 1) if line.rstrip() == "---")
@@ -102,7 +101,7 @@ def frontmatter(text):
 
 
 def is_error(code, error):
-    assert error.code == code, f"{code} was wanted: {error.code} {error.message}"
+    assert error.code == code, f"expected {code}, not {error.code} {error.message}"
 
 
 @contextlib.asynccontextmanager
@@ -112,33 +111,33 @@ async def refused(code):
     except MCPError as error:
         is_error(code, error)
     else:
-        raise AssertionError(f"it was answered, and {code} was wanted")
+        raise AssertionError(f"expected {code}, but the request succeeded")
 
 
 class Session:
-    """Everything that is asked over one connection."""
+    """The tests of one connection."""
 
     def __init__(self, client, version):
         self.client, self.version = client, version
 
-    async def says_who_it_is(self):
+    async def declares_its_capabilities(self):
         client = self.client
         assert client.protocol_version == self.version, client.protocol_version
         if self.version == NEWEST:
             discovered = types.DiscoverResult.model_validate(await client.session.send_discover(NEWEST))
             assert discovered.supported_versions == [OLDEST, OLDER, NEWEST], discovered.supported_versions
-            capabilities, told = discovered.capabilities, discovered.instructions
+            capabilities, instructions = discovered.capabilities, discovered.instructions
         else:
-            capabilities, told = client.server_capabilities, client.instructions
+            capabilities, instructions = client.server_capabilities, client.instructions
             assert client.server_info.name == "skillpack", client.server_info
             await client.send_ping()
         declared = capabilities.model_dump(by_alias=True, exclude_none=True)
-        # Whoever declares more must look again at what does not apply in `expected.json`.
+        # If the server declares more, update the scenarios that do not apply in `expected.json`.
         wanted = {"tools": {}, "resources": {}, "prompts": {}}
         skills = declared.pop("extensions", {})
         assert declared == wanted, declared
         assert skills == {EXTENSION: {"directoryRead": True}}, skills
-        assert "list_skills" in told, told
+        assert "list_skills" in instructions, instructions
 
     async def lists_tools_with_schemas(self):
         self.tools, _ = await pages(lambda cursor: self.client.list_tools(cursor=cursor), "tools")
@@ -152,12 +151,12 @@ class Session:
                 assert schema["type"] == "object", tool.name
 
     async def call(self, name, /, **arguments):
-        """Calls a tool; the client itself holds the result against its schema."""
+        """Calls a tool. The client validates the result with the schema."""
         result = await self.client.call_tool(name, arguments)
         assert not result.is_error, result.content
         assert result.structured_content is not None, name
-        told = json.loads(result.content[0].text)
-        assert told == result.structured_content, f"{name} says one thing in text and another beside it"
+        text = json.loads(result.content[0].text)
+        assert text == result.structured_content, f"the text of {name} differs from its structured content"
         return result.structured_content
 
     async def calls_tools(self):
@@ -175,7 +174,7 @@ class Session:
         assert len(skills) > 100, len(skills)
         read = await self.call("read_skill", skill=first["id"], file="references/日本語 ✓.md")
         assert "日本語" in read["text"], read
-        # Those that only look, and need nothing, are tried as well, whatever they are.
+        # All read-only tools without required arguments are called as well.
         known = {"graph_neighbors": {"node": "F1"}, "bag_run": {"skill": "skillbag_get_skills"}}
         for tool in self.tools:
             harmless = tool.annotations.read_only_hint and not tool.annotations.open_world_hint
@@ -183,7 +182,7 @@ class Session:
                 await self.call(tool.name, **known.get(tool.name, {}))
 
     async def changes_nothing(self):
-        """A plan is shown, and not applied."""
+        """A plan is not applied without permission."""
         before = sorted(pathlib.Path(home).glob(".claude/skills/*"))
         wanted = {"packs": ["shop"], "agents": ["claude"]}
         plan = (await self.call("plan_install", **wanted))["plan"]
@@ -192,7 +191,7 @@ class Session:
         assert sorted(pathlib.Path(home).glob(".claude/skills/*")) == before
 
     async def applies_a_plan(self):
-        """What was shown is done, and nothing else; then it is undone."""
+        """Applies a plan exactly, then reverts it."""
         sink = pathlib.Path(home) / ".claude/skills"
         before = sorted(sink.iterdir())
         wanted = {"packs": ["shop"], "agents": ["claude"]}
@@ -208,7 +207,7 @@ class Session:
         await self.call("uninstall", **wanted, plan=plan["plan"])
         assert sorted(sink.iterdir()) == before
 
-    async def says_what_is_wrong(self):
+    async def reports_errors(self):
         wrong = await self.client.call_tool("search", {"query": 7})
         assert wrong.is_error and "search" in wrong.content[0].text, wrong
         nothing = await self.client.call_tool("read_skill", {"skill": "skill://repo/none/SKILL.md"})
@@ -217,7 +216,7 @@ class Session:
             await self.client.call_tool("no_such_tool", {})
         async with refused(types.INVALID_PARAMS):
             await self.client.get_prompt("no-such-prompt")
-        # The code of a resource that is not there has changed.
+        # The error code of missing resources differs between versions.
         async with refused(types.INVALID_PARAMS if self.version == NEWEST else -32002):
             await self.client.read_resource("skill://repo/none/SKILL.md")
         for method in ("skills/get", "resources/directory/read"):
@@ -235,12 +234,12 @@ class Session:
 
     async def reads_every_resource(self):
         resources, count = await pages(lambda cursor: self.client.list_resources(cursor=cursor), "resources")
-        assert count > 1, "there was one page only"
+        assert count > 1, "there was only one page"
         uris = [resource.uri for resource in resources]
-        assert len(uris) == len(set(uris)), "a resource is listed twice"
+        assert len(uris) == len(set(uris)), "duplicate resource"
         skills = [f"skill://{origin}/" for origin in ("repo", "bag", "sink", "package")]
         for scheme in [*skills, "context-pack://", "ctxpkg://"]:
-            assert any(uri.startswith(scheme) for uri in uris), f"nothing is listed at {scheme}"
+            assert any(uri.startswith(scheme) for uri in uris), f"no resource has the scheme {scheme}"
         for resource in resources:
             contents = (await self.client.read_resource(resource.uri)).contents
             assert contents[0].uri == resource.uri and contents[0].mime_type == resource.mime_type, resource
@@ -250,14 +249,14 @@ class Session:
         )
         assert any(one.uri_template == "skill://{+path}/SKILL.md" for one in templates), templates
 
-    async def has_skills_to_the_byte(self):
-        """Every file of every skill: what is said of it, what comes, and what is on the disk."""
+    async def serves_skills_byte_for_byte(self):
+        """Compares every file of every skill: its metadata, its content, and the file on disk."""
         skills, count = await pages(
             lambda cursor: ask(self.client, "skills/list", **({"cursor": cursor} if cursor else {})), "skills"
         )
-        assert count > 1, "there was one page only"
+        assert count > 1, "there was only one page"
         self.skills = {skill["uri"]: skill for skill in skills}
-        assert len(self.skills) == len(skills), "a skill is listed twice"
+        assert len(self.skills) == len(skills), "duplicate skill"
         seen = set()
         for skill in skills:
             if "/not-served/" in skill["uri"]:
@@ -282,8 +281,8 @@ class Session:
                  if path.is_file() and "not-served" not in path.parts}
         assert ours == there, ours ^ there
 
-    async def says_what_it_leaves_out(self):
-        """A skill is served, or it is said why not; and what is not served cannot be found either."""
+    async def lists_skills_that_are_not_served(self):
+        """Skills that are not served are listed with a reason, and searches do not find them."""
         left_out = (await self.call("list_skills"))["left_out"]
         wrong = []
         for place in sorted((repository / "skills/not-served").iterdir()):
@@ -292,13 +291,13 @@ class Session:
                 wrong.append(f"{path} is served")
                 continue
             if not any(why.startswith(f"{path}: ") for why in left_out):
-                wrong.append(f"nobody is told why {path} is not served")
+                wrong.append(f"there is no reason why {path} is not served")
             found = await self.call("search", query=(place / "SKILL.md").read_text())
             if any(one["id"].startswith(f"skill://{path}/") for one in found["results"]):
                 wrong.append(f"{path} is not served, but can be found")
         assert not wrong, "; ".join(wrong)
 
-    async def gets_a_skill_and_its_folders(self):
+    async def returns_skills_and_directories(self):
         for name in ("a-big", "deploy", "general/write-commit-message"):
             uri = f"skill://repo/{name}/SKILL.md"
             got = (await ask(self.client, "skills/get", uri=uri))["skill"]
@@ -320,17 +319,17 @@ class Session:
                     else:
                         files.add((child["uri"], child["size"]))
             assert files == {(file["uri"], file["size"]) for file in got["resources"]}, uri
-            assert turned > 1 or name != "a-big", "there was one page only"
+            assert turned > 1 or name != "a-big", "there was only one page"
 
-    async def has_prompts(self):
+    async def serves_prompts(self):
         prompts, _ = await pages(lambda cursor: self.client.list_prompts(cursor=cursor), "prompts")
-        assert prompts, "there is none"
+        assert prompts, "there are no prompts"
         for prompt in prompts:
             got = await self.client.get_prompt(prompt.name)
             assert got.messages and got.messages[0].content.text, prompt.name
 
-    async def shows_what_changes(self):
-        """What is new is there, and what is gone is gone, without a word to the server."""
+    async def shows_changes(self):
+        """Changes on disk are visible immediately."""
         place = repository / "skills/newcomer/SKILL.md"
         uri = "skill://repo/newcomer/SKILL.md"
         place.parent.mkdir()
@@ -350,7 +349,7 @@ class Session:
         async with refused(types.INVALID_PARAMS):
             await ask(self.client, "skills/get", uri=uri)
 
-    async def answers_many_at_once(self):
+    async def answers_concurrent_requests(self):
         results = []
 
         async def one(at):
@@ -363,31 +362,31 @@ class Session:
         for at, result in results:
             assert f"Number {at} of many." in result.structured_content["text"], at
 
-    async def gives_up_what_nobody_wants(self):
+    async def cancels_requests(self):
         async with anyio.create_task_group() as group:
             for _ in range(30):
                 group.start_soon(self.client.call_tool, "list_skills", {})
             await anyio.sleep(0.02)
             group.cancel_scope.cancel()
-        # Whoever is asked after that answers soon, and to what was asked.
+        # The server still responds to new requests in time.
         with anyio.fail_after(10):
             assert (await self.call("search", query="deploy"))["results"]
 
-    async def tells_how_far_it_is(self, tool="check", arguments=None):
-        told = []
+    async def reports_progress(self, tool="check", arguments=None):
+        reported = []
 
         async def progress(done, total, message):
-            told.append((done, total, message))
+            reported.append((done, total, message))
 
         result = await self.client.call_tool(tool, arguments or {}, progress_callback=progress)
         assert not result.is_error, result.content
-        assert told, "nothing was told"
-        assert all(before[0] < after[0] for before, after in zip(told, told[1:])), told
-        assert all(total is None or done <= total for done, total, _ in told), told
+        assert reported, "there was no progress notification"
+        assert all(before[0] < after[0] for before, after in zip(reported, reported[1:])), reported
+        assert all(total is None or done <= total for done, total, _ in reported), reported
         return result.structured_content
 
     async def generates_a_pack(self):
-        """Takes long, says how far it is, and gives the same files for the same wishes, each with its digest."""
+        """Reports progress, and returns the same files for the same input, with their digests."""
         wanted = {
             "name": "Appointments",
             "description": "People in several countries book slots. After the clocks changed, reminders came an hour off.",
@@ -398,8 +397,8 @@ class Session:
         }
         outside = await self.client.call_tool("generate_pack", {**wanted, "kb": [home]})
         assert outside.is_error and "outside" in outside.content[0].text, outside
-        made = await self.tells_how_far_it_is("generate_pack", wanted)
-        assert made == await self.call("generate_pack", **wanted), "the same was wanted, and other files came"
+        made = await self.reports_progress("generate_pack", wanted)
+        assert made == await self.call("generate_pack", **wanted), "the same input produced different files"
         folder = scratch / f"pack-{time.monotonic_ns()}"
         folder.mkdir()
         for file in made["files"]:
@@ -413,23 +412,23 @@ class Session:
 
     async def everything(self, tried):
         steps = [
-            self.says_who_it_is,
+            self.declares_its_capabilities,
             self.lists_tools_with_schemas,
             self.calls_tools,
-            self.says_what_is_wrong,
+            self.reports_errors,
             self.reads_every_resource,
-            self.has_skills_to_the_byte,
-            self.says_what_it_leaves_out,
-            self.gets_a_skill_and_its_folders,
-            self.has_prompts,
-            self.shows_what_changes,
-            self.answers_many_at_once,
-            self.gives_up_what_nobody_wants,
+            self.serves_skills_byte_for_byte,
+            self.lists_skills_that_are_not_served,
+            self.returns_skills_and_directories,
+            self.serves_prompts,
+            self.shows_changes,
+            self.answers_concurrent_requests,
+            self.cancels_requests,
         ]
         for step in steps:
             await tried(step.__name__, step)
-        # What there is not yet is tried as soon as it is there.
-        later = {"install": self.changes_nothing, "check": self.tells_how_far_it_is}
+        # Tools that do not exist yet are tested as soon as they exist.
+        later = {"install": self.changes_nothing, "check": self.reports_progress}
         later["generate_pack"] = self.generates_a_pack
         for tool, step in later.items():
             if any(one.name == tool for one in getattr(self, "tools", [])):
@@ -437,16 +436,16 @@ class Session:
             else:
                 print(f"--    python: there is no `{tool}` yet", flush=True)
 
-    async def only_what_writes(self, tried):
+    async def writing_tools(self, tried):
         self.tools = (await self.client.list_tools()).tools
         if any(tool.name == "install" for tool in self.tools):
             await tried("applies_a_plan", self.applies_a_plan)
 
 
-class Taped:
-    """The server over stdio, with all that was said on two tapes."""
+class RecordedServer:
+    """A server over stdio whose messages are recorded."""
 
-    # The shell says how the server ended; `tee` keeps what was said.
+    # The shell records the exit code of the server, and `tee` its messages.
     RUN = 'set -o pipefail; tee "$1.in" | "$0" mcp "${@:2}" 2>"$1.err" | tee "$1.out"; echo $? >"$1.code"'
 
     def __init__(self, name, *options):
@@ -459,27 +458,27 @@ class Taped:
     def lines(self, which):
         return [json.loads(line) for line in self.tape.with_name(f"{self.tape.name}.{which}").read_text().splitlines()]
 
-    async def is_in_order(self):
-        """It ended by itself, said nothing beside, and answered each request once, unless it was given up."""
+    async def check_messages(self):
+        """Checks that the server exited, printed nothing else, and answered each request once unless cancelled."""
         code = self.tape.with_name(f"{self.tape.name}.code")
         assert code.read_text() == "0\n", code.read_text()
         assert self.tape.with_name(f"{self.tape.name}.err").read_text() == ""
         asked, answered = self.lines("in"), self.lines("out")
         ids = [line["id"] for line in asked if "id" in line]
-        given_up = {line["params"]["requestId"] for line in asked if line["method"] == "notifications/cancelled"}
-        assert given_up, "nothing was given up"
+        cancelled = {line["params"]["requestId"] for line in asked if line["method"] == "notifications/cancelled"}
+        assert cancelled, "no request was cancelled"
         answers = [line["id"] for line in answered if "result" in line or "error" in line]
-        assert len(answers) == len(set(answers)), "something was answered twice"
-        assert set(ids) - given_up <= set(answers), "something was not answered"
-        # Some may have been on the way already.
-        late = given_up & set(answers)
-        assert len(late) <= len(given_up) // 2, f"{len(late)} of {len(given_up)} were answered that nobody wanted"
+        assert len(answers) == len(set(answers)), "a request was answered twice"
+        assert set(ids) - cancelled <= set(answers), "a request was not answered"
+        # Some responses may have been sent before the cancellation.
+        late = cancelled & set(answers)
+        assert len(late) <= len(cancelled) // 2, f"{len(late)} of {len(cancelled)} cancelled requests were answered"
 
 
 async def main():
     tried, failed = 0, 0
 
-    def tell(where):
+    def reporter(where):
         async def one(what, step):
             nonlocal tried, failed
             start = time.monotonic()
@@ -491,35 +490,35 @@ async def main():
             except Exception as error:
                 failed += 1
                 at = traceback.extract_tb(error.__traceback__)[-1].lineno
-                told = f"{type(error).__name__} in line {at}: {error}"[:2000]
-                print(f"FAIL  python, {where}: {what.replace('_', ' ')}\n{told}", file=sys.stderr, flush=True)
+                reported = f"{type(error).__name__} in line {at}: {error}"[:2000]
+                print(f"FAIL  python, {where}: {what.replace('_', ' ')}\n{reported}", file=sys.stderr, flush=True)
 
         return one
 
     for transport in ("stdio", "http"):
         for mode, version in MODES.items():
-            tell_of = tell(f"{transport}, {mode}")
-            # The handshake always names the newest version that has one; an older client names an older one.
+            report = reporter(f"{transport}, {mode}")
+            # The handshake uses the newest version that has one; older clients use an older one.
             mcp.client.session.LATEST_HANDSHAKE_VERSION = version if version != NEWEST else OLDER
-            taped = Taped(f"{transport}-{mode}")
-            server = stdio_client(taped.parameters) if transport == "stdio" else url
+            recorded = RecordedServer(f"{transport}-{mode}")
+            server = stdio_client(recorded.parameters) if transport == "stdio" else url
             how = mode if mode in ("auto", NEWEST) else "legacy"
 
             async def connected():
                 known = [advertise(EXTENSION)]
                 async with Client(server, mode=how, extensions=known, read_timeout_seconds=60) as client:
-                    await Session(client, version).everything(tell_of)
+                    await Session(client, version).everything(report)
 
-            await tell_of("the connection", connected)
+            await report("the connection", connected)
             if transport == "stdio":
-                await tell_of("what was said", taped.is_in_order)
+                await report("the messages", recorded.check_messages)
 
     async def writing():
-        server = stdio_client(Taped("writing", "--allow-write").parameters)
+        server = stdio_client(RecordedServer("writing", "--allow-write").parameters)
         async with Client(server, read_timeout_seconds=60) as client:
-            await Session(client, NEWEST).only_what_writes(tell("stdio, writing"))
+            await Session(client, NEWEST).writing_tools(reporter("stdio, writing"))
 
-    await tell("stdio, writing")("the connection", writing)
+    await reporter("stdio, writing")("the connection", writing)
     with open(scratch / "counted", "a") as counted:
         print("python", tried, failed, sep="\t", file=counted)
     sys.exit(bool(failed))

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Lists manifests and lockfiles that differ between a base and HEAD, with the lines that moved.
+# Lists manifests and lockfiles that differ between a base and HEAD, with the number of changed lines.
 set -eu
 
 base=${1:?usage: changed-manifests.sh <base>}
