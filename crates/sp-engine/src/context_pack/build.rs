@@ -88,7 +88,7 @@ impl ExistingContextPack {
                     context.display_relative_path(out)
                 ),
             )
-            .hint("choose another directory with `--out`"));
+            .hint("choose another directory with `--output`"));
         }
         match (read_valid_pack(session, out), overwrite) {
             (Ok((pack, entries)), _) => {
@@ -107,7 +107,7 @@ fn edited_output_error(context: &Context<'_>, out: &Path, error: Error) -> Error
         format!("`{}` has been edited since it was built", context.display_relative_path(out));
     Error::new(ErrorCode::EditedOutput, message)
         .because(error)
-        .hint("add `--force` to replace it, or choose another directory with `--out`")
+        .hint("add `--force` to replace it, or choose another directory with `--output`")
 }
 
 /// Returns the files of a directory that belong to a pack by their names.
@@ -179,7 +179,7 @@ fn refuse_existing_zip(context: &Context<'_>, request: &ContextPackZipRequest) -
             ErrorCode::AlreadyExists,
             format!("`{}` already exists", context.display_relative_path(path)),
         )
-        .hint("add `--force` to replace it, or choose another directory with `--out`")),
+        .hint("add `--force` to replace it, or choose another directory with `--output`")),
         None => Ok(()),
     }
 }

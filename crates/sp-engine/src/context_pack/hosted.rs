@@ -144,21 +144,14 @@ fn parse_expiry(text: &str) -> Result<u64> {
             .because(why.to_owned())
             .hint("use a duration such as `30m`, `1h` or `7d`")
     };
-    let at = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-    let (number, unit) = text.split_at(at);
-    let unit = match unit {
-        "s" => 1,
-        "m" => 60,
-        "h" => 60 * 60,
-        "d" => 24 * 60 * 60,
-        _ => return Err(invalid("a duration is a number followed by `s`, `m`, `h` or `d`")),
+    let Some(duration) = sp_formats::time::parse_duration(text) else {
+        return Err(invalid("a duration is a number followed by `s`, `m`, `h` or `d`"));
     };
-    let number: u64 = number
-        .parse()
-        .map_err(|_| invalid("a duration is a number followed by `s`, `m`, `h` or `d`"))?;
-    match number.checked_mul(unit).filter(|seconds| (1..=MAX_URL_LIFETIME_SECS).contains(seconds)) {
-        Some(seconds) => Ok(seconds),
-        None => Err(invalid("a URL can be valid for 1 second to 7 days")),
+    let seconds = duration.as_secs();
+    if (1..=MAX_URL_LIFETIME_SECS).contains(&seconds) {
+        Ok(seconds)
+    } else {
+        Err(invalid("a URL can be valid for 1 second to 7 days"))
     }
 }
 

@@ -222,7 +222,7 @@ impl McpAgent {
                     ErrorCode::Unsupported,
                     format!("{} does not support HTTP servers in its settings file", self.name),
                 )
-                .hint("omit `--http`, or add the URL in the agent's own settings"));
+                .hint("omit `--url`, or add the URL in the agent's own settings"));
             }
             McpServerEntry::Http { url } => (self.http_fields, vec![(self.url_key, json!(url))]),
         };

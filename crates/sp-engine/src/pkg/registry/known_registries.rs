@@ -304,7 +304,7 @@ impl<'a> KnownRegistries<'a> {
             .because(why)
             .hint("ask the operator of the registry; nothing was changed")
             .hint(format!(
-                "if the registry was reset, run `sp login --anew {}`",
+                "if the registry was reset, run `sp login --reset-history {}`",
                 registry.address
             )));
         }
