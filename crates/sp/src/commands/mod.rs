@@ -133,7 +133,7 @@ fn check_format(cli: &Cli) -> Result<()> {
     if command == supported_by {
         return Ok(());
     }
-    let message = format!("`--format {format}` is for `{supported_by}` only");
+    let message = format!("`--format {format}` is supported only by `{supported_by}`");
     Err(Error::new(ErrorCode::InvalidArguments, message).hint("use `human`, `plain` or `json`"))
 }
 

@@ -33,12 +33,7 @@ pub(super) fn run(
         WorkspaceCommand::Init { dir, entrypoint, steps_done } => {
             let dir = dir.as_deref().or(root);
             let report = workspace::init(context, dir, entrypoint.as_deref(), steps(*steps_done))?;
-            print_change(
-                context,
-                &report,
-                "ready: `sp bag get <skill> --source <source>` installs more",
-                terminal,
-            )?;
+            print_change(context, &report, "next: sp bag get <skill> --source <source>", terminal)?;
         }
         WorkspaceCommand::Get {
             names,
@@ -136,7 +131,7 @@ fn print_change(
                 pluralize(changed, "skill")
             );
         }
-        let catalog = if report.catalog_changed { "catalog written" } else { "catalog unchanged" };
+        let catalog = if report.catalog_changed { "catalog updated" } else { "catalog unchanged" };
         writeln!(
             out,
             "\n{STRONG}done{STRONG:#} · {} · {} changed · {catalog}",
@@ -176,7 +171,7 @@ fn print_list(list: &WorkspaceSkillList, terminal: &Terminal) -> Result<()> {
                 .try_for_each(|skill| writeln!(out, "{}", printable(&skill.name)));
         }
         let rows = list.skills.iter().map(|skill| {
-            let source = skill.source.clone().unwrap_or_else(|| "your own".into());
+            let source = skill.source.clone().unwrap_or_else(|| "local".into());
             let version = skill
                 .version
                 .clone()
@@ -204,7 +199,7 @@ fn print_list(list: &WorkspaceSkillList, terminal: &Terminal) -> Result<()> {
 
 fn print_overview(overview: &WorkspaceOverview, terminal: &Terminal) -> Result<()> {
     terminal.print(overview, |out| {
-        let version = overview.version.as_deref().unwrap_or("of an unknown version");
+        let version = overview.version.as_deref().unwrap_or("(unknown version)");
         writeln!(out, "SkillBag {version}")?;
         let contexts =
             if overview.contexts.is_empty() { "none".into() } else { overview.contexts.join(", ") };

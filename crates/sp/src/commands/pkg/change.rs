@@ -69,7 +69,7 @@ fn write_package(
     let needed_by = if package.needed_by.is_empty() {
         String::new()
     } else {
-        format!("  {DIM}for {}{DIM:#}", printable(&package.needed_by.join(", ")))
+        format!("  {DIM}required by {}{DIM:#}", printable(&package.needed_by.join(", ")))
     };
     writeln!(
         out,
