@@ -80,7 +80,7 @@ impl ResponseError {
         Self::new(
             StatusCode::UNAUTHORIZED,
             "unauthorized",
-            "a token with the required scope is missing",
+            "the token is missing, invalid or lacks the required scope",
         )
         .with_help("send it as `Authorization: Bearer ctxp_…`")
     }

@@ -87,7 +87,7 @@ async fn render_error_page(state: &AppState, parts: &Parts, response: Response) 
         StatusCode::FORBIDDEN => "Forbidden",
         StatusCode::UNAUTHORIZED => "Login required",
         status if status.is_server_error() => "Server error",
-        _ => "Invalid request",
+        _ => "Request failed",
     };
     let (message, help) = (&error.0.message, error.0.help.as_deref());
     let problem = ErrorPage { frame: &visit.layout, status: status.as_u16(), title, message, help };
