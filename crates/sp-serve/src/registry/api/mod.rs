@@ -198,7 +198,7 @@ fn context_pack_routes() -> Vec<ApiRoute> {
             .access(RouteAccess::Publisher)
             .empty_response(204),
         ApiRoute::post("/api/v1/context-packs/{id}/url", context_packs::url)
-            .summary("Create signed URLs for a context pack that expire")
+            .summary("Create signed, expiring URLs for a context pack")
             .access(RouteAccess::Publisher)
             .optional_json_body::<ContextPackUrlRequest>()
             .json_response::<ContextPackUrlResponse>(200),

@@ -19,7 +19,7 @@ pub(crate) enum RouteAccess {
 impl RouteAccess {
     pub(crate) fn describe(self) -> &'static str {
         match self {
-            Self::Public => "no token; with one, the private packages of its user are visible, too",
+            Self::Public => "no token; a token also shows private packages that its user can read",
             Self::Authenticated => "a token",
             Self::Publisher => "a token with the scope `publish` or `admin`",
             Self::Admin => "an admin token",

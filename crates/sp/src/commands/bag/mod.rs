@@ -119,11 +119,8 @@ fn print_change(
         let changed =
             report.skills.iter().filter(|skill| skill.action != FolderAction::Keep).count();
         if !report.applied {
-            let would = if changed > 0 || report.catalog_changed {
-                "would change"
-            } else {
-                "nothing would change"
-            };
+            let would =
+                if changed > 0 || report.catalog_changed { "would change" } else { "no changes" };
             return writeln!(
                 out,
                 "\n{STRONG}{would}{STRONG:#} · {} · {}",

@@ -36,9 +36,9 @@ pub(super) fn print_change(
         let touched =
             report.packages.iter().filter(|package| package.action != FolderAction::Keep).count();
         let word = match (report.applied, touched) {
-            (true, 0) => "nothing to do",
+            (true, 0) => "up to date",
             (true, _) => "done",
-            (false, 0) => "nothing would change",
+            (false, 0) => "no changes",
             (false, _) => "would change",
         };
         writeln!(
