@@ -7,16 +7,16 @@ use thiserror::Error;
 
 #[derive(Debug, Error)]
 pub enum ServeError {
-    #[error("cannot use `{}`", .0.display())]
+    #[error("cannot use the data directory `{}`", .0.display())]
     DataDir(PathBuf, #[source] Box<dyn std::error::Error + Send + Sync>),
     /// Another process holds the lock of the data directory.
-    #[error("another registry uses `{}`", .0.display())]
+    #[error("another registry is using `{}`", .0.display())]
     DataDirInUse(PathBuf),
     /// The string is the address without its password.
     #[error("cannot use the database `{0}`")]
     Database(String, #[source] Box<dyn std::error::Error + Send + Sync>),
     #[error("cannot listen on `{0}`")]
     Listen(SocketAddr, #[source] std::io::Error),
-    #[error("the server cannot run")]
+    #[error("cannot run the server")]
     Io(#[source] std::io::Error),
 }

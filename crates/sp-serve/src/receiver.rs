@@ -32,7 +32,7 @@ use crate::connections::{self, shutdown_signal};
 
 /// Maximum time to receive the head of a request, and its body.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(20);
-/// Further requests get a 503.
+/// Maximum number of concurrent requests; others get a 503.
 const MAX_REQUESTS: usize = 16;
 /// How much of a refused body is read, and for how long.
 const MAX_DISCARDED_BYTES: usize = 4 * 1024 * 1024;
@@ -86,7 +86,7 @@ pub fn receive(
     let listen_error = |e: std::io::Error| {
         Error::new(ErrorCode::Listen, format!("cannot listen on `{}`", request.listen))
             .because(e)
-            .hint("choose another address; port 0 takes any that is free")
+            .hint("use another address, or port 0 to select a free port")
     };
     let runtime = Builder::new_multi_thread().enable_all().build().map_err(listen_error)?;
     let listener = runtime.block_on(TcpListener::bind(&request.listen)).map_err(listen_error)?;
@@ -97,7 +97,7 @@ pub fn receive(
     let (finish, finished) = oneshot::channel();
     let server = runtime.spawn(run_server(listener, ReceiverState::new(&receiver, jobs), finished));
     handle_jobs(&receiver, &incoming, request.mode, report);
-    // Requests that still wait are refused, and the last response is sent to its end.
+    // Queued requests are rejected, and the last response is sent completely.
     drop((incoming, finish));
     // The server does not panic; if it did, there is nothing left to stop.
     let _ = runtime.block_on(server);
@@ -107,12 +107,14 @@ pub fn receive(
 fn warn_about_exposure(context: &Context<'_>, request: &ListenRequest, address: SocketAddr) {
     if !address.ip().is_loopback() {
         context.emit(Event::Warning(format!(
-            "{address} can be reached from other machines, and what comes is not encrypted: put a TLS proxy before it"
+            "receiving unencrypted packages beyond this machine on {address}; put a TLS proxy in \
+             front of it"
         )));
     }
     if request.package.signature == EnvelopeSignature::Optional {
         context.emit(Event::Warning(format!(
-            "unsigned envelopes are accepted: anyone who can connect to {address} can send packages under any name"
+            "accepting unsigned envelopes: anyone who can connect to {address} can send packages \
+             under any name"
         )));
     }
 }
@@ -226,8 +228,8 @@ async fn read_envelope(state: &ReceiverState, request: Request) -> Result<String
     let read = tokio::time::timeout(REQUEST_TIMEOUT, to_bytes(body, length));
     let bytes = match read.await {
         Ok(Ok(bytes)) => bytes,
-        Ok(Err(e)) => return Err(ReceiveError::new(400, format!("the connection broke: {e}"))),
-        Err(_) => return Err(ReceiveError::new(408, "the request took too long")),
+        Ok(Err(e)) => return Err(ReceiveError::new(400, format!("the connection was lost: {e}"))),
+        Err(_) => return Err(ReceiveError::new(408, "timed out reading the request")),
     };
     String::from_utf8(bytes.into()).map_err(|_| ReceiveError::new(400, "the envelope is not UTF-8"))
 }
@@ -235,21 +237,24 @@ async fn read_envelope(state: &ReceiverState, request: Request) -> Result<String
 /// Rejects requests that are not authorized envelopes. Returns the length of the body.
 fn check_head(state: &ReceiverState, head: &Parts) -> Result<usize, ReceiveError> {
     if head.uri.path() != HANDOFF_PATH {
-        return Err(ReceiveError::new(404, format!("there is only `{HANDOFF_PATH}` here")));
+        return Err(ReceiveError::new(
+            404,
+            format!("not found; send envelopes to `{HANDOFF_PATH}`"),
+        ));
     }
     if head.method != Method::POST {
-        return Err(ReceiveError::new(405, "only POST is taken"));
+        return Err(ReceiveError::new(405, "method not allowed; use POST"));
     }
     let tokens: Vec<&[u8]> =
         head.headers.get_all(header::AUTHORIZATION).iter().map(HeaderValue::as_bytes).collect();
     state.token.authorize(&tokens)?;
     let length = content_length(&head.headers)
-        .ok_or_else(|| ReceiveError::new(411, "a request says how long it is: `content-length`"))?;
+        .ok_or_else(|| ReceiveError::new(411, "missing `content-length` header"))?;
     let limit = state.max_bytes;
     usize::try_from(length)
         .ok()
         .filter(|_| length <= limit)
-        .ok_or_else(|| ReceiveError::new(413, format!("an envelope has {limit} bytes at the most")))
+        .ok_or_else(|| ReceiveError::new(413, format!("the envelope is larger than {limit} bytes")))
 }
 
 /// Returns the length of the body, unless there is a transfer encoding.

@@ -20,7 +20,7 @@ pub(crate) fn decode_cursor(cursor: Option<&str>) -> Result<Option<String>, Erro
 /// The error for a cursor that matches no item.
 pub(crate) fn unknown_cursor() -> ErrorData {
     ErrorData::invalid_params(
-        "the cursor is not one of this list, or what it meant is gone; list from the start",
+        "unknown or expired cursor; omit `cursor` to list from the start",
         None,
     )
 }

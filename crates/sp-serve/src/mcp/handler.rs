@@ -68,11 +68,11 @@ impl<P: BackendProvider> McpHandler<P> {
         context: &McpRequestContext,
         work: impl FnOnce(&P::Backend) -> Result<T, ErrorData> + Send + 'static,
     ) -> Result<T, ErrorData> {
-        let cancelled = || ErrorData::internal_error("the request was given up", None);
+        let cancelled = || ErrorData::internal_error("the request was cancelled", None);
         let _queued = self
             .queue_permits
             .try_acquire()
-            .map_err(|_| ErrorData::internal_error("too many requests wait", None))?;
+            .map_err(|_| ErrorData::internal_error("too many pending requests", None))?;
         let permit = tokio::select! {
             permit = Arc::clone(&self.run_permits).acquire_owned() => permit.map_err(|_| cancelled())?,
             () = context.ct.cancelled() => return Err(cancelled()),
@@ -165,7 +165,7 @@ impl<P: BackendProvider> ServerHandler for McpHandler<P> {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         if self.tools.get(&request.name).is_none() {
-            let message = format!("there is no tool called `{}`", printable(&request.name));
+            let message = format!("unknown tool `{}`", printable(&request.name));
             return Err(ErrorData::invalid_params(message, None));
         }
         let (progress, call) = start_call(&context);
@@ -257,7 +257,7 @@ fn unhandled_request(method: &str) -> ErrorData {
         "initialize",
     ];
     if KNOWN_METHODS.contains(&method) {
-        ErrorData::invalid_params(format!("these are no parameters of `{method}`"), None)
+        ErrorData::invalid_params(format!("invalid parameters for `{method}`"), None)
     } else {
         method_not_found(method)
     }
@@ -266,7 +266,7 @@ fn unhandled_request(method: &str) -> ErrorData {
 fn method_not_found(method: &str) -> ErrorData {
     ErrorData::new(
         ErrorCode::METHOD_NOT_FOUND,
-        format!("`{}` is not answered here", printable(method)),
+        format!("unknown method `{}`", printable(method)),
         None,
     )
 }

@@ -29,7 +29,7 @@ struct PendingState {
 
 impl PendingState {
     fn is_complete(&self) -> bool {
-        // Nobody reads from a closed output, so nothing is pending.
+        // A closed output has no reader, so nothing is pending.
         self.output_failed || (self.input_ended && self.in_flight.is_empty() && self.writes == 0)
     }
 }

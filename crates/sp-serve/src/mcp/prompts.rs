@@ -62,7 +62,7 @@ pub(crate) fn list<B: McpBackend>(
     let all = all_prompts(backend)?;
     let (page, next) = paginate(&all, cursor, |prompt| &prompt.name)?;
     let to_prompt = |prompt: &NamedPrompt| {
-        let about = format!("A prompt of the context pack `{}`", prompt.pack);
+        let about = format!("Prompt from the context pack `{}`", prompt.pack);
         Prompt::new(&prompt.name, Some(about), None).with_title(&prompt.title)
     };
     let mut result = ListPromptsResult::with_all_items(page.iter().map(to_prompt).collect());
@@ -73,7 +73,7 @@ pub(crate) fn list<B: McpBackend>(
 pub(crate) fn get<B: McpBackend>(backend: &B, name: &str) -> Result<GetPromptResult, ErrorData> {
     let found = all_prompts(backend)?.into_iter().find(|prompt| prompt.name == name);
     let found = found.ok_or_else(|| {
-        ErrorData::invalid_params(format!("there is no prompt called `{}`", printable(name)), None)
+        ErrorData::invalid_params(format!("unknown prompt `{}`", printable(name)), None)
     })?;
     let message = PromptMessage::new_text(Role::User, found.text);
     Ok(GetPromptResult::new(vec![message]).with_description(found.title))

@@ -129,20 +129,15 @@ pub(crate) fn templates() -> ListResourceTemplatesResult {
         template(
             "skill://{+path}/SKILL.md",
             "skill",
-            "The instructions of a skill",
+            "Instructions of a skill (`SKILL.md`)",
             Some("text/markdown"),
         ),
-        template("skill://{+path}/{+file}", "skill-file", "A file of a skill", None),
-        template(
-            "context-pack://{pack_id}/{file}",
-            "context-pack",
-            "A file of a context pack",
-            None,
-        ),
+        template("skill://{+path}/{+file}", "skill-file", "File of a skill", None),
+        template("context-pack://{pack_id}/{file}", "context-pack", "File of a context pack", None),
         template(
             "ctxpkg://{+name}/{version}",
             "package",
-            "A package of knowledge or skills",
+            "Package of knowledge or skills",
             Some("application/json"),
         ),
     ];
@@ -189,7 +184,7 @@ pub(crate) fn read_bytes<B: McpBackend>(
     let Some(package) = found else { return Ok(None) };
     if package.size > MAX_PACKAGE_BYTES {
         let message = format!(
-            "the package is {}, more than the limit of {}; use `load_context`",
+            "the package is {}, which exceeds the limit of {}; use `load_context`",
             ByteSize(package.size),
             ByteSize(MAX_PACKAGE_BYTES)
         );

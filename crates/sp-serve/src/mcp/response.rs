@@ -14,7 +14,7 @@ const MAX_HIDDEN_POSITIONS: usize = 20;
 
 /// Formats an error with its causes, findings and hints.
 pub(crate) fn error_text(error: &Error) -> String {
-    let causes = error.causes().into_iter().map(|cause| format!("because: {cause}"));
+    let causes = error.causes().into_iter().map(|cause| format!("caused by: {cause}"));
     let findings = error.reports.iter().flat_map(|report| {
         report
             .findings

@@ -22,7 +22,7 @@ use crate::mcp::http::{McpAccess, McpEndpoint, endpoint};
 use crate::mcp::stdio::{MAX_MESSAGE_BYTES, invalid_message_response};
 
 pub(crate) const MCP_PATH: &str = "/mcp";
-/// Further requests wait.
+/// Maximum number of concurrent requests; others are queued.
 const MAX_CONCURRENT_REQUESTS: usize = 256;
 /// Maximum time to receive a request.
 const READ_TIMEOUT: Duration = Duration::from_secs(10);
@@ -74,11 +74,12 @@ pub(crate) async fn handle_request<P: BackendProvider>(
     let bytes = match tokio::time::timeout(READ_TIMEOUT, to_bytes(body, MAX_MESSAGE_BYTES)).await {
         Ok(Ok(bytes)) => bytes,
         Ok(Err(_)) => {
-            return (StatusCode::PAYLOAD_TOO_LARGE, "that is more than is taken here\n")
+            return (StatusCode::PAYLOAD_TOO_LARGE, "the request body is too large\n")
                 .into_response();
         }
         Err(_) => {
-            return (StatusCode::REQUEST_TIMEOUT, "that takes too long to come\n").into_response();
+            return (StatusCode::REQUEST_TIMEOUT, "timed out reading the request body\n")
+                .into_response();
         }
     };
     let response =
@@ -111,8 +112,9 @@ async fn require_token(
 }
 
 fn unauthorized_response() -> Response {
-    let mut response = (StatusCode::UNAUTHORIZED, "a token is needed: `Authorization: Bearer …`\n")
-        .into_response();
+    let mut response =
+        (StatusCode::UNAUTHORIZED, "a token is required: `Authorization: Bearer …`\n")
+            .into_response();
     response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
     response
 }

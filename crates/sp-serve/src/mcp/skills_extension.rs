@@ -158,7 +158,7 @@ fn children(skill: &McpSkillEntry, folder: &str) -> Option<Vec<Resource>> {
 }
 
 fn required_uri(params: &SkillsExtensionParams) -> Result<&str, ErrorData> {
-    params.uri.as_deref().ok_or_else(|| ErrorData::invalid_params("`uri` is missing", None))
+    params.uri.as_deref().ok_or_else(|| ErrorData::invalid_params("missing parameter `uri`", None))
 }
 
 fn not_served_error(uri: &str) -> ErrorData {

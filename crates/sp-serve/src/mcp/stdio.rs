@@ -162,7 +162,10 @@ async fn write_line<W: AsyncWrite + Unpin>(
 }
 
 fn message_too_long() -> ErrorData {
-    ErrorData::invalid_request(format!("a message has {MAX_MESSAGE_BYTES} bytes at the most"), None)
+    ErrorData::invalid_request(
+        format!("the message is longer than {MAX_MESSAGE_BYTES} bytes"),
+        None,
+    )
 }
 
 /// Parses a line. An invalid message is reported for its ID, if it has one.
@@ -175,12 +178,12 @@ fn parse_line(line: &[u8]) -> IncomingLine {
         Err(why) => why,
     };
     let Ok(value) = serde_json::from_slice::<Value>(line) else {
-        let message = format!("this is no JSON: {why}");
+        let message = format!("invalid JSON: {why}");
         return IncomingLine::Invalid(ErrorData::new(ErrorCode::PARSE_ERROR, message, None), None);
     };
     if value.is_array() {
         return IncomingLine::Invalid(
-            ErrorData::invalid_request("messages come one by one, not in a list", None),
+            ErrorData::invalid_request("batches of messages are not supported", None),
             None,
         );
     }
@@ -189,10 +192,7 @@ fn parse_line(line: &[u8]) -> IncomingLine {
     if value.get("method").is_some() && value.get("id").is_none() {
         return IncomingLine::Ignored;
     }
-    IncomingLine::Invalid(
-        ErrorData::invalid_request("this is no message of JSON-RPC 2.0", None),
-        id,
-    )
+    IncomingLine::Invalid(ErrorData::invalid_request("invalid JSON-RPC 2.0 message", None), id)
 }
 
 /// Returns the JSON-RPC error for a request body, or `None` if the body is a valid message.
@@ -202,7 +202,7 @@ pub fn invalid_message_response(body: &[u8]) -> Option<Vec<u8>> {
         IncomingLine::Invalid(error, id) => (error, id),
         // Every HTTP request gets a response.
         IncomingLine::Ignored => {
-            (ErrorData::invalid_request("this is no message of JSON-RPC 2.0", None), None)
+            (ErrorData::invalid_request("invalid JSON-RPC 2.0 message", None), None)
         }
     };
     serde_json::to_vec(&ServerJsonRpcMessage::error(error, id)).ok()

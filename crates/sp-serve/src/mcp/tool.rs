@@ -100,14 +100,14 @@ impl<B: 'static> McpTool<B> {
             let input = serde_json::from_value(input).map_err(|why| {
                 Error::new(
                     ErrorCode::InvalidArguments,
-                    format!("`{}` takes other arguments", spec.name),
+                    format!("invalid arguments for `{}`", spec.name),
                 )
                 .because(why)
-                .hint("its input schema says which")
+                .hint("see the input schema of the tool")
             })?;
             let output = run(backend, input, call)?;
             serde_json::to_value(output).map_err(|why| {
-                Error::new(ErrorCode::Internal, "the result cannot be told").because(why)
+                Error::new(ErrorCode::Internal, "cannot serialize the result").because(why)
             })
         };
         Self {

@@ -17,19 +17,19 @@ const PARTIAL_DATABASE_FILE: &str = "registry.db.part";
 
 #[derive(Debug, Error)]
 pub enum RegistryCopyError {
-    #[error("there is no registry with SQLite in `{}`", .0.display())]
+    #[error("no SQLite registry in `{}`", .0.display())]
     NoRegistry(PathBuf),
     /// The target directory is not empty.
     #[error("`{}` is not empty", .0.display())]
     TargetNotEmpty(PathBuf),
     /// The database cannot be read or written.
-    #[error("cannot copy what the registry knows")]
+    #[error("cannot copy the database of the registry")]
     Database(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// An object that the database refers to.
-    #[error("the bytes `{0}` are missing")]
+    #[error("the object `{0}` is missing")]
     MissingObject(String),
     /// An object cannot be read or written, or has another digest.
-    #[error("cannot copy the bytes of packages")]
+    #[error("cannot copy the objects of the registry")]
     File(#[from] FileError),
 }
 

@@ -69,7 +69,7 @@ impl ResponseError {
 
     /// Missing things and things that the client may not see get the same response.
     pub(crate) fn not_found() -> Self {
-        Self::new(StatusCode::NOT_FOUND, "not_found", "there is nothing here")
+        Self::new(StatusCode::NOT_FOUND, "not_found", "not found")
     }
 
     pub(crate) fn invalid(message: impl Into<String>) -> Self {
@@ -77,19 +77,23 @@ impl ResponseError {
     }
 
     pub(crate) fn unauthorized() -> Self {
-        Self::new(StatusCode::UNAUTHORIZED, "unauthorized", "a token is needed that may do this")
-            .with_help("send it as `Authorization: Bearer ctxp_…`")
+        Self::new(
+            StatusCode::UNAUTHORIZED,
+            "unauthorized",
+            "the token is missing, invalid or lacks the required scope",
+        )
+        .with_help("send it as `Authorization: Bearer ctxp_…`")
     }
 
     pub(crate) fn forbidden() -> Self {
-        Self::new(StatusCode::FORBIDDEN, "forbidden", "the namespace is somebody else's")
-            .with_help("ask a member of it to add you")
+        Self::new(StatusCode::FORBIDDEN, "forbidden", "you are not a member of the namespace")
+            .with_help("ask a member to add you")
     }
 
     /// Does not reveal what is wrong with a signed URL, nor whether its pack exists.
     pub(crate) fn invalid_signed_url() -> Self {
-        Self::new(StatusCode::FORBIDDEN, "forbidden", "this address opens nothing")
-            .with_help("it may have expired: ask for a new one, which `sp context url <id>` gives")
+        Self::new(StatusCode::FORBIDDEN, "forbidden", "the URL is invalid or has expired")
+            .with_help("request a new URL; the owner can create one with `sp context url <id>`")
     }
 
     /// An ID stays bound to the first content that was pushed under it, and to its owner.
@@ -97,36 +101,35 @@ impl ResponseError {
         Self::new(
             StatusCode::CONFLICT,
             "exists",
-            "another pack has this id, and a pack never changes",
+            "another context pack with this ID exists, and context packs cannot be changed",
         )
-        .with_help("build it anew: every pack that is built has an id of its own")
+        .with_help("build the context pack again to get a new ID")
     }
 
     pub(crate) fn version_exists() -> Self {
         Self::new(
             StatusCode::CONFLICT,
             "exists",
-            "that version is there, and a version never changes",
+            "the version already exists, and versions cannot be changed",
         )
-        .with_help("publish it under a new version")
+        .with_help("publish a new version")
     }
 
     pub(crate) fn too_large(most: u64) -> Self {
         Self::new(
             StatusCode::PAYLOAD_TOO_LARGE,
             "too_large",
-            format!("the limit is {}", ByteSize(most)),
+            format!("the request exceeds the limit of {}", ByteSize(most)),
         )
     }
 
     pub(crate) fn timed_out() -> Self {
-        Self::new(StatusCode::REQUEST_TIMEOUT, "timed_out", "it took too long")
+        Self::new(StatusCode::REQUEST_TIMEOUT, "timed_out", "the request timed out")
     }
 
     pub(crate) fn too_many_requests(wait: Duration) -> Self {
-        let refusal =
-            Self::new(StatusCode::TOO_MANY_REQUESTS, "too_often", "that is asked for too often");
-        Self { retry_after: Some(wait), ..refusal }.with_help("wait as long as `Retry-After` says")
+        let refusal = Self::new(StatusCode::TOO_MANY_REQUESTS, "too_often", "too many requests");
+        Self { retry_after: Some(wait), ..refusal }.with_help("wait for the time in `Retry-After`")
     }
 
     fn with_cause(mut self, error: &(dyn Error + 'static)) -> Self {
@@ -135,12 +138,12 @@ impl ResponseError {
     }
 
     fn storage_full() -> Self {
-        Self::new(StatusCode::INSUFFICIENT_STORAGE, "full", "the registry has no room left")
+        Self::new(StatusCode::INSUFFICIENT_STORAGE, "full", "the storage of the registry is full")
     }
 
     fn busy() -> Self {
-        Self::new(StatusCode::SERVICE_UNAVAILABLE, "busy", "the registry cannot do this now")
-            .with_help("try it again in a moment; nothing was changed")
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "busy", "the registry is busy")
+            .with_help("try again later; nothing was changed")
     }
 
     /// A form that was not sent by a page of this session.
@@ -148,28 +151,28 @@ impl ResponseError {
         Self::new(
             StatusCode::FORBIDDEN,
             "forbidden",
-            "this form does not come from a page of your session",
+            "the form was not sent from a page of your session",
         )
-        .with_help("open the page again and send the form from there")
+        .with_help("reload the page and submit the form again")
     }
 
     /// The error for a status that has no body, often set by the framework.
     pub(crate) fn from_status(status: StatusCode) -> Self {
         match status {
             StatusCode::METHOD_NOT_ALLOWED => {
-                Self::new(status, "method_not_allowed", "that cannot be done here")
+                Self::new(status, "method_not_allowed", "method not allowed")
             }
             StatusCode::PAYLOAD_TOO_LARGE => {
-                Self::new(status, "too_large", "that is more than is taken here")
+                Self::new(status, "too_large", "the request body is too large")
             }
             StatusCode::PRECONDITION_FAILED => {
-                Self::new(status, "invalid", "it is not what you want it to be")
+                Self::new(status, "invalid", "a precondition of the request does not match")
             }
             StatusCode::RANGE_NOT_SATISFIABLE => {
-                Self::new(status, "invalid", "no byte of it is in that range")
+                Self::new(status, "invalid", "the requested range is outside the content")
             }
             status if status.is_server_error() => Self::internal(),
-            status => Self::new(status, "invalid", "it cannot be read"),
+            status => Self::new(status, "invalid", "invalid request"),
         }
     }
 
@@ -178,7 +181,7 @@ impl ResponseError {
     }
 
     pub(crate) fn internal() -> Self {
-        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "the registry could not do this")
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "internal error in the registry")
     }
 }
 

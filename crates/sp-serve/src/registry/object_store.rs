@@ -105,12 +105,9 @@ impl ObjectStore {
         file.read_to_end(&mut bytes).map_err(|e| FileError::new("read", &folder, e))?;
         if Digest::of(&bytes) != *digest {
             return Err(FileError::new(
-                "trust",
+                "verify",
                 &folder,
-                std::io::Error::new(
-                    ErrorKind::InvalidData,
-                    "its bytes are not those that were stored",
-                ),
+                std::io::Error::new(ErrorKind::InvalidData, "the digest does not match"),
             ));
         }
         Ok(Some(bytes))

@@ -14,7 +14,7 @@ use crate::registry::middleware::monitor_request;
 use crate::registry::state::AppState;
 use crate::registry::{api, pages};
 
-/// Further requests wait.
+/// Maximum number of concurrent requests; others are queued.
 const MAX_CONCURRENT_REQUESTS: usize = 512;
 
 pub(crate) fn router(state: AppState) -> Router {

@@ -93,13 +93,14 @@ pub(crate) async fn issue_token(
 ) -> ApiResult<IssuedToken> {
     if !is_valid_username(user) {
         return Err(ResponseError::invalid(
-            "`user` has 1 to 64 letters, digits, `-`, `_`, `.` and `@`",
+            "`user` must have 1 to 64 letters, digits, `-`, `_`, `.` or `@`",
         ));
     }
     let scope = TokenScope::parse(scope).filter(|scope| *scope != TokenScope::Admin);
-    let scope = scope.ok_or_else(|| ResponseError::invalid("`scope` is `publish` or `read`"))?;
+    let scope =
+        scope.ok_or_else(|| ResponseError::invalid("`scope` must be `publish` or `read`"))?;
     let token = generate_token(environment, scope)
-        .map_err(|e| sp_tree::FileError::new("draw", "random bytes", e))?;
+        .map_err(|e| sp_tree::FileError::new("generate", "random bytes", e))?;
     let (hash, at) = (hash_token(&token), environment.timestamp());
     let owner = TokenOwner { user: user.into(), scope };
     let issuer = issuer.clone();

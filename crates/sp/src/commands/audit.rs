@@ -89,11 +89,11 @@ fn write_human(
     }
     let checked = checked_summary(audited);
     if checked.is_empty() && audited.files.is_empty() {
-        return writeln!(out, "there is nothing to audit");
+        return writeln!(out, "nothing to audit");
     }
-    writeln!(out, "{checked}{}", finding_summary(audited, "nothing against the rules of safety"))?;
+    writeln!(out, "{checked}{}", finding_summary(audited, "no security findings"))?;
     if !audited.files.is_empty() {
-        writeln!(out, "{DIM}`sp explain <RULE>` tells more of a rule{DIM:#}")?;
+        writeln!(out, "{DIM}run `sp explain <RULE>` for details about a rule{DIM:#}")?;
     }
     Ok(())
 }
@@ -108,7 +108,7 @@ fn write_skill(
         return Ok(());
     }
     writeln!(out, "{STRONG}{}{STRONG:#}", context.display_relative_path(&skill.path))?;
-    let words = ["asks for", "can be run", "names hosts", "perhaps secrets in"];
+    let words = ["allowed tools", "scripts", "hosts", "possible secrets"];
     for (word, (_, list)) in
         words.into_iter().zip(facts(skill)).filter(|(_, (_, list))| list.count > 0)
     {

@@ -38,10 +38,8 @@ fn write_human(
         all || sink.origin != SinkOrigin::Table || sink.found && !is_duplicate_sink(view, sink)
     });
     let rows = shown.iter().map(|sink| {
-        let path = sink
-            .path
-            .as_ref()
-            .map_or("(only in a project)".into(), |path| context.display_path(path));
+        let path =
+            sink.path.as_ref().map_or("(project only)".into(), |path| context.display_path(path));
         let project =
             sink.project_path.as_ref().map_or(String::new(), |path| path.display().to_string());
         let origin = match sink.origin {
@@ -56,13 +54,17 @@ fn write_human(
         out,
         "{}",
         table(
-            &["sink", "path", "in a project", "from", "found here"],
+            &["agent", "path", "project path", "source", "detected"],
             rows.collect(),
             terminal.width()
         )
     )?;
     if !rest.is_empty() {
-        writeln!(out, "{DIM}and {} more agents (`--verbose` lists them){DIM:#}", rest.len())?;
+        writeln!(
+            out,
+            "{DIM}… and {} (use `--verbose` to list all){DIM:#}",
+            sp_formats::text::pluralize(rest.len(), "more agent")
+        )?;
     }
     writeln!(
         out,
@@ -72,7 +74,10 @@ fn write_human(
         context.display_path(&view.cache)
     )?;
     if all {
-        writeln!(out, "\nlimits (`--limit NAME=NUMBER`, or `limits:` in the config)")?;
+        writeln!(
+            out,
+            "\nlimits (set with `--limit NAME=NUMBER`, or `limits:` in the config file)"
+        )?;
         view.limits
             .iter()
             .try_for_each(|limit| writeln!(out, "  {:<18} {}", limit.name, limit.value))?;

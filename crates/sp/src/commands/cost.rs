@@ -75,8 +75,8 @@ fn write_human(
         let [always, body, files] = [group.always, group.body, group.files].map(group_digits);
         let skills = pluralize(group.skills.len(), "skill");
         let sum = format!(
-            "{skills}: every session pays {always} tokens before the first word; \
-             all bodies have {body} more, all other files {files}"
+            "{skills}: {always} tokens in every session, {body} more if all bodies are read, \
+             {files} more if all other files are read"
         );
         writeln!(out, "\n{}", wrap(&sum, terminal.width()))?;
     }
@@ -85,7 +85,8 @@ fn write_human(
     }
     let legend: Vec<String> =
         TIERS.iter().map(|(name, c, style)| format!("{style}{c}{style:#} {name}")).collect();
-    let note = format!("tokens by {}; other models count a little differently", report.tokenizer);
+    let note =
+        format!("tokens counted with {}; counts differ slightly between models", report.tokenizer);
     writeln!(out, "\n{}\n{DIM}{}{DIM:#}", legend.join("  "), wrap(&note, terminal.width()))
 }
 

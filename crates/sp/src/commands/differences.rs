@@ -58,7 +58,7 @@ pub(super) fn write_member(
     indent: &str,
     member: &MemberChange,
 ) -> io::Result<()> {
-    let text = |text: &Option<String>| text.as_deref().map_or("nothing".into(), truncate);
+    let text = |text: &Option<String>| text.as_deref().map_or("(none)".into(), truncate);
     writeln!(
         out,
         "{indent}{}: {} → {}",

@@ -30,20 +30,19 @@ pub(super) fn run(rule: Option<&str>, terminal: &Terminal) -> Result<()> {
         (None, _) => {
             let rows =
                 chosen.iter().map(|check| vec![check.id.into(), check.title.into()]).collect();
-            write!(out, "{}", table(&["rule", "what it asks"], rows, terminal.width()))
+            write!(out, "{}", table(&["rule", "title"], rows, terminal.width()))
         }
     })
 }
 
 fn unknown_rule(id: &str) -> Error {
-    let error =
-        Error::new(ErrorCode::UnknownRule, format!("`sp check` reports no rule called `{id}`"));
+    let error = Error::new(ErrorCode::UnknownRule, format!("unknown rule `{id}`"));
     let upper = id.to_uppercase();
     match nearest(&upper, check_rules().iter().map(|check| check.id)) {
         Some(near) => {
-            error.hint(format!("did you mean `{near}`?")).hint("`sp explain` lists them all")
+            error.hint(format!("did you mean `{near}`?")).hint("run `sp explain` to list all rules")
         }
-        None => error.hint("`sp explain` lists them all"),
+        None => error.hint("run `sp explain` to list all rules"),
     }
 }
 

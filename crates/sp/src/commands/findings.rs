@@ -122,7 +122,7 @@ fn report(outcome: &CheckOutcome) -> CheckReport {
 fn write_summary(outcome: &CheckOutcome, out: &mut dyn Write) -> std::io::Result<()> {
     let results = &outcome.results;
     if let Some(fixes) = &outcome.fixes {
-        let verb = if fixes.applied { "mended" } else { "would mend" };
+        let verb = if fixes.applied { "fixed" } else { "would fix" };
         let problems = pluralize(fixes.problems, "problem");
         // `sp bag check --fix` also creates missing files, which is not an edit.
         let files = match fixes.files.len() {
@@ -135,24 +135,25 @@ fn write_summary(outcome: &CheckOutcome, out: &mut dyn Write) -> std::io::Result
         return Ok(());
     }
     let checked = checked_summary(results);
-    let then = if outcome.has_pending_fixes() { "then " } else { "" };
+    let then = if outcome.has_pending_fixes() { "after fixing, " } else { "" };
     writeln!(out, "{checked}{then}{}", finding_summary(results, "no problems"))?;
     write_cost_line(results, out)?;
     if results.imports_left > 0 {
         let imports = pluralize(results.imports_left, "import");
         writeln!(
             out,
-            "{DIM}{imports} not looked at; `--imports` fetches and checks them too{DIM:#}"
+            "{DIM}{imports} not checked; use `--imports` to fetch and check them{DIM:#}"
         )?;
     }
     if results.fixable_count() > 0 && outcome.fixes.is_none() {
         let fixable = pluralize(results.fixable_count(), "problem");
         writeln!(
             out,
-            "{DIM}`sp check --fix` mends {fixable}, `sp explain <RULE>` tells more of a rule{DIM:#}"
+            "{DIM}run `sp check --fix` to fix {fixable}, or `sp explain <RULE>` for details about \
+             a rule{DIM:#}"
         )?;
     } else if !results.files.is_empty() {
-        writeln!(out, "{DIM}`sp explain <RULE>` tells more of a rule{DIM:#}")?;
+        writeln!(out, "{DIM}run `sp explain <RULE>` for details about a rule{DIM:#}")?;
     }
     Ok(())
 }

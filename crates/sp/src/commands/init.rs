@@ -17,7 +17,7 @@ pub(super) fn run(context: &Context<'_>, dir: Option<&Path>, terminal: &Terminal
         report.files.iter().try_for_each(|file| writeln!(out, "{ADDED}+{ADDED:#} {file}"))?;
         writeln!(
             out,
-            "\n{STRONG}made a repository{STRONG:#} in {}",
+            "\n{STRONG}created a repository{STRONG:#} in {}",
             context.display_path(&report.root)
         )?;
         let enter = if report.root == context.current_dir {

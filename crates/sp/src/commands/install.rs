@@ -74,7 +74,7 @@ fn print_report(
                 write_human(out, context, report, sink, terminal.verbosity)?;
             }
             match apply_command(report) {
-                Some(command) => writeln!(out, "\n{DIM}to do exactly this:{DIM:#} {command}"),
+                Some(command) => writeln!(out, "\n{DIM}to apply this plan:{DIM:#} {command}"),
                 None => Ok(()),
             }
         }
@@ -138,14 +138,18 @@ fn write_human(
         writeln!(out, "{style}{sign}{style:#} {}{note}", printable(&folder.folder))?;
     }
     if changed.len() > shown {
-        writeln!(out, "{DIM}… and {} more (`--verbose` shows all){DIM:#}", changed.len() - shown)?;
+        writeln!(
+            out,
+            "{DIM}… and {} more (use `--verbose` to list all){DIM:#}",
+            changed.len() - shown
+        )?;
     }
     if !changed.is_empty() {
         writeln!(out)?;
     }
     write_kept(context, &sink.kept, out)?;
     if !sink.kept.is_empty() {
-        writeln!(out, "{DIM}`sp clean` removes what was kept{DIM:#}\n")?;
+        writeln!(out, "{DIM}run `sp clean` to delete what was kept{DIM:#}\n")?;
     }
     writeln!(out, "{}", summary(context, report, sink))
 }
@@ -175,7 +179,7 @@ fn summary(context: &Context<'_>, report: &PackChangeReport, sink: &SinkChange) 
     let also = if sink.packs.is_empty() || sink.removed_packs.is_empty() {
         String::new()
     } else {
-        format!(" in the place of {}", join_names(&sink.removed_packs))
+        format!(", replacing {}", join_names(&sink.removed_packs))
     };
     format!(
         "{STRONG}{verb} {}{STRONG:#}{also} · {} · {} · {parts}",

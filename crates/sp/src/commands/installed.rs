@@ -46,16 +46,17 @@ pub(super) fn run(
             });
         }
         if rows.is_empty() {
-            let in_sink = if sink.is_some() { " in that sink" } else { "" };
+            let in_sink = if sink.is_some() { " for this agent" } else { "" };
             return writeln!(
                 out,
-                "nothing is installed{in_sink}; `sp install <pack> --agent <sink>` does that"
+                "no packs installed{in_sink}; run `sp install <pack> --agent <agent>` to install \
+                 one"
             );
         }
         write!(
             out,
             "{}",
-            table(&["sink", "pack", "skills", "installed", "where"], rows, terminal.width())
+            table(&["agent", "pack", "skills", "installed", "path"], rows, terminal.width())
         )?;
         if terminal.verbosity == Verbosity::Verbose {
             list.installs.iter().try_for_each(|item| write_details(context, item, out))?;

@@ -17,7 +17,7 @@ pub(super) fn write_kept<'k>(
     kept.into_iter().try_for_each(|kept| {
         writeln!(
             out,
-            "{WARNING}kept{WARNING:#} the old `{}` in {}",
+            "{WARNING}kept{WARNING:#} the previous `{}` in {}",
             printable(&kept.folder),
             context.display_path(&kept.kept_at)
         )

@@ -13,15 +13,15 @@ use crate::terminal::{DIM, STRONG, Terminal, table};
 pub(super) fn run(context: &Context<'_>, command: &KeyCommand, terminal: &Terminal) -> Result<()> {
     match command {
         KeyCommand::New { name } => {
-            print_keys(context, &pkg::new_key(context, name)?, "made", terminal)
+            print_keys(context, &pkg::new_key(context, name)?, "created", terminal)
         }
         KeyCommand::Import { file, name } => {
-            print_keys(context, &pkg::import_key(context, file, name)?, "taken", terminal)
+            print_keys(context, &pkg::import_key(context, file, name)?, "imported", terminal)
         }
         KeyCommand::Rotate { name, statement } => print_keys(
             context,
             &pkg::rotate_key(context, name, statement.as_deref())?,
-            "made in the place of the old one",
+            "rotated",
             terminal,
         ),
         KeyCommand::Export { name, private: None } => {
@@ -33,7 +33,7 @@ pub(super) fn run(context: &Context<'_>, command: &KeyCommand, terminal: &Termin
         KeyCommand::Export { name, private: Some(file) } => print_keys(
             context,
             &pkg::export_key(context, name, &KeyPart::Private(file.clone()))?,
-            "written",
+            "exported",
             terminal,
         ),
         KeyCommand::List => print_list(context, &pkg::list_keys(context)?, terminal),
@@ -66,7 +66,7 @@ fn print_keys(
                 )?;
                 writeln!(
                     out,
-                    "{DIM}the private half is in {}; nothing prints or sends it{DIM:#}",
+                    "{DIM}the private key is in {}; it is never printed or sent{DIM:#}",
                     context.display_path(&key.file)
                 )
             }
@@ -87,7 +87,10 @@ fn print_list(context: &Context<'_>, list: &KeyList, terminal: &Terminal) -> Res
             });
         }
         if list.keys.is_empty() && list.trusted.is_empty() {
-            return writeln!(out, "no keys, and nobody is trusted yet; `sp key new` makes a key");
+            return writeln!(
+                out,
+                "no keys and no trusted signers; run `sp key new` to create a key"
+            );
         }
         if !list.keys.is_empty() {
             let row = |key: &KeyItem| {
@@ -100,7 +103,7 @@ fn print_list(context: &Context<'_>, list: &KeyList, terminal: &Terminal) -> Res
                 ]
             };
             let rows = list.keys.iter().map(row).collect();
-            write!(out, "{}", table(&["key", "public", "file", ""], rows, terminal.width()))?;
+            write!(out, "{}", table(&["key", "public key", "file", ""], rows, terminal.width()))?;
         }
         if !list.trusted.is_empty() {
             let blank = if list.keys.is_empty() { "" } else { "\n" };
@@ -116,7 +119,7 @@ fn print_list(context: &Context<'_>, list: &KeyList, terminal: &Terminal) -> Res
                 out,
                 "{blank}{}",
                 table(
-                    &["trusted for", "public key", "since", "because"],
+                    &["trusted for", "public key", "since", "reason"],
                     rows.collect(),
                     terminal.width()
                 )

@@ -28,8 +28,8 @@ pub(super) fn packs(context: &Context<'_>, root: Option<&Path>, terminal: &Termi
         0 => Ok(()),
         broken => Err(Error::new(
             ErrorCode::InvalidPack,
-            format!("{} cannot be used", pluralize(broken, "pack")),
+            format!("found {}", pluralize(broken, "invalid pack")),
         )
-        .hint("mend what is shown above")),
+        .hint("fix the errors shown above")),
     }
 }

@@ -17,7 +17,7 @@ pub(super) fn completions(shell: clap_complete::Shell) -> Result<()> {
 /// Prints the main page, or writes one page per command to `dir`.
 pub(super) fn man(context: &Context<'_>, dir: Option<&Path>) -> Result<()> {
     let failed =
-        |e: io::Error| Error::new(ErrorCode::Output, "cannot make the man pages").because(e);
+        |e: io::Error| Error::new(ErrorCode::Output, "cannot generate the man pages").because(e);
     let command = command();
     let Some(dir) = dir else {
         let mut page = Vec::new();

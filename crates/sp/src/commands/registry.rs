@@ -31,7 +31,8 @@ pub(super) fn run(context: &Context<'_>, command: &CliCommand, terminal: &Termin
         }
         CliCommand::Logout { registry } => {
             let report = pkg::logout(context, registry.as_deref())?;
-            terminal.print(&report, |out| writeln!(out, "forgot the token for {}", report.registry))
+            terminal
+                .print(&report, |out| writeln!(out, "removed the token for {}", report.registry))
         }
         CliCommand::Publish { package, registry } => {
             let request =
@@ -53,7 +54,7 @@ pub(super) fn run(context: &Context<'_>, command: &CliCommand, terminal: &Termin
             };
             let report = pkg::yank(context, &request)?;
             terminal.print(&report, |out| {
-                let verb = if report.yanked { "yanked" } else { "took back the yank of" };
+                let verb = if report.yanked { "yanked" } else { "unyanked" };
                 writeln!(out, "{verb} {} {} · {}", report.name, report.version, report.registry)
             })
         }
@@ -66,7 +67,7 @@ fn login(context: &Context<'_>, request: &LoginRequest, terminal: &Terminal) -> 
     terminal.print(&report, |out| {
         writeln!(
             out,
-            "{} knows you as {} {DIM}({}){DIM:#}",
+            "logged in to {} as {} {DIM}({}){DIM:#}",
             report.registry,
             printable(report.user.as_deref().unwrap_or_default()),
             printable(report.scope.as_deref().unwrap_or_default())
@@ -77,7 +78,7 @@ fn login(context: &Context<'_>, request: &LoginRequest, terminal: &Terminal) -> 
 fn publish(context: &Context<'_>, request: &PublishRequest, terminal: &Terminal) -> Result<()> {
     let report = pkg::publish(context, request)?;
     terminal.print(&report, |out| {
-        let verb = if report.published { "published" } else { "it was there already:" };
+        let verb = if report.published { "published" } else { "already published:" };
         writeln!(
             out,
             "{verb} {STRONG}{} {}{STRONG:#} · {}",
@@ -86,7 +87,7 @@ fn publish(context: &Context<'_>, request: &PublishRequest, terminal: &Terminal)
         let signer = report
             .signer
             .as_deref()
-            .map_or_else(|| "not signed".into(), |key| format!("signed by {key}"));
+            .map_or_else(|| "unsigned".into(), |key| format!("signed by {key}"));
         let warnings = if report.warnings > 0 {
             format!(" · {}", pluralize(report.warnings, "warning"))
         } else {
@@ -116,7 +117,7 @@ fn print_search(answer: &RegistrySearchReport, terminal: &Terminal) -> Result<()
             write!(
                 out,
                 "{}",
-                table(&["package", "latest", "kind", "about"], rows, terminal.width())
+                table(&["package", "latest", "kind", "description"], rows, terminal.width())
             )?;
         }
         writeln!(
@@ -154,7 +155,7 @@ fn print_info(info: &RegistryPackageInfo, terminal: &Terminal) -> Result<()> {
             let optional = if needed.optional { " (optional)" } else { "" };
             writeln!(
                 out,
-                "{DIM}needs{DIM:#} {} {}{optional}",
+                "{DIM}depends on{DIM:#} {} {}{optional}",
                 printable(&needed.name),
                 printable(&needed.range)
             )?;
@@ -190,7 +191,7 @@ fn print_info(info: &RegistryPackageInfo, terminal: &Terminal) -> Result<()> {
 }
 
 fn version_row(item: &PackageVersionItem) -> Vec<String> {
-    let signer = item.signer.as_deref().map_or("nobody", |key| key.get(..16).unwrap_or(key));
+    let signer = item.signer.as_deref().map_or("unsigned", |key| key.get(..16).unwrap_or(key));
     let day = item.published_at.get(..10).unwrap_or(&item.published_at);
     let yanked = if item.yanked { "yanked" } else { "" };
     vec![item.version.clone(), day.into(), item.bytes.to_string(), signer.into(), yanked.into()]

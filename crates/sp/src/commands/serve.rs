@@ -21,7 +21,7 @@ use crate::terminal::{DIM, STRONG, Terminal, WARNING};
 /// A database URL contains a password, and other users can see a command line.
 const DATABASE_ENV: &str = "SP_DATABASE_URL";
 const POSTGRES_BACKUP_HINT: &str =
-    "with PostgreSQL run `pg_dump` first, and then copy `objects` from the folder";
+    "for PostgreSQL, run `pg_dump`, then copy `objects` from the data directory";
 
 pub(super) fn run(context: &Context<'_>, args: &ServeArgs, terminal: &Terminal) -> Result<()> {
     if let Some(command) = &args.copy {
@@ -46,7 +46,8 @@ pub(super) fn run(context: &Context<'_>, args: &ServeArgs, terminal: &Terminal) 
     };
     if !args.listen.ip().is_loopback() {
         terminal.print_stderr(&format!(
-            "{WARNING}warning{WARNING:#}: it speaks plain http beyond this machine; put a proxy with TLS before it"
+            "{WARNING}warning{WARNING:#}: serving plain HTTP beyond this machine; put a TLS proxy \
+             in front of it"
         ));
     }
     sp_serve::registry::serve(&settings, |started| print_started(context, &data, started, terminal))
@@ -71,8 +72,7 @@ fn copy_registry(
         }
     };
     if context.env.get(DATABASE_ENV).is_some_and(|address| !address.is_empty()) {
-        let what =
-            format!("`{DATABASE_ENV}` is set, and what stands in PostgreSQL is not copied by `sp`");
+        let what = format!("`{DATABASE_ENV}` is set, but `sp` cannot copy a PostgreSQL database");
         return Err(Error::new(ErrorCode::InvalidArguments, what).hint(POSTGRES_BACKUP_HINT));
     }
     let copied = sp_serve::registry::copy_registry(&from, &to).map_err(copy_error)?;
@@ -80,7 +80,7 @@ fn copy_registry(
     terminal.print(&view, |out| {
         writeln!(
             out,
-            "{}, every digest verified: {}",
+            "copied {} to {}; every digest was verified",
             pluralize(view.objects, "package"),
             context.display_path(&view.to)
         )
@@ -88,14 +88,14 @@ fn copy_registry(
 }
 
 fn copy_error(error: RegistryCopyError) -> Error {
-    const NOTHING_COPIED: &str = "nothing was copied";
+    const NOTHING_COPIED: &str = "nothing was copied; fix the cause, then run the command again";
     let report = Error::new(copy_error_code(&error), error.to_string());
     match error {
         RegistryCopyError::NoRegistry(_) => {
-            report.hint(format!("name its folder with `--data`; {POSTGRES_BACKUP_HINT}"))
+            report.hint(format!("pass its directory with `--data`; {POSTGRES_BACKUP_HINT}"))
         }
         RegistryCopyError::TargetNotEmpty(_) => {
-            report.hint("name a folder that is empty, or not there")
+            report.hint("use an empty or nonexistent directory")
         }
         RegistryCopyError::Database(source) => report.because(source).hint(NOTHING_COPIED),
         RegistryCopyError::MissingObject(_) => report.hint(NOTHING_COPIED),
@@ -134,7 +134,7 @@ fn database_address(context: &Context<'_>, given: Option<&str>) -> Result<Option
         .filter(|text| !text.is_empty());
     address.map(str::parse).transpose().map_err(|error: PostgresAddressError| {
         Error::new(ErrorCode::InvalidArguments, error.to_string())
-            .hint(format!("mend `--database` or `{DATABASE_ENV}`"))
+            .hint(format!("correct `--database` or `{DATABASE_ENV}`"))
     })
 }
 
@@ -158,7 +158,7 @@ fn print_started(
             context.display_path(&view.data)
         )?;
         if let Some(token) = &view.admin_token {
-            writeln!(out, "the admin's token, shown this once: {token}")?;
+            writeln!(out, "admin token, shown only once: {token}")?;
             writeln!(out, "next: SP_REGISTRY_TOKEN={token} sp login {}", view.address)?;
         }
         out.flush()
@@ -174,16 +174,22 @@ pub(super) fn serve_error(error: ServeError) -> Error {
     };
     let report = Error::new(code, error.to_string());
     match error {
-        ServeError::DataDir(_, source) => {
-            report.because(source).hint("name another folder with `--data`, or make this one writable")
+        ServeError::DataDir(_, source) => report
+            .because(source)
+            .hint("use another directory with `--data`, or make this one writable"),
+        ServeError::DataDirInUse(_) => {
+            report.hint("stop it first, or use another directory with `--data`")
         }
-        ServeError::DataDirInUse(_) => report.hint("end it first, or name another folder with `--data`"),
         ServeError::Database(_, source) => report.because(source).hint(format!(
-            "start the database, or mend `--database` or `{DATABASE_ENV}`; one that wants TLS needs `?sslmode=require`"
+            "start the database, or correct `--database` or `{DATABASE_ENV}`; if it requires TLS, \
+             add `?sslmode=require`"
         )),
-        ServeError::Listen(_, source) => {
-            report.because(source).hint("name another address with `--listen`; port 0 takes one that is free")
+        ServeError::Listen(_, source) => report.because(source).hint(
+            "use another address with `--listen`, or with `--http` for \
+                 `sp mcp`; port 0 selects a free one",
+        ),
+        ServeError::Io(source) => {
+            report.because(source).hint("fix the cause, then run the command again")
         }
-        ServeError::Io(source) => report.because(source).hint("run it again when the cause is mended"),
     }
 }

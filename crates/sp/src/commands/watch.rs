@@ -21,7 +21,9 @@ pub(super) fn run(
         let results = sp_engine::check(context, request)?;
         print_outcome(context, &CheckOutcome::without_fixes(results), terminal)?;
         if terminal.format == OutputFormat::Human {
-            terminal.print_stderr(&format!("\n{DIM}watching for changes; Ctrl-C ends it{DIM:#}\n"));
+            terminal.print_stderr(&format!(
+                "\n{DIM}watching for changes; press Ctrl-C to stop{DIM:#}\n"
+            ));
         }
         if terminal.is_stdout_closed() {
             return Ok(ExitCode::SUCCESS);

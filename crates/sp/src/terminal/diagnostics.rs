@@ -14,7 +14,7 @@ pub(super) fn error_text(error: &Error) -> String {
     let mut text: String = error.reports.iter().map(render_findings).collect();
     text += &format!("{ERROR}error:{ERROR:#} {error}\n");
     for cause in error.causes() {
-        text += &format!("  because: {}\n", cause.replace('\n', "\n           "));
+        text += &format!("  caused by: {}\n", cause.replace('\n', "\n             "));
     }
     if !error.hints.is_empty() {
         text.push('\n');

@@ -176,7 +176,10 @@ impl Terminal {
             self.print_labelled(
                 WARNING,
                 "warning",
-                &format!("{more} more files have warnings; `--verbose` shows them"),
+                &format!(
+                    "warnings in {}; use `--verbose` to show them",
+                    pluralize(more, "more file")
+                ),
             );
         }
     }
@@ -185,12 +188,14 @@ impl Terminal {
 impl EventListener for Terminal {
     fn on_event(&self, event: Event<'_>) {
         match event {
-            Event::Waiting => self.print_labelled(HINT, "waiting", "another `sp` is at work"),
+            Event::Waiting => {
+                self.print_labelled(HINT, "waiting", "another `sp` process is running")
+            }
             Event::Recovered(recovery) => {
                 self.print_labelled(HINT, "recovered", recovery_message(&recovery.outcome));
                 for kept in &recovery.trashed {
                     let (from, to) = (kept.from.display(), kept.to.display());
-                    let text = format!("the edited `{from}` is in `{to}`");
+                    let text = format!("moved the edited `{from}` to `{to}`");
                     self.print_labelled(HINT, "kept", &text);
                 }
             }
@@ -213,7 +218,7 @@ impl EventListener for Terminal {
             }
             Event::Sending { to, done, total } if done < total => {
                 self.progress
-                    .show(printable_lines(&format!("sending to {to}: {} %", done * 100 / total)));
+                    .show(printable_lines(&format!("sending to {to}: {}%", done * 100 / total)));
             }
             Event::Sending { .. } => {}
             Event::Staging { done, total } => {
@@ -252,10 +257,10 @@ impl EventListener for Terminal {
 fn recovery_message(outcome: &RecoveryOutcome) -> &'static str {
     match outcome {
         RecoveryOutcome::RolledBack => {
-            "an earlier run was interrupted: what it had begun was taken back"
+            "an earlier run was interrupted; its changes were rolled back"
         }
         RecoveryOutcome::Finished => {
-            "an earlier run was interrupted at its very end: it was completed"
+            "an earlier run was interrupted; its remaining steps were completed"
         }
     }
 }
@@ -265,7 +270,7 @@ pub(crate) fn to_json<T: Serialize>(value: &T) -> Result<String> {
     let mut bytes = Vec::new();
     let text = write_json(value, &mut bytes)
         .and_then(|()| String::from_utf8(bytes).map_err(std::io::Error::other));
-    text.map_err(|e| Error::new(ErrorCode::Internal, "this cannot be written as JSON").because(e))
+    text.map_err(|e| Error::new(ErrorCode::Internal, "cannot write the output as JSON").because(e))
 }
 
 fn write_json<T: Serialize>(value: &T, out: &mut dyn Write) -> std::io::Result<()> {

@@ -60,12 +60,12 @@ fn se_09_tools_scripts_hosts_and_secrets_of_skills_are_listed() {
     exit: 0
     --- stdout
     skills/deploy
-      asks for: Bash(git add:*), Read
-      can be run: bin/go, data.bin
-      names hosts: docs.example.com, get.example.net
-      perhaps secrets in: notes.md
+      allowed tools: Bash(git add:*), Read
+      scripts: bin/go, data.bin
+      hosts: docs.example.com, get.example.net
+      possible secrets: notes.md
 
-    2 skills: nothing against the rules of safety
+    2 skills: no security findings
     ");
     insta::assert_snapshot!(world.sp(&["audit", "--format", "plain"]), @"
     exit: 0

@@ -81,7 +81,7 @@ fn mc_03_dry_run_prints_the_command_that_applies_its_plan() {
 
     would install team · custom · ~/repo/my sink · 1 added
 
-    to do exactly this: sp install --plan [PLAN] team --agent custom --path 'my sink'
+    to apply this plan: sp install --plan [PLAN] team --agent custom --path 'my sink'
     ");
     // The run above has a placeholder for the plan ID.
     let output = world.command(install).output().unwrap();

@@ -152,7 +152,7 @@ fn sp_27_config_lists_every_sink() {
     insta::assert_snapshot!(world.sp(&["config"]), @"
     exit: 0
     --- stdout
-    SINK        PATH                IN A PROJECT      FROM      FOUND HERE
+    AGENT       PATH                PROJECT PATH      SOURCE    DETECTED
     codex       ~/.agents/skills    .agents/skills    config
     claude      ~/.claude/skills    .claude/skills    built-in
     copilot     ~/.copilot/skills   .agents/skills    built-in
@@ -160,7 +160,7 @@ fn sp_27_config_lists_every_sink() {
     windsurf    ~/.windsurf/skills  .windsurf/skills  built-in
     mine        ~/mine                                config
     gemini-cli  ~/.gemini/skills    .agents/skills    table     yes
-    and 75 more agents (`--verbose` lists them)
+    … and 75 more agents (use `--verbose` to list all)
 
     home    ~/.skillpack
     config  ~/.skillpack/config.yaml

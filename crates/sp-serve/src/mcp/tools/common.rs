@@ -28,20 +28,22 @@ const MAX_TEXT_BYTES: usize = 256 * 1024;
 const SEARCH: ToolSpec = ToolSpec::read_only(
     "search",
     "Search",
-    "Look for skills, pages of context packs and packages by words. Gives ids for `fetch`.",
+    "Search skills, files of context packs, and packages. Returns IDs for `fetch`, best matches \
+     first.",
 );
 const FETCH: ToolSpec =
-    ToolSpec::read_only("fetch", "Fetch", "Read one thing whole, by the id that `search` gave.")
+    ToolSpec::read_only("fetch", "Fetch", "Read a search result or resource, by its ID or URI.")
         .with_data_fields(&["text"]);
 const LIST_SKILLS: ToolSpec = ToolSpec::read_only(
     "list_skills",
     "List skills",
-    "List the skills that there are, with what each does and when it helps. Read one with `read_skill`.",
+    "List the available skills, with what each one does and when to use it. Use `read_skill` to \
+     read one.",
 );
 const READ_SKILL: ToolSpec = ToolSpec::read_only(
     "read_skill",
     "Read a skill",
-    "Read the instructions of a skill, or another of its files.",
+    "Read the instructions of a skill, or one of its other files.",
 )
 .with_data_fields(&["text"]);
 
@@ -56,25 +58,25 @@ pub fn tools<B: McpBackend>() -> Vec<McpTool<B>> {
 
 #[derive(Deserialize, JsonSchema)]
 struct SearchInput {
-    /// What it should be about.
+    /// Search terms.
     query: String,
 }
 
 #[derive(Serialize, JsonSchema)]
 struct SearchOutput {
-    /// The best first.
+    /// Best matches first.
     results: Vec<SearchHit>,
 }
 
 #[derive(Serialize, JsonSchema)]
 struct SearchHit {
-    /// What `fetch` takes.
+    /// ID to pass to `fetch`.
     id: String,
-    /// What it is called.
+    /// Name of the skill, file or package.
     title: String,
-    /// Where it is read as a resource.
+    /// Resource URI.
     url: String,
-    /// What it is about, as it says itself.
+    /// Description from the skill, context pack or package.
     about: String,
 }
 
@@ -91,7 +93,7 @@ fn search<B: McpBackend>(
 ) -> Result<SearchOutput> {
     let items = searchable_items(backend)?;
     if call.is_cancelled() {
-        return Err(Error::new(ErrorCode::Cancelled, "the search was given up"));
+        return Err(Error::new(ErrorCode::Cancelled, "the search was cancelled"));
     }
     let documents = items.iter().map(|item| SearchDocument {
         title: &item.hit.title,
@@ -138,31 +140,31 @@ fn searchable_items<B: McpBackend>(backend: &B) -> Result<Vec<SearchableItem>> {
 
 #[derive(Deserialize, JsonSchema)]
 struct FetchInput {
-    /// What `search` gave, or the address of a resource.
+    /// ID from `search`, or a resource URI.
     id: String,
 }
 
 #[derive(Serialize, JsonSchema)]
 struct FetchOutput {
-    /// What was asked for.
+    /// The requested ID.
     id: String,
-    /// What it is called.
+    /// Path of the file.
     title: String,
-    /// All of it.
+    /// Contents, possibly truncated.
     text: String,
-    /// Where it is read as a resource.
+    /// Resource URI.
     url: String,
-    /// What else is known of it.
+    /// Digest and size of the contents.
     metadata: FetchMetadata,
 }
 
 #[derive(Serialize, JsonSchema)]
 struct FetchMetadata {
-    /// The hash of its bytes.
+    /// SHA-256 of the contents.
     digest: String,
-    /// How many bytes it has.
+    /// Size in bytes.
     size: usize,
-    /// Whether the text is only its beginning.
+    /// Whether `text` is truncated.
     truncated: bool,
 }
 
@@ -171,7 +173,7 @@ fn fetch<B: McpBackend>(backend: &B, input: FetchInput, _: &ToolCall) -> Result<
         .map_err(|e| Error::new(ErrorCode::FileNotFound, e.message.into_owned()))?;
     let (path, bytes) = found.ok_or_else(|| {
         Error::new(ErrorCode::FileNotFound, not_served_message(&input.id))
-            .hint("`search` gives ids that can be fetched")
+            .hint("use an ID from `search`")
     })?;
     let (text, truncated) = decode_text(&bytes)?;
     let metadata = FetchMetadata { digest: format_digest(&bytes), size: bytes.len(), truncated };
@@ -180,32 +182,32 @@ fn fetch<B: McpBackend>(backend: &B, input: FetchInput, _: &ToolCall) -> Result<
 
 #[derive(Deserialize, JsonSchema)]
 struct ListSkillsInput {
-    /// Where the last list ended: its `next`.
+    /// `next` from the previous page. Omit it for the first page.
     cursor: Option<String>,
 }
 
 #[derive(Serialize, JsonSchema)]
 struct ListSkillsOutput {
-    /// The skills.
+    /// Skills on this page.
     skills: Vec<ListedSkill>,
-    /// What to give as `cursor` for more; nothing if these were the last.
+    /// `cursor` for the next page; absent on the last page.
     #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<String>,
-    /// Skills that are not served, with the reason; on the first page.
+    /// Skills that are not served, each with the reason. Only on the first page.
     left_out: Vec<String>,
 }
 
 #[derive(Serialize, JsonSchema)]
 struct ListedSkill {
-    /// Its name.
+    /// Name of the skill.
     name: String,
-    /// What it does, and when it helps, as it says itself.
+    /// What the skill does and when to use it, from its frontmatter.
     description: String,
-    /// Where its instructions are read.
+    /// Resource URI of `SKILL.md`.
     uri: String,
-    /// How many files it has.
+    /// Number of files.
     files: usize,
-    /// How many bytes they have.
+    /// Total size of the files in bytes.
     size: u64,
 }
 
@@ -215,8 +217,8 @@ fn list_skills<B: McpBackend>(
     _: &ToolCall,
 ) -> Result<ListSkillsOutput> {
     let unknown = || {
-        Error::new(ErrorCode::InvalidId, "the cursor is not one of this list")
-            .hint("list from the start")
+        Error::new(ErrorCode::InvalidId, "unknown cursor")
+            .hint("omit `cursor` to list from the start")
     };
     let after = decode_cursor(cursor.as_deref()).map_err(|_| unknown())?;
     let left_out = if after.is_none() { backend.unserved_skills()? } else { Vec::new() };
@@ -240,23 +242,23 @@ fn listed_skill(skill: McpSkillEntry) -> ListedSkill {
 
 #[derive(Deserialize, JsonSchema)]
 struct ReadSkillInput {
-    /// The skill: its address, or its name if only one is called so.
+    /// Resource URI of the skill, or its name if that is unique.
     skill: String,
-    /// A file of it; its instructions if nothing is said.
+    /// Path of a file in the skill. Default: `SKILL.md`.
     file: Option<String>,
 }
 
 #[derive(Serialize, JsonSchema)]
 struct ReadSkillOutput {
-    /// Where it is read as a resource.
+    /// Resource URI.
     uri: String,
-    /// The text.
+    /// Contents, possibly truncated.
     text: String,
-    /// The hash of its bytes.
+    /// SHA-256 of the contents.
     digest: String,
-    /// Whether the text is only its beginning.
+    /// Whether `text` is truncated.
     truncated: bool,
-    /// All files of the skill.
+    /// Paths of all files of the skill.
     files: Vec<String>,
 }
 
@@ -272,7 +274,7 @@ fn read_skill<B: McpBackend>(
     let file = file.as_deref().unwrap_or(SKILL_FILE);
     let missing = || {
         Error::new(ErrorCode::FileNotFound, format!("the skill has no file `{}`", printable(file)))
-            .hint("`files` of a skill that was read lists them")
+            .hint("use a path from `files` in a result of `read_skill`")
     };
     let path = RelPath::new(&format!("{root}/{file}")).map_err(|_| missing())?;
     let bytes = backend.skill_file(&path)?.ok_or_else(missing)?;
@@ -292,8 +294,8 @@ fn read_skill<B: McpBackend>(
 
 fn find_skill<B: McpBackend>(backend: &B, name: &str) -> Result<McpSkillEntry> {
     let none = || {
-        Error::new(ErrorCode::SkillNotFound, format!("there is no skill `{}`", printable(name)))
-            .hint("`list_skills` lists them")
+        Error::new(ErrorCode::SkillNotFound, format!("unknown skill `{}`", printable(name)))
+            .hint("use `list_skills` to list the skills")
     };
     if name.starts_with(SKILL_URI_SCHEME) {
         let path = parse_skill_uri(name).ok_or_else(none)?;
@@ -315,9 +317,9 @@ fn find_skill<B: McpBackend>(backend: &B, name: &str) -> Result<McpSkillEntry> {
             let uris: Vec<String> = paths.iter().map(|path| skill_uri(path, SKILL_FILE)).collect();
             Err(Error::new(
                 ErrorCode::AmbiguousSkill,
-                format!("several skills are called `{}`", printable(name)),
+                format!("several skills are named `{}`", printable(name)),
             )
-            .hint(format!("name one by its address: {}", uris.join(", "))))
+            .hint(format!("use one of the URIs: {}", uris.join(", "))))
         }
     }
 }
@@ -325,7 +327,7 @@ fn find_skill<B: McpBackend>(backend: &B, name: &str) -> Result<McpSkillEntry> {
 /// Decodes a text file and truncates it to [`MAX_TEXT_BYTES`].
 fn decode_text(bytes: &[u8]) -> Result<(String, bool)> {
     let text = std::str::from_utf8(bytes).map_err(|_| {
-        Error::new(ErrorCode::Unsupported, "this file is no text").hint("read it as a resource")
+        Error::new(ErrorCode::Unsupported, "not a text file").hint("read it as a resource")
     })?;
     let end = text.floor_char_boundary(MAX_TEXT_BYTES);
     Ok((text[..end].to_owned(), end < text.len()))

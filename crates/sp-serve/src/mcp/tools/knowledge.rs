@@ -20,13 +20,14 @@ const MAX_PACKAGES: usize = 32;
 const LOAD_CONTEXT: ToolSpec = ToolSpec::read_only(
     "load_context",
     "Load context",
-    "Load the best of what packages know about a question, within a number of tokens.",
+    "Load the most relevant knowledge in packages about a topic or question, within a token \
+     budget.",
 )
 .with_data_fields(&["context"]);
 const GRAPH_NEIGHBORS: ToolSpec = ToolSpec::read_only(
     "graph_neighbors",
-    "Graph neighbours",
-    "Show what packages know near a node: nodes within some steps, and the edges between them.",
+    "Graph neighbors",
+    "Show the nodes of packages within a number of steps from a node, and the edges between them.",
 )
 .with_data_fields(&["content"]);
 
@@ -56,14 +57,14 @@ pub fn tools<B: KnowledgeBackend>() -> Vec<McpTool<B>> {
 
 #[derive(Deserialize, JsonSchema)]
 struct LoadContextInput {
-    /// Packages by name, as `@acme/notes@^1`. If nothing is said, those of the project, where there
-    /// is one.
+    /// Package names, optionally with a version range, such as `@acme/notes@^1`. Default: the
+    /// packages of the project, if there is one.
     #[serde(default)]
     packages: Vec<String>,
-    /// What it should be about.
+    /// Topic or question. Empty for everything.
     #[serde(default)]
     focus: String,
-    /// How many tokens it may have; 4,000 if nothing is said.
+    /// Maximum number of tokens. Default: 4000.
     #[serde(default = "default_budget")]
     budget: usize,
 }
@@ -79,20 +80,21 @@ fn load_context<B: KnowledgeBackend>(
 ) -> Result<PackageLoadReport> {
     let LoadContextInput { packages, focus, budget } = input;
     if budget > MAX_BUDGET {
-        let message = format!("{budget} tokens are more than {MAX_BUDGET}");
-        return Err(Error::new(ErrorCode::ArgumentTooLarge, message).hint("ask for fewer"));
+        let message = format!("a budget of {budget} tokens exceeds the maximum of {MAX_BUDGET}");
+        return Err(Error::new(ErrorCode::ArgumentTooLarge, message).hint("use a smaller `budget`"));
     }
     backend.load(check_package_count(&packages)?, KnowledgeLoadRequest { focus, budget }, call)
 }
 
 #[derive(Deserialize, JsonSchema)]
 struct GraphNeighborsInput {
-    /// Packages by name. If nothing is said, those of the project, where there is one.
+    /// Package names, optionally with a version range. Default: the packages of the project, if
+    /// there is one.
     #[serde(default)]
     packages: Vec<String>,
-    /// The id of the node.
+    /// Node ID.
     node: String,
-    /// How many steps from it; one if nothing is said, five at the most.
+    /// Maximum number of edges between the node and the others, up to 5. Default: 1.
     #[serde(default = "default_steps")]
     steps: usize,
 }
@@ -110,23 +112,23 @@ fn graph_neighbors<B: KnowledgeBackend>(
     if steps > MAX_STEPS {
         return Err(Error::new(
             ErrorCode::ArgumentTooLarge,
-            format!("{MAX_STEPS} steps are the most"),
+            format!("`steps` exceeds the maximum of {MAX_STEPS}"),
         )
-        .hint("ask for fewer"));
+        .hint("use a smaller `steps`"));
     }
     let view =
         backend.query(check_package_count(&packages)?, GraphQuery::Near(node, steps), call)?;
     if view.nodes.len() > MAX_NODES {
-        let message = format!("{} nodes are too many to show", view.nodes.len());
-        return Err(Error::new(ErrorCode::ResponseTooLarge, message).hint("ask for fewer steps"));
+        let message = format!("{} nodes exceed the maximum of {MAX_NODES}", view.nodes.len());
+        return Err(Error::new(ErrorCode::ResponseTooLarge, message).hint("use a smaller `steps`"));
     }
     Ok(view)
 }
 
 fn check_package_count(packages: &[String]) -> Result<&[String]> {
     if packages.len() > MAX_PACKAGES {
-        let message = format!("{MAX_PACKAGES} packages are the most");
-        return Err(Error::new(ErrorCode::ArgumentTooLarge, message).hint("ask for fewer"));
+        let message = format!("`packages` exceeds the maximum of {MAX_PACKAGES}");
+        return Err(Error::new(ErrorCode::ArgumentTooLarge, message).hint("pass fewer packages"));
     }
     Ok(packages)
 }

@@ -1,6 +1,6 @@
 //! Badges: the version or the downloads of a package, as SVG.
 //!
-//! They show what anonymous clients may see, whoever requests them, so proxies may cache them.
+//! They show what anonymous clients may see, even to authenticated ones, so proxies may cache them.
 
 use axum::extract::{Path, State as Shared};
 use axum::http::{StatusCode, header};

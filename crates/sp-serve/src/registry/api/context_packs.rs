@@ -47,8 +47,9 @@ pub(super) async fn push(
         checked.objects.iter().try_for_each(|bytes| shared.objects.put(bytes).map(drop))?;
         Ok((checked.record, checked.response))
     });
-    let (record, response) =
-        stored.await.unwrap_or_else(|_| Err(ResponseError::invalid("it cannot be read")))?;
+    let (record, response) = stored
+        .await
+        .unwrap_or_else(|_| Err(ResponseError::invalid("the context pack cannot be read")))?;
     let at = state.environment.timestamp();
     match state
         .metadata
@@ -72,17 +73,16 @@ struct ValidatedContextPack {
 fn validate_pack(id: &str, bytes: &Bytes, limits: &Limits) -> ApiResult<ValidatedContextPack> {
     // The limit for directories applies to zips, too.
     let limits = Limits { zip_bytes: limits.zip_bytes.min(limits.skill_bytes), ..limits.clone() };
-    let unreadable = |why: String| {
-        ResponseError::invalid(why).with_help("`sp context zip` makes a zip that is taken")
-    };
+    let unreadable =
+        |why: String| ResponseError::invalid(why).with_help("create the zip with `sp context zip`");
     let archive = Archive::from_bytes(ARCHIVE_NAME, bytes.to_vec(), &limits)
         .map_err(|why| unreadable(why.to_string()))?;
     let entries = unzip_entries(&archive).map_err(|why| unreadable(why.to_string()))?;
     let checked = read(&entries, &limits);
     let findings = findings(&checked.reports);
     let Some(pack) = checked.pack else {
-        return Err(ResponseError::invalid("it is no valid context pack")
-            .with_help("`sp context check` tells what to mend")
+        return Err(ResponseError::invalid("invalid context pack")
+            .with_help("run `sp context check` for details")
             .with_findings(findings));
     };
     check_own_id(id, &pack.manifest)?;
@@ -111,8 +111,11 @@ fn check_own_id(id: &str, manifest: &ContextPackManifest) -> ApiResult<()> {
     if manifest.pack_id == id {
         return Ok(());
     }
-    Err(ResponseError::invalid(format!("the pack is `{}`, and not `{id}`", manifest.pack_id))
-        .with_help("push it under its own id"))
+    Err(ResponseError::invalid(format!(
+        "the zip contains the context pack `{}`, not `{id}`",
+        manifest.pack_id
+    ))
+    .with_help("push it under its own ID"))
 }
 
 /// Returns the paths and digests of files, in the form of the database.
@@ -148,7 +151,7 @@ pub(super) async fn list(
     }))
 }
 
-/// Returns for how many seconds a request wants URLs.
+/// Returns the requested lifetime of URLs, in seconds.
 fn requested_lifetime(body: &[u8]) -> ApiResult<u64> {
     let request = if body.is_empty() {
         ContextPackUrlRequest::default()
@@ -158,7 +161,7 @@ fn requested_lifetime(body: &[u8]) -> ApiResult<u64> {
     let seconds = request.expires_in.unwrap_or(DEFAULT_URL_LIFETIME_SECS);
     if !(1..=MAX_URL_LIFETIME_SECS).contains(&seconds) {
         return Err(ResponseError::invalid(format!(
-            "`expires_in` is 1 to {MAX_URL_LIFETIME_SECS} seconds"
+            "`expires_in` must be between 1 and {MAX_URL_LIFETIME_SECS} seconds"
         )));
     }
     Ok(seconds)
@@ -283,6 +286,6 @@ fn generate_key(environment: &RegistryEnvironment) -> ApiResult<NewUrlKey> {
     let (mut name, mut secret) = ([0; 6], [0; 32]);
     let filled =
         environment.fill_random(&mut name).and_then(|()| environment.fill_random(&mut secret));
-    filled.map_err(|e| FileError::new("draw", "random bytes", e))?;
+    filled.map_err(|e| FileError::new("generate", "random bytes", e))?;
     Ok(NewUrlKey { kid: format!("k{}", sp_tree::to_hex(&name)), secret })
 }

@@ -61,35 +61,48 @@ pub(crate) fn routes() -> Vec<ApiRoute> {
 fn read_routes() -> Vec<ApiRoute> {
     vec![
         ApiRoute::get("/api/v1/index.json", packages::index)
-            .summary("every package that one may see")
+            .summary("List all packages that are visible to you")
             .json_response::<RegistryIndex>(200)
             .empty_response(304),
         ApiRoute::get("/api/v1/search", packages::search)
-            .summary("packages by name and description, the best first; words may be written a little wrong")
-            .query_params(const { &[QueryParam::required("q", "words"), QueryParam::optional("limit", "how many at the most")] })
+            .summary(
+                "Search packages by name and description, best matches first; small typos are \
+                 tolerated",
+            )
+            .query_params(
+                const {
+                    &[
+                        QueryParam::required("q", "Search terms"),
+                        QueryParam::optional("limit", "Maximum number of results"),
+                    ]
+                },
+            )
             .integer_params(&["limit"])
             .json_response::<RegistrySearchResponse>(200),
         ApiRoute::get("/api/v1/packages/{ns}/{name}/index.json", packages::versions)
-            .summary("the versions of a package, the newest first")
+            .summary("List the versions of a package, newest first")
             .json_response::<PublishedPackageIndex>(200),
         ApiRoute::get("/api/v1/packages/{ns}/{name}/{version}", packages::manifest)
-            .summary("the manifest of a version, and what was verified")
+            .summary("Get the manifest of a version and its verification report")
             .json_response::<packages::VersionDetails>(200),
         ApiRoute::get("/api/v1/packages/{ns}/{name}/{version}/download", packages::download)
-            .summary("the bytes of a version, with `x-ctxpkg-sha256`, `x-ctxpkg-yanked` and an `ETag`")
+            .summary(
+                "Download a version, with the headers `x-ctxpkg-sha256`, `x-ctxpkg-yanked` \
+                 and `ETag`",
+            )
             .file_responses(&["application/json"]),
         ApiRoute::get("/api/v1/packages/{ns}/{name}/{version}/readme", packages::readme)
-            .summary("what a version says of itself, as Markdown; not found if it says nothing")
+            .summary("Get the readme of a version as Markdown; 404 if it has none")
             .media_response(200, "text/plain"),
         ApiRoute::get("/badges/{ns}/{file}", badges::version_badge)
-            .summary("the newest version of a package, as a picture")
+            .summary("Get a badge with the latest version of a package")
             .media_response(200, "image/svg+xml")
             .media_response(404, "image/svg+xml")
             // Paths without `.svg` get an ordinary error.
             .json_response::<RegistryErrorResponse>(404)
             .media_response(404, "text/html"),
         ApiRoute::get("/badges/{ns}/{name}/downloads.svg", badges::downloads_badge)
-            .summary("how often a package was downloaded, as a picture")
+            .summary("Get a badge with the download count of a package")
             .media_response(200, "image/svg+xml")
             .media_response(404, "image/svg+xml"),
     ]
@@ -98,24 +111,24 @@ fn read_routes() -> Vec<ApiRoute> {
 fn publish_routes() -> Vec<ApiRoute> {
     vec![
         ApiRoute::put("/api/v1/packages/{ns}/{name}/{version}", publish::publish)
-            .summary("publishes a version, and tells what was verified")
+            .summary("Publish a version; returns its verification report")
             .access(RouteAccess::Publisher)
             .media_body("application/json")
             .json_response::<TrustReport>(201),
         ApiRoute::delete("/api/v1/packages/{ns}/{name}/{version}", publish::yank)
-            .summary("yanks a version: it leaves `latest`, and stays for those who have it locked")
+            .summary("Yank a version: new resolutions skip it, existing lockfiles keep working")
             .access(RouteAccess::Publisher)
             .empty_response(204),
         ApiRoute::post("/api/v1/packages/{ns}/{name}/{version}/unyank", publish::unyank)
-            .summary("takes a yank back")
+            .summary("Unyank a version")
             .access(RouteAccess::Publisher)
             .empty_response(204),
         ApiRoute::put("/api/v1/packages/{ns}/{name}/private", namespaces::make_private)
-            .summary("hides a package from strangers")
+            .summary("Make a package private: only members of its namespace see it")
             .access(RouteAccess::Publisher)
             .empty_response(204),
         ApiRoute::delete("/api/v1/packages/{ns}/{name}/private", namespaces::make_public)
-            .summary("shows a package to all")
+            .summary("Make a package public")
             .access(RouteAccess::Publisher)
             .empty_response(204),
     ]
@@ -124,15 +137,15 @@ fn publish_routes() -> Vec<ApiRoute> {
 fn member_routes() -> Vec<ApiRoute> {
     vec![
         ApiRoute::get("/api/v1/namespaces/{ns}/members", namespaces::members)
-            .summary("who may publish into a namespace")
+            .summary("List the members of a namespace")
             .access(RouteAccess::Publisher)
             .json_response::<Vec<String>>(200),
         ApiRoute::put("/api/v1/namespaces/{ns}/members/{user}", namespaces::add_member)
-            .summary("lets somebody publish into a namespace")
+            .summary("Add a member to a namespace")
             .access(RouteAccess::Publisher)
             .empty_response(204),
         ApiRoute::delete("/api/v1/namespaces/{ns}/members/{user}", namespaces::remove_member)
-            .summary("lets somebody no longer publish into a namespace")
+            .summary("Remove a member from a namespace")
             .access(RouteAccess::Publisher)
             .empty_response(204),
     ]
@@ -141,25 +154,25 @@ fn member_routes() -> Vec<ApiRoute> {
 fn token_routes() -> Vec<ApiRoute> {
     vec![
         ApiRoute::get("/api/v1/whoami", tokens::whoami)
-            .summary("whose token it is")
+            .summary("Get the user and scope of the token")
             .access(RouteAccess::Authenticated)
             .json_response::<tokens::WhoamiResponse>(200),
         ApiRoute::get("/api/v1/tokens", tokens::list)
-            .summary("every token, without what it is")
+            .summary("List all tokens, without their secrets")
             .access(RouteAccess::Admin)
             .json_response::<Vec<TokenItem>>(200),
         ApiRoute::post("/api/v1/tokens", tokens::mint)
-            .summary("makes a token, and shows it this once")
+            .summary("Create a token; its secret is returned only once")
             .access(RouteAccess::Admin)
             .json_body::<tokens::IssueTokenRequest>()
             .json_response::<crate::registry::tokens::IssuedToken>(201),
         ApiRoute::delete("/api/v1/tokens/{id}", tokens::revoke)
-            .summary("ends a token")
+            .summary("Revoke a token")
             .access(RouteAccess::Admin)
             .integer_params(&["id"])
             .empty_response(204),
         ApiRoute::get("/api/v1/audit", tokens::audit)
-            .summary("what was done, the latest first")
+            .summary("List the audit log, newest entries first")
             .access(RouteAccess::Admin)
             .json_response::<Vec<AuditLogItem>>(200),
     ]
@@ -168,28 +181,29 @@ fn token_routes() -> Vec<ApiRoute> {
 fn context_pack_routes() -> Vec<ApiRoute> {
     vec![
         ApiRoute::get("/api/v1/context-packs", context_packs::list)
-            .summary("the context packs that one has pushed; all of them for the admin")
+            .summary("List your context packs, or all context packs for an admin")
             .access(RouteAccess::Publisher)
             .json_response::<ListContextPacksResponse>(200),
         ApiRoute::put("/api/v1/context-packs/{id}", context_packs::push)
             .summary(
-                "takes a context pack as a zip; the same again is fine, and another one is refused",
+                "Push a context pack as a zip; pushing identical content again has no effect, \
+                 other content under the same ID is rejected",
             )
             .access(RouteAccess::Publisher)
             .media_body("application/zip")
             .json_response::<PutContextPackResponse>(200)
             .json_response::<PutContextPackResponse>(201),
         ApiRoute::delete("/api/v1/context-packs/{id}", context_packs::remove)
-            .summary("takes a context pack away, and closes every address of it")
+            .summary("Remove a context pack and revoke all its URLs")
             .access(RouteAccess::Publisher)
             .empty_response(204),
         ApiRoute::post("/api/v1/context-packs/{id}/url", context_packs::url)
-            .summary("an address that opens a context pack for a while")
+            .summary("Create signed, expiring URLs for a context pack")
             .access(RouteAccess::Publisher)
             .optional_json_body::<ContextPackUrlRequest>()
             .json_response::<ContextPackUrlResponse>(200),
         ApiRoute::post("/api/v1/context-packs/{id}/revoke", context_packs::revoke)
-            .summary("closes every address of a context pack that was given so far")
+            .summary("Revoke all existing URLs of a context pack")
             .access(RouteAccess::Publisher)
             .empty_response(204),
     ]
@@ -198,15 +212,15 @@ fn context_pack_routes() -> Vec<ApiRoute> {
 fn url_key_routes() -> Vec<ApiRoute> {
     vec![
         ApiRoute::get("/api/v1/url-keys", context_packs::list_keys)
-            .summary("the keys that sign addresses, without what they are")
+            .summary("List the keys that sign URLs, without their secrets")
             .access(RouteAccess::Admin)
             .json_response::<Vec<UrlSigningKeyInfo>>(200),
         ApiRoute::post("/api/v1/url-keys", context_packs::rotate_key)
-            .summary("makes a new key, which signs from now on")
+            .summary("Create a key that signs new URLs from now on")
             .access(RouteAccess::Admin)
             .json_response::<UrlSigningKeyInfo>(201),
         ApiRoute::delete("/api/v1/url-keys/{kid}", context_packs::revoke_key)
-            .summary("closes everything that a key has signed")
+            .summary("Revoke a key and all URLs that it signed")
             .access(RouteAccess::Admin)
             .empty_response(204),
     ]
@@ -216,17 +230,34 @@ fn url_key_routes() -> Vec<ApiRoute> {
 fn file_routes() -> Vec<ApiRoute> {
     vec![
         ApiRoute::get("/packs/{*file}", signed_context_packs::serve)
-            .summary("a file of a context pack, or all of it as a zip, behind `?exp=…&kid=…&sig=…`")
-            .query_params(const { &[QueryParam::optional("exp", "until when"), QueryParam::optional("kid", "which key"), QueryParam::optional("sig", "the signature")] })
+            .summary(
+                "Get a file of a context pack, or the context pack as a zip, with the \
+                 signature in `?exp=…&kid=…&sig=…`",
+            )
+            .query_params(
+                const {
+                    &[
+                        QueryParam::optional("exp", "Expiry time, in seconds since the Unix epoch"),
+                        QueryParam::optional("kid", "Key ID"),
+                        QueryParam::optional("sig", "Signature"),
+                    ]
+                },
+            )
             .file_responses(FILE_MEDIA_TYPES),
         ApiRoute::get("/s/{*file}", signed_context_packs::serve)
-            .summary("the same, with what opens it in the path: `/s/{kid}.{exp}.{sig}/packs/{id}/…`")
+            .summary(
+                "Get the same files, with the signature in the path: \
+                 `/s/{kid}.{exp}.{sig}/packs/{id}/…`",
+            )
             .file_responses(FILE_MEDIA_TYPES),
         ApiRoute::get("/.well-known/agent-skills/{*file}", discovery::serve)
-            .summary("`index.json`: every public skill, where other installers look; and what that names")
+            .summary(
+                "Get `index.json`, which lists all public skills for other installers, or a \
+                 file that it lists",
+            )
             .file_responses(FILE_MEDIA_TYPES),
         ApiRoute::get("/.well-known/skills/{*file}", discovery::serve_legacy)
-            .summary("the same for older installers")
+            .summary("Get the same index and files in the format of older installers")
             .file_responses(FILE_MEDIA_TYPES),
     ]
 }
@@ -234,7 +265,10 @@ fn file_routes() -> Vec<ApiRoute> {
 fn mcp_routes() -> Vec<ApiRoute> {
     vec![
         ApiRoute::post(MCP_PATH, mcp::handle)
-            .summary("MCP: skills, packages and context packs for agents, a message of JSON-RPC each time")
+            .summary(
+                "Send a JSON-RPC message to the MCP server, which provides skills, packages \
+                 and context packs",
+            )
             .access(RouteAccess::Authenticated)
             .media_body("application/json")
             .media_response(200, "application/json")
@@ -254,16 +288,16 @@ fn mcp_routes() -> Vec<ApiRoute> {
 fn operation_routes() -> Vec<ApiRoute> {
     vec![
         ApiRoute::get("/api/openapi.json", openapi_json)
-            .summary("this surface, as OpenAPI 3.1")
+            .summary("Get this API description as OpenAPI 3.1")
             .json_response::<serde_json::Map<String, serde_json::Value>>(200),
         ApiRoute::get("/healthz", || async { "ok\n" })
-            .summary("whether the registry runs")
+            .summary("Check whether the registry is running")
             .media_response(200, "text/plain"),
         ApiRoute::get("/metrics", metrics)
-            .summary("figures for Prometheus")
+            .summary("Get metrics for Prometheus")
             .media_response(200, METRICS_MEDIA_TYPE),
         ApiRoute::get("/readyz", packages::ready)
-            .summary("whether the registry can answer")
+            .summary("Check whether the registry can handle requests")
             .media_response(200, "text/plain"),
     ]
 }

@@ -28,7 +28,7 @@ pub(super) async fn add_member(
     let user = path.1.clone();
     if !is_valid_username(&user) {
         return Err(ResponseError::invalid(
-            "a user has 1 to 64 letters, digits, `-`, `_`, `.` and `@`",
+            "a user name must have 1 to 64 letters, digits, `-`, `_`, `.` or `@`",
         ));
     }
     change_namespace(shared, path.0.0, headers, NamespaceChange::AddMember(user)).await

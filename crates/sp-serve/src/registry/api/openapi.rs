@@ -9,13 +9,13 @@ use super::route::{ApiRoute, QueryParam, RouteAccess, RouteBody};
 
 /// Descriptions of path parameters.
 const PATH_PARAMETERS: &[(&str, &str)] = &[
-    ("ns", "a namespace, without its `@`"),
-    ("name", "the name of a package within its namespace"),
-    ("version", "a version, such as `1.2.0`"),
-    ("file", "the name of a file, as other answers tell it"),
-    ("user", "whose"),
-    ("id", "the number of a token, or the id of a context pack"),
-    ("kid", "the id of a key"),
+    ("ns", "Namespace, without `@`"),
+    ("name", "Package name, without its namespace"),
+    ("version", "Version, such as `1.2.0`"),
+    ("file", "File name or path"),
+    ("user", "User name"),
+    ("id", "Token ID or pack ID"),
+    ("kid", "Key ID"),
 ];
 
 pub(super) fn build_document(routes: &[ApiRoute]) -> Value {
@@ -33,7 +33,8 @@ pub(super) fn build_document(routes: &[ApiRoute]) -> Value {
         "info": {
             "title": "Skillpack registry",
             "version": env!("CARGO_PKG_VERSION"),
-            "description": "Packages of context and skills: what is there, its bytes, and how it is published.",
+            "description": "Publish, search and download packages of skills and knowledge, and \
+                 host context packs.",
         },
         "servers": [{"url": "/"}],
         "paths": paths,
@@ -41,11 +42,12 @@ pub(super) fn build_document(routes: &[ApiRoute]) -> Value {
             "schemas": schemas.take_definitions(true),
             "responses": {
                 "Refused": {
-                    "description": "it was not done, and why",
+                    "description": "Error, with its cause",
                     "content": {"application/json": {"schema": error}},
                 },
                 "RefusedOrShown": {
-                    "description": "it was not done, and why: a page for whoever accepts `text/html`",
+                    "description": "Error, with its cause; a web page for clients that accept \
+                         `text/html`",
                     "content": {"application/json": {"schema": error}, "text/html": {}},
                 },
             },
@@ -69,7 +71,7 @@ fn operation(route: &ApiRoute, schemas: &mut SchemaGenerator) -> Value {
     let mut operation = json!({
         "operationId": operation_id(route),
         "summary": route.summary,
-        "description": format!("For {}.", route.access.describe()),
+        "description": format!("Requires {}.", route.access.describe()),
         "parameters": parameters(route),
         "responses": responses,
         "security": match route.access {
@@ -96,15 +98,15 @@ fn error_response_ref(route: &ApiRoute) -> &'static str {
 
 fn status_description(status: u16) -> &'static str {
     match status {
-        201 => "it is there now",
-        202 => "it was heard",
-        204 => "it is done",
-        206 => "it is the part that you asked for",
-        304 => "it is what you have",
-        400 | 406 | 413 | 415 => "it cannot be read",
-        403 => "pages from elsewhere may not ask",
-        404 => "there is nothing here",
-        _ => "it is this",
+        201 => "Created",
+        202 => "Accepted",
+        204 => "Done, without content",
+        206 => "Requested range",
+        304 => "Not modified",
+        400 | 406 | 413 | 415 => "Invalid request",
+        403 => "Forbidden origin",
+        404 => "Not found",
+        _ => "Success",
     }
 }
 

@@ -50,12 +50,11 @@ pub(super) async fn search(
     let reader =
         RegistryReader::from_owner(authenticate(&state.metadata, &headers).await?.as_ref());
     let Query(SearchParams { q, limit }) = query.map_err(|_| {
-        ResponseError::invalid("`q` is missing, or `limit` is no number")
-            .with_help("ask for `?q=words`")
+        ResponseError::invalid("missing `q`, or invalid `limit`").with_help("use `?q=<words>`")
     })?;
     if q.len() > MAX_QUERY_BYTES {
         return Err(ResponseError::invalid(format!(
-            "a query has {MAX_QUERY_BYTES} bytes at the most"
+            "the query is longer than {MAX_QUERY_BYTES} bytes"
         )));
     }
     let most = limit.unwrap_or(DEFAULT_RESULTS).min(MAX_RESULTS);
@@ -77,10 +76,10 @@ pub(super) async fn versions(
     found.map(|index| Json(index.into())).ok_or_else(ResponseError::not_found)
 }
 
-/// The manifest of a version, and what was said of it when it was published.
+/// The manifest of a version, and the report of its verification when it was published.
 #[derive(serde::Serialize, schemars::JsonSchema)]
 pub(super) struct VersionDetails {
-    /// The manifest, as the package has it.
+    /// The manifest, exactly as in the package.
     #[schemars(with = "serde_json::Map<String, serde_json::Value>")]
     manifest: Box<RawValue>,
     #[schemars(with = "sp_formats::registry::TrustReport")]

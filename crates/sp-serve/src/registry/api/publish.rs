@@ -38,7 +38,7 @@ pub(super) async fn publish(
         tokio::task::spawn_blocking(move || validate_package(&shared, target, bytes.to_vec()))
             .await;
     let ValidatedPackage { record, report, bytes } =
-        validated.unwrap_or_else(|_| Err(ResponseError::invalid("it cannot be read")))?;
+        validated.unwrap_or_else(|_| Err(ResponseError::invalid("the package cannot be read")))?;
     let objects = state.objects.clone();
     // Objects are stored before metadata refers to them.
     let stored = tokio::task::spawn_blocking(move || objects.put(&bytes)).await;
@@ -52,7 +52,7 @@ pub(super) async fn publish(
     }
 }
 
-/// A valid package: its metadata, what to tell the publisher, and its bytes.
+/// A valid package: its metadata, its report, and its bytes.
 struct ValidatedPackage {
     record: NewPackageVersion,
     report: TrustReport,
@@ -69,8 +69,8 @@ fn validate_package(
     let findings = trust_findings(&read);
     let steps = trust_steps(&read);
     let Some(package) = read.package else {
-        return Err(ResponseError::invalid("it is no package that can be trusted")
-            .with_help("`sp check` tells what to mend")
+        return Err(ResponseError::invalid("invalid package")
+            .with_help("run `sp check` for details")
             .with_findings(findings));
     };
     check_target(&requested, &package.manifest)?;
@@ -107,7 +107,7 @@ fn check_target(requested: &VersionKey, manifest: &PackageManifest) -> ApiResult
         return Ok(());
     }
     let message = format!(
-        "the package is {} {}, and not {package} {version}",
+        "the file contains {} {}, not {package} {version}",
         manifest.name,
         manifest.version.as_str()
     );

@@ -19,10 +19,10 @@ pub(crate) enum RouteAccess {
 impl RouteAccess {
     pub(crate) fn describe(self) -> &'static str {
         match self {
-            Self::Public => "everybody",
-            Self::Authenticated => "whoever has a token",
-            Self::Publisher => "a token that may publish",
-            Self::Admin => "the admin",
+            Self::Public => "no token; a token also shows private packages that its user can read",
+            Self::Authenticated => "a token",
+            Self::Publisher => "a token with the scope `publish` or `admin`",
+            Self::Admin => "an admin token",
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::registry::metadata::{AuditLogItem, Database, TokenItem};
 use crate::registry::state::AppState;
 use crate::registry::tokens::{IssuedToken, authenticate, issue_token, require_admin};
 
-/// Whose token is wanted, and for what.
+/// User and scope of a new token.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct IssueTokenRequest {
@@ -52,7 +52,7 @@ pub(super) async fn revoke(
     if found { Ok(StatusCode::NO_CONTENT) } else { Err(ResponseError::not_found()) }
 }
 
-/// Whose token it is.
+/// User and scope of the token of a request.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct WhoamiResponse {
     user: String,

@@ -87,6 +87,6 @@ impl RegistryBackend {
 }
 
 fn incomplete_pack(id: &str) -> Error {
-    Error::new(ErrorCode::Unavailable, format!("the context pack `{id}` is not whole any more"))
-        .hint("tell whoever runs the registry")
+    Error::new(ErrorCode::Unavailable, format!("the context pack `{id}` is damaged"))
+        .hint("contact the registry administrator")
 }

@@ -47,8 +47,10 @@ impl RegistryBackend {
     /// Resolves, reads and verifies packages.
     fn read_packages(&self, names: &[String]) -> Result<Vec<Package>> {
         if names.is_empty() {
-            return Err(Error::new(ErrorCode::MissingArgument, "no package is named")
-                .hint("`search` finds packages; name them as `@acme/notes` or `@acme/notes@^1`"));
+            return Err(Error::new(ErrorCode::MissingArgument, "no packages given").hint(
+                "find packages with `search`, and pass names such as `@acme/notes` or \
+                     `@acme/notes@^1`",
+            ));
         }
         let chosen: Vec<(&String, PackageVersionItem)> = names
             .iter()
@@ -57,12 +59,12 @@ impl RegistryBackend {
         let bytes: u64 = chosen.iter().map(|(_, version)| version.bytes).sum();
         if bytes > MAX_PACKAGE_BYTES {
             let message = format!(
-                "these packages are {} together, more than the limit of {}",
+                "the packages are {} in total, which exceeds the limit of {}",
                 ByteSize(bytes),
                 ByteSize(MAX_PACKAGE_BYTES)
             );
             return Err(
-                Error::new(ErrorCode::ResponseTooLarge, message).hint("name fewer packages")
+                Error::new(ErrorCode::ResponseTooLarge, message).hint("pass fewer packages")
             );
         }
         chosen.into_iter().map(|(name, version)| self.read_package(name, &version)).collect()
@@ -72,9 +74,9 @@ impl RegistryBackend {
     fn resolve_version(&self, text: &str) -> Result<PackageVersionItem> {
         let (name, range) = parse_versioned_name(text)?;
         let package = RegistryPackageName::from_package_name(&name).map_err(|why| {
-            Error::new(ErrorCode::Unsupported, format!("`{name}` cannot be in a registry"))
+            Error::new(ErrorCode::Unsupported, format!("invalid registry package name `{name}`"))
                 .because(why)
-                .hint("name it as `@acme/notes`")
+                .hint("use a name such as `@acme/notes`")
         })?;
         let found = self.with_database(|database, reader| database.versions(&package, reader))?;
         let versions = found.ok_or_else(|| package_not_found(text))?.versions.into_iter();
@@ -102,11 +104,8 @@ impl RegistryBackend {
 }
 
 fn package_not_found(name: &str) -> Error {
-    Error::new(
-        ErrorCode::PackageNotFound,
-        format!("there is no package `{}` here", printable(name)),
-    )
-    .hint("`search` finds those that you may see")
+    Error::new(ErrorCode::PackageNotFound, format!("package `{}` not found", printable(name)))
+        .hint("use `search` to find packages")
 }
 
 fn no_matching_version(
@@ -116,9 +115,9 @@ fn no_matching_version(
 ) -> Error {
     let versions: Vec<&str> = all.iter().map(|(version, _)| version.as_str()).collect();
     let message = match range {
-        Some(range) => format!("no version of `{name}` fits `{}`", printable(range.as_str())),
-        None => format!("every version of `{name}` was yanked"),
+        Some(range) => format!("no version of `{name}` matches `{}`", printable(range.as_str())),
+        None => format!("all versions of `{name}` are yanked"),
     };
     Error::new(ErrorCode::VersionNotFound, message)
-        .hint(format!("there are: {}", versions.join(", ")))
+        .hint(format!("available versions: {}", versions.join(", ")))
 }

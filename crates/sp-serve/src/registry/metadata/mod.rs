@@ -43,15 +43,15 @@ pub(crate) const DATABASE_FILE: &str = "registry.db";
 
 #[derive(Debug, Error)]
 pub(crate) enum MetadataError {
-    #[error("there is no room left")]
+    #[error("the disk is full")]
     DiskFull,
     /// The transaction conflicted with others, too often to retry it again.
-    #[error("others changed the same all the time")]
+    #[error("too many conflicting transactions")]
     Conflict,
     /// The connection was lost before anything was changed.
-    #[error("the database cannot be reached")]
+    #[error("cannot connect to the database")]
     ConnectionLost(#[source] Box<dyn std::error::Error + Send + Sync>),
-    #[error("the database cannot be used")]
+    #[error("database error")]
     Database(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
 
@@ -87,7 +87,7 @@ pub(crate) struct TokenOwner {
     pub scope: TokenScope,
 }
 
-/// A token, without what it is.
+/// A token, without its secret.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
 pub(crate) struct TokenItem {
     pub id: i64,
@@ -97,7 +97,7 @@ pub(crate) struct TokenItem {
     pub revoked: bool,
 }
 
-/// Something that was done.
+/// An entry of the audit log.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
 pub(crate) struct AuditLogItem {
     pub at: String,

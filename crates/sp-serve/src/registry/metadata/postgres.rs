@@ -74,7 +74,7 @@ pub struct PostgresAddress(Box<Config>);
 
 /// An invalid database address. Not part of the message, since it may contain a password.
 #[derive(Debug, Error)]
-#[error("the address of the database is not `postgres://user:password@host/database`")]
+#[error("invalid database URL; expected `postgres://user:password@host/database`")]
 pub struct PostgresAddressError;
 
 impl FromStr for PostgresAddress {
@@ -207,8 +207,9 @@ impl PostgresDatabase {
                 return Ok(lease);
             }
             let left = DATABASE_TIMEOUT.checked_sub(begun.elapsed());
-            let left =
-                left.ok_or_else(|| MetadataError::Database("every connection is busy".into()))?;
+            let left = left.ok_or_else(|| {
+                MetadataError::Database("timed out waiting for a database connection".into())
+            })?;
             pool = self.released.wait_timeout(pool, left).unwrap_or_else(PoisonError::into_inner).0;
         }
     }
@@ -256,7 +257,7 @@ impl PostgresLease<'_> {
     fn connection(&mut self) -> Result<&mut PostgresConnection> {
         self.connection
             .as_mut()
-            .ok_or_else(|| MetadataError::Database("the connection is gone".into()))
+            .ok_or_else(|| MetadataError::Database("the connection was closed".into()))
     }
 
     fn release(mut self) {

@@ -70,7 +70,7 @@ impl SqlRow {
 
     pub(super) fn take<T: FromCell>(&mut self) -> Result<T> {
         let taken = self.0.next().and_then(T::from_cell);
-        taken.ok_or_else(|| MetadataError::Database("a row is not what the query promised".into()))
+        taken.ok_or_else(|| MetadataError::Database("a row has unexpected columns".into()))
     }
 }
 
@@ -145,7 +145,7 @@ pub(super) fn query_value<T: FromCell>(
     values: &[SqlParam<'_>],
 ) -> Result<T> {
     let row = sql.first(query, values)?;
-    row.ok_or_else(|| MetadataError::Database("a query gave no row".into()))?.take()
+    row.ok_or_else(|| MetadataError::Database("a query returned no rows".into()))?.take()
 }
 
 /// Differences between the databases.

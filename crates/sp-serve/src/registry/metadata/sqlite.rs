@@ -113,7 +113,8 @@ fn bind(statement: &mut Statement<'_>, values: &[SqlParam<'_>]) -> Result<()> {
             .parameter_name(index)
             .and_then(|name| name.strip_prefix('$')?.parse::<usize>().ok());
         let value = number.and_then(|number| values.get(number.checked_sub(1)?));
-        let value = value.ok_or_else(|| MetadataError::Database("a query lacks a value".into()))?;
+        let value = value
+            .ok_or_else(|| MetadataError::Database("missing value for a query parameter".into()))?;
         statement.raw_bind_parameter(index, value)?;
     }
     Ok(())
@@ -138,7 +139,7 @@ fn to_cell(value: ValueRef<'_>) -> Result<SqlCell> {
         ValueRef::Text(text) => SqlCell::Text(String::from_utf8_lossy(text).into_owned()),
         ValueRef::Blob(bytes) => SqlCell::Bytes(bytes.to_vec()),
         ValueRef::Real(_) => {
-            return Err(MetadataError::Database("no column holds fractions".into()));
+            return Err(MetadataError::Database("unexpected floating-point column".into()));
         }
     })
 }
@@ -154,9 +155,9 @@ pub(crate) fn snapshot(from: &Path, to: &Path) -> Result<()> {
             format!("`{}` is damaged: {found}", from.display()).into(),
         ));
     }
-    let to = to
-        .to_str()
-        .ok_or_else(|| MetadataError::Database("the name of the folder is no text".into()))?;
+    let to = to.to_str().ok_or_else(|| {
+        MetadataError::Database("the path of the data directory is not valid UTF-8".into())
+    })?;
     connection.execute("VACUUM INTO ?1", [to])?;
     Ok(())
 }

@@ -65,25 +65,25 @@ impl RegistryMetrics {
         let registry = &mut metrics.registry;
         registry.register(
             "requests",
-            "Requests by route, method and class of status",
+            "Requests by route, method and status class",
             metrics.requests.clone(),
         );
-        registry.register("request_seconds", "How long requests took", metrics.durations.clone());
         registry.register(
-            "in_flight",
-            "Requests that are being answered",
-            metrics.in_flight.clone(),
+            "request_seconds",
+            "Request duration in seconds",
+            metrics.durations.clone(),
         );
-        registry.register("publishes", "Versions that were published", metrics.publishes.clone());
-        registry.register("downloads", "Versions that were downloaded", metrics.downloads.clone());
+        registry.register("in_flight", "Requests in progress", metrics.in_flight.clone());
+        registry.register("publishes", "Published versions", metrics.publishes.clone());
+        registry.register("downloads", "Downloaded versions", metrics.downloads.clone());
         registry.register(
             "published_bytes",
-            "Bytes of what was published",
+            "Bytes of published versions",
             metrics.published_bytes.clone(),
         );
         registry.register(
             "downloaded_bytes",
-            "Bytes of what was downloaded",
+            "Bytes of downloaded versions",
             metrics.downloaded_bytes.clone(),
         );
         metrics

@@ -44,8 +44,10 @@ impl FromStr for RequestRate {
                 burst: burst.map_or(Some(per_second.saturating_mul(4)), number)?,
             })
         };
-        read()
-            .ok_or_else(|| "it is `requests a second`, or that with `:burst`, as `100:400`".into())
+        read().ok_or_else(|| {
+            "expected `<requests per second>` or `<requests per second>:<burst>`, such as `100:400`"
+                .into()
+        })
     }
 }
 

@@ -147,6 +147,6 @@ fn type_name(schema: &Value) -> String {
         Value::Array(kinds) => {
             kinds.iter().filter_map(Value::as_str).filter(|kind| *kind != "null").collect()
         }
-        _ => schema_name(schema).unwrap_or_else(|| "anything".into()),
+        _ => schema_name(schema).unwrap_or_else(|| "any".into()),
     }
 }

@@ -83,11 +83,11 @@ async fn render_error_page(state: &AppState, parts: &Parts, response: Response) 
     // Hidden and missing pages must look the same, so the page does not repeat the path.
     visit.layout.here = String::new();
     let title = match status {
-        StatusCode::NOT_FOUND => "There is nothing here",
-        StatusCode::FORBIDDEN => "That was not done",
-        StatusCode::UNAUTHORIZED => "You are not logged in",
-        status if status.is_server_error() => "The registry could not do this",
-        _ => "That cannot be",
+        StatusCode::NOT_FOUND => "Not found",
+        StatusCode::FORBIDDEN => "Forbidden",
+        StatusCode::UNAUTHORIZED => "Login required",
+        status if status.is_server_error() => "Server error",
+        _ => "Request failed",
     };
     let (message, help) = (&error.0.message, error.0.help.as_deref());
     let problem = ErrorPage { frame: &visit.layout, status: status.as_u16(), title, message, help };

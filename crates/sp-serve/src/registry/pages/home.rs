@@ -73,10 +73,10 @@ pub(super) async fn search(
     mut visit: PageVisitor,
 ) -> PageResult {
     let Query(SearchPageParams { q }) =
-        query.map_err(|_| ResponseError::invalid("these words cannot be read"))?;
+        query.map_err(|_| ResponseError::invalid("invalid search query"))?;
     if q.len() > MAX_QUERY_BYTES {
         return Err(ResponseError::invalid(format!(
-            "a query has {MAX_QUERY_BYTES} bytes at the most"
+            "the query is longer than {MAX_QUERY_BYTES} bytes"
         ))
         .with_help("use fewer words"));
     }

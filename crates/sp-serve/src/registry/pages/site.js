@@ -1,5 +1,5 @@
 "use strict";
-// Comfort only: every page works without this. The theme comes first, so that nothing flashes.
+// Optional: every page works without this script. The theme is set first, to avoid a flash.
 const root = document.documentElement;
 const themes = ["auto", "light", "dark"];
 const remembered = () => {
@@ -14,7 +14,7 @@ async function copy(button) {
     await navigator.clipboard.writeText(code.textContent);
     button.textContent = "Copied";
   } catch {
-    // Where a browser does not let a page copy, the text is at least selected.
+    // If the browser forbids copying, select the text instead.
     getSelection().selectAllChildren(code);
     button.textContent = "Selected";
   }
@@ -32,7 +32,7 @@ document.addEventListener("DOMContentLoaded", () => {
   tell();
   theme.addEventListener("click", () => {
     wear(themes[(themes.indexOf(root.dataset.theme) + 1) % themes.length]);
-    try { localStorage.theme = root.dataset.theme; } catch { /* It holds for this page then. */ }
+    try { localStorage.theme = root.dataset.theme; } catch { /* The theme then applies to this page only. */ }
     tell();
   });
   document.addEventListener("keydown", (event) => {

@@ -53,8 +53,8 @@ fn write_branches<'a>(
             if index + 1 == needs.len() { ("└─", "   ") } else { ("├─", "│  ") };
         let is_cycle = path.contains(&dependency.name.as_str());
         let state = match (dependency.present, dependency.required) {
-            _ if is_cycle => "needs itself",
-            (true, _) => "here",
+            _ if is_cycle => "cycle",
+            (true, _) => "present",
             (false, true) => "missing",
             (false, false) => "missing, optional",
         };

@@ -33,12 +33,7 @@ pub(super) fn run(
         WorkspaceCommand::Init { dir, entrypoint, steps_done } => {
             let dir = dir.as_deref().or(root);
             let report = workspace::init(context, dir, entrypoint.as_deref(), steps(*steps_done))?;
-            print_change(
-                context,
-                &report,
-                "ready: `sp bag get <skill> --source <source>` installs more",
-                terminal,
-            )?;
+            print_change(context, &report, "next: sp bag get <skill> --source <source>", terminal)?;
         }
         WorkspaceCommand::Add {
             names,
@@ -124,11 +119,8 @@ fn print_change(
         let changed =
             report.skills.iter().filter(|skill| skill.action != FolderAction::Keep).count();
         if !report.applied {
-            let would = if changed > 0 || report.catalog_changed {
-                "would change"
-            } else {
-                "nothing would change"
-            };
+            let would =
+                if changed > 0 || report.catalog_changed { "would change" } else { "no changes" };
             return writeln!(
                 out,
                 "\n{STRONG}{would}{STRONG:#} · {} · {}",
@@ -136,7 +128,7 @@ fn print_change(
                 pluralize(changed, "skill")
             );
         }
-        let catalog = if report.catalog_changed { "catalog written" } else { "catalog unchanged" };
+        let catalog = if report.catalog_changed { "catalog updated" } else { "catalog unchanged" };
         writeln!(
             out,
             "\n{STRONG}done{STRONG:#} · {} · {} changed · {catalog}",
@@ -176,7 +168,7 @@ fn print_list(list: &WorkspaceSkillList, terminal: &Terminal) -> Result<()> {
                 .try_for_each(|skill| writeln!(out, "{}", printable(&skill.name)));
         }
         let rows = list.skills.iter().map(|skill| {
-            let source = skill.source.clone().unwrap_or_else(|| "your own".into());
+            let source = skill.source.clone().unwrap_or_else(|| "local".into());
             let version = skill
                 .version
                 .clone()
@@ -204,7 +196,7 @@ fn print_list(list: &WorkspaceSkillList, terminal: &Terminal) -> Result<()> {
 
 fn print_overview(overview: &WorkspaceOverview, terminal: &Terminal) -> Result<()> {
     terminal.print(overview, |out| {
-        let version = overview.version.as_deref().unwrap_or("of an unknown version");
+        let version = overview.version.as_deref().unwrap_or("(unknown version)");
         writeln!(out, "SkillBag {version}")?;
         let contexts =
             if overview.contexts.is_empty() { "none".into() } else { overview.contexts.join(", ") };

@@ -21,8 +21,13 @@ pub(super) fn run_skill(
 
 fn missing_values(run: &WorkspaceRunReport) -> Error {
     let names = run.missing.join("`, `");
-    Error::new(ErrorCode::MissingParameter, format!("`{}` needs a value for `{names}`", run.skill.name)).hint(format!(
-        "give it with `--set {}=<value>`, or below `Parameters` in `USER_CONTEXT.md` or `CONTEXT.md`",
+    Error::new(
+        ErrorCode::MissingParameter,
+        format!("`{}` requires a value for `{names}`", run.skill.name),
+    )
+    .hint(format!(
+        "pass `--set {}=<VALUE>`, or set it under `Parameters` in `USER_CONTEXT.md` or \
+         `CONTEXT.md`",
         run.missing[0]
     ))
 }
@@ -32,10 +37,8 @@ fn write_run(run: &WorkspaceRunReport, out: &mut dyn Write) -> std::io::Result<(
     if !run.parameters.is_empty() {
         writeln!(out, "## Values\n")?;
         for parameter in &run.parameters {
-            let value = parameter
-                .from
-                .as_ref()
-                .map_or("(not given)".into(), |from| value_text(&from.value));
+            let value =
+                parameter.from.as_ref().map_or("(not set)".into(), |from| value_text(&from.value));
             writeln!(out, "- {}: {}", printable(&parameter.name), printable(&value))?;
         }
         writeln!(out)?;
@@ -44,7 +47,7 @@ fn write_run(run: &WorkspaceRunReport, out: &mut dyn Write) -> std::io::Result<(
     for companion in &run.companions {
         writeln!(
             out,
-            "\n# {} (runs with it)\n\n{}",
+            "\n# {} (companion)\n\n{}",
             companion.name,
             printable_text(&companion.instructions)
         )?;
@@ -64,7 +67,7 @@ pub(super) fn print_parameters(
 ) -> Result<()> {
     terminal.print(list, |out| {
         if list.parameters.is_empty() {
-            return writeln!(out, "`{}` asks for nothing", printable(skill));
+            return writeln!(out, "`{}` has no parameters", printable(skill));
         }
         list.parameters.iter().try_for_each(|parameter| write_parameter(parameter, explain, out))
     })
@@ -77,7 +80,7 @@ fn write_parameter(
 ) -> std::io::Result<()> {
     let value = parameter.from.as_ref().map(|from| value_text(&from.value));
     let value = value
-        .unwrap_or_else(|| if parameter.required { "missing".into() } else { "not given".into() });
+        .unwrap_or_else(|| if parameter.required { "missing".into() } else { "not set".into() });
     writeln!(out, "{STRONG}{}{STRONG:#}: {}", printable(&parameter.name), printable(&value))?;
     if !explain {
         return Ok(());
@@ -92,7 +95,7 @@ fn write_parameter(
     for overridden in &parameter.overrode {
         writeln!(
             out,
-            "  over {} from {}",
+            "  overrides {} from {}",
             printable(&value_text(&overridden.value)),
             location(overridden)
         )?;
@@ -101,7 +104,7 @@ fn write_parameter(
         let by = blocked.prohibited_by.as_deref().unwrap_or_default();
         writeln!(
             out,
-            "  not {} from {}: prohibited in {}",
+            "  ignores {} from {}: prohibited in {}",
             printable(&value_text(&blocked.value)),
             location(blocked),
             printable(by)

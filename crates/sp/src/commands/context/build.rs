@@ -116,7 +116,7 @@ fn write_human(
     if let Some(zip) = &built.zip {
         writeln!(
             out,
-            "packed into {} · {}",
+            "wrote {} · {}",
             context.display_path(&zip.file),
             ByteSize(zip.bytes as u64)
         )?;
@@ -132,7 +132,7 @@ fn write_human(
 }
 
 fn write_model(model: &ModelChoiceReport, out: &mut dyn Write) -> std::io::Result<()> {
-    writeln!(out, "the model chose {} of {}", model.chosen, pluralize(model.offered, "sentence"))?;
+    writeln!(out, "model selected {} of {}", model.chosen, pluralize(model.offered, "sentence"))?;
     for refused in &model.refused {
         writeln!(
             out,
@@ -146,7 +146,7 @@ fn write_model(model: &ModelChoiceReport, out: &mut dyn Write) -> std::io::Resul
 
 /// Writes what was left out of the pack, grouped by reason.
 fn write_omissions(left: &[ContextPackOmission], out: &mut dyn Write) -> std::io::Result<()> {
-    writeln!(out, "\n{STRONG}not in the pack{STRONG:#}")?;
+    writeln!(out, "\n{STRONG}omitted{STRONG:#}")?;
     let mut reasons: Vec<&str> = left.iter().map(|left| left.why.as_str()).collect();
     reasons.sort_unstable();
     reasons.dedup();

@@ -89,7 +89,7 @@ fn write_human(
         )?;
         writeln!(out)?;
     }
-    if diff.same { writeln!(out, "no difference in what they say") } else { Ok(()) }
+    if diff.same { writeln!(out, "no differences in content") } else { Ok(()) }
 }
 
 /// Writes a stack entry or a source: its title if it was added or removed, otherwise its changes.

@@ -34,11 +34,7 @@ pub(super) fn run(
         ContextPackCommand::Revoke { id, registry } => {
             let revoked = context_pack::revoke(context, id, registry.registry.as_deref())?;
             terminal.print(&revoked, |out| {
-                writeln!(
-                    out,
-                    "no address of {} that was given so far opens it · {}",
-                    revoked.pack_id, revoked.registry
-                )
+                writeln!(out, "revoked all URLs of {} · {}", revoked.pack_id, revoked.registry)
             })
         }
         _ => Ok(()),
@@ -54,7 +50,7 @@ fn print_pushed(
         if terminal.format == OutputFormat::Plain {
             return writeln!(out, "{}", report.pack_id);
         }
-        let what = if report.new { "pushed" } else { "it was there already:" };
+        let what = if report.new { "pushed" } else { "already pushed:" };
         writeln!(out, "{what} {STRONG}{}{STRONG:#} · {}", report.pack_id, report.registry)?;
         let warnings = match report.warnings {
             0 => String::new(),
@@ -76,7 +72,11 @@ fn print_url(given: &ContextPackUrlReport, terminal: &Terminal) -> Result<()> {
             return writeln!(out, "{}", given.url);
         }
         writeln!(out, "{STRONG}{}{STRONG:#}", given.url)?;
-        writeln!(out, "{DIM}whoever has it may read the pack until {}{DIM:#}", given.expires_at)?;
+        writeln!(
+            out,
+            "{DIM}anyone with this URL can read the context pack until {}{DIM:#}",
+            given.expires_at
+        )?;
         writeln!(out, "next: sp context install {}", given.url)
     })
 }

@@ -39,7 +39,7 @@ pub(super) fn run(context: &Context<'_>, command: &KbCommand, terminal: &Termina
             terminal.print(&removed, |out| {
                 writeln!(
                     out,
-                    "forgot {}; its files are as they were",
+                    "removed the index of {}; its files are unchanged",
                     context.display_path(&removed.dir)
                 )
             })
@@ -50,7 +50,7 @@ pub(super) fn run(context: &Context<'_>, command: &KbCommand, terminal: &Termina
 fn print_added(context: &Context<'_>, added: &KbAddReport, terminal: &Terminal) -> Result<()> {
     terminal.print(added, |out| {
         let gone = if added.removed > 0 {
-            format!(", {} gone", pluralize(added.removed, "file"))
+            format!(", {} removed", pluralize(added.removed, "file"))
         } else {
             String::new()
         };
@@ -80,13 +80,14 @@ pub(super) fn print_skipped(skipped: &[KbSkippedItem], terminal: &Terminal) {
     }
     if skipped.len() > MAX_SHOWN_SKIPPED {
         text += &format!(
-            "  and {} more; `--format json` names them all\n",
+            "  … and {} more; use `--format json` to list all\n",
             skipped.len() - MAX_SHOWN_SKIPPED
         );
     }
     let lacks = |what: &str| skipped.iter().any(|item| item.why.contains(what));
     if lacks("`url`") || lacks("date") {
-        text += "hint: write `url:` and `captured_at:` into the frontmatter, or `base_url:` and `captured_at:` into a `kb.yaml` for the folder\n";
+        text += "hint: add `url:` and `captured_at:` to the frontmatter, or `base_url:` and \
+             `captured_at:` to a `kb.yaml` in the directory\n";
     }
     terminal.print_stderr(&text);
 }
@@ -154,7 +155,7 @@ fn write_bases(
         out,
         "{}",
         table(
-            &["folder", "documents", "files", "read"],
+            &["directory", "documents", "files", "indexed"],
             bases.iter().map(row).collect(),
             terminal.width()
         )
@@ -182,7 +183,7 @@ fn print_search(context: &Context<'_>, found: &KbSearchReport, terminal: &Termin
         };
         writeln!(
             out,
-            "{DIM}{} of {}{shown}{DIM:#}",
+            "{DIM}{} of {} matched{shown}{DIM:#}",
             found.found,
             pluralize(found.documents, "document")
         )
@@ -217,9 +218,10 @@ fn write_hit(
         KbFileState::Fresh => {}
         KbFileState::Changed => writeln!(
             out,
-            "  {WARNING}stale{WARNING:#}: {file} was changed since it was read; `sp context kb add` reads it again"
+            "  {WARNING}stale{WARNING:#}: {file} changed after it was indexed; run `sp context kb \
+             add` to update the index"
         )?,
-        KbFileState::Gone => writeln!(out, "  {WARNING}stale{WARNING:#}: {file} is gone")?,
+        KbFileState::Gone => writeln!(out, "  {WARNING}stale{WARNING:#}: {file} no longer exists")?,
     }
     writeln!(out)
 }
@@ -230,23 +232,34 @@ fn print_stats(context: &Context<'_>, stats: &KbStats, terminal: &Terminal) -> R
         if terminal.format == OutputFormat::Plain {
             return Ok(());
         }
-        let rows = stats.kinds.iter().map(|kind| vec![kind.kind.clone(), group_digits(kind.documents)]);
+        let rows =
+            stats.kinds.iter().map(|kind| vec![kind.kind.clone(), group_digits(kind.documents)]);
         writeln!(out)?;
         write!(out, "{}", table(&["kind", "documents"], rows.collect(), terminal.width()))?;
-        writeln!(out, "{DIM}captured from {} to {}{DIM:#}", date(&stats.oldest), date(&stats.newest))?;
+        writeln!(
+            out,
+            "{DIM}captured from {} to {}{DIM:#}",
+            date(&stats.oldest),
+            date(&stats.newest)
+        )?;
         if stats.skipped > 0 {
-            let hold = plural(stats.skipped, "holds", "hold");
-            writeln!(out, "{} {hold} no document", pluralize(stats.skipped, "place"))?;
+            let hold = plural(stats.skipped, "was", "were");
+            writeln!(out, "{} {hold} skipped", pluralize(stats.skipped, "document"))?;
         }
         if stats.old > 0 {
-            writeln!(out, "{} captured more than a year before the latest", pluralize(stats.old, "document"))?;
+            writeln!(
+                out,
+                "{} captured more than a year before the newest",
+                pluralize(stats.old, "document")
+            )?;
         }
         let stale = stats.new + stats.changed + stats.gone;
         match stale {
-            0 => writeln!(out, "nothing is stale"),
+            0 => writeln!(out, "the index is up to date"),
             _ => writeln!(
                 out,
-                "{WARNING}stale{WARNING:#}: {} new, {} changed, {} gone; `sp context kb add` reads them",
+                "{WARNING}stale{WARNING:#}: {} new, {} changed, {} removed; run `sp context kb \
+                 add` to update the index",
                 stats.new, stats.changed, stats.gone
             ),
         }

@@ -50,7 +50,7 @@ pub(super) fn run(
                 description: description.clone(),
                 stack: stack.clone(),
             };
-            let hint = "fill it, then `sp context seal`";
+            let hint = "edit the files, then run `sp context seal`";
             print_written(context, &context_pack::new(context, &request)?, hint, terminal)?;
         }
         ContextPackCommand::Seal { pack } => {
@@ -138,7 +138,7 @@ fn print_written(
         }
         let more = if hint.is_empty() { String::new() } else { format!(" · {hint}") };
         let what = match changed.count() {
-            0 => "nothing to change".to_owned(),
+            0 => "no changes".to_owned(),
             some => format!("{} changed", pluralize(some, "file")),
         };
         writeln!(out, "{what} · {}{more}", context.display_path(&report.dir))
@@ -168,12 +168,12 @@ fn write_human(
     writeln!(out, "{}", printable(&view.description))?;
     writeln!(
         out,
-        "{DIM}made {} by {}{DIM:#}",
+        "{DIM}generated {} by {}{DIM:#}",
         printable(&view.generated_at),
         printable(&view.generator)
     )?;
     if !view.stack.is_empty() {
-        writeln!(out, "{DIM}built with {}{DIM:#}", printable(&view.stack.join(", ")))?;
+        writeln!(out, "{DIM}stack: {}{DIM:#}", printable(&view.stack.join(", ")))?;
     }
     let rows = view.files.iter().map(|file| {
         vec![file.path.clone(), group_digits(file.tokens), ByteSize(file.bytes as u64).to_string()]
@@ -182,7 +182,12 @@ fn write_human(
     if !view.files.is_empty() {
         write!(out, "{}", table(&["file", "tokens", "size"], rows.collect(), terminal.width()))?;
         let total: usize = view.files.iter().map(|file| file.tokens).sum();
-        writeln!(out, "{DIM}{} tokens in all ({}){DIM:#}\n", group_digits(total), view.tokenizer)?;
+        writeln!(
+            out,
+            "{DIM}{} tokens in total ({}){DIM:#}\n",
+            group_digits(total),
+            view.tokenizer
+        )?;
     }
     let rows = view.sources.iter().map(|source| {
         vec![source.id.clone(), source.kind.clone(), source.title.clone(), source.url.clone()]
@@ -199,7 +204,7 @@ fn write_human(
         (errors, warnings) => {
             let counts =
                 format!("{}, {}", pluralize(errors, "error"), pluralize(warnings, "warning"));
-            writeln!(out, "{WARNING}{counts}{WARNING:#}; `sp context check` tells which")
+            writeln!(out, "{WARNING}{counts}{WARNING:#}; run `sp context check` for details")
         }
     }
 }

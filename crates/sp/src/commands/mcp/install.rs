@@ -106,7 +106,8 @@ fn write_human(
         (McpServerAction::Remove, true) => "removed",
         (McpServerAction::Remove, false) => "would remove",
         (McpServerAction::Keep, _) => {
-            let state = if agent.entry.is_some() { "is there already" } else { "is not there" };
+            let state =
+                if agent.entry.is_some() { "is already configured" } else { "is not configured" };
             return writeln!(
                 out,
                 "{STRONG}unchanged: {server}{STRONG:#} {state} · {name} · {file}"
@@ -124,7 +125,7 @@ fn write_human(
             writeln!(out)?;
         }
         if !agent.new_file {
-            writeln!(out, "{DIM}all else in the file stays as it is{DIM:#}")?;
+            writeln!(out, "{DIM}the rest of the file is unchanged{DIM:#}")?;
         }
     }
     next.into_iter().try_for_each(|next| writeln!(out, "{HINT}next:{HINT:#} {next}"))

@@ -42,9 +42,9 @@ pub(super) fn run(options: &GlobalOptions, args: &McpArgs, terminal: &Terminal) 
     let backend = Arc::new(SharedBackend(Arc::new(local), instructions));
     match args.listen {
         None => serve_stdio(backend).map_err(|e| {
-            Error::new(ErrorCode::Listen, "MCP cannot be served")
+            Error::new(ErrorCode::Listen, "cannot serve MCP over stdio")
                 .because(e)
-                .hint("run it again when the cause is mended")
+                .hint("fix the cause, then run the command again")
         }),
         Some(listen) => {
             let settings = McpSettings { listen, token: required_token(listen, args, token)? };
@@ -69,29 +69,29 @@ fn required_token(
     args: &McpArgs,
     token: Option<String>,
 ) -> Result<Option<String>> {
-    let hint =
-        format!("set one: `{TOKEN_ENV}=$(openssl rand -hex 32)`, and give it to those who may ask");
+    let hint = format!(
+        "set a token with `{TOKEN_ENV}=$(openssl rand -hex 32)`, and share it with your clients"
+    );
     match token {
         Some(token) if token.len() < MIN_TOKEN_LEN => {
             let message =
-                format!("the token in `{TOKEN_ENV}` has fewer than {MIN_TOKEN_LEN} characters");
+                format!("the token in `{TOKEN_ENV}` is shorter than {MIN_TOKEN_LEN} characters");
             Err(Error::new(ErrorCode::InvalidSecret, message).hint(hint))
         }
         None if !listen.ip().is_loopback() => {
             let message = format!(
-                "`{listen}` can be reached from elsewhere, and there is no token in `{TOKEN_ENV}`"
+                "listening on the non-loopback address `{listen}` requires a token in `{TOKEN_ENV}`"
             );
             Err(Error::new(ErrorCode::UnprotectedServer, message)
                 .hint(hint)
-                .hint("or listen on this machine alone: `127.0.0.1:7879`"))
+                .hint("or listen on a loopback address, such as `127.0.0.1:7879`"))
         }
         None if args.allow_write => {
-            let message = format!(
-                "others on this machine could change something, and there is no token in `{TOKEN_ENV}`"
-            );
+            let message =
+                format!("serving over HTTP with `--allow-write` requires a token in `{TOKEN_ENV}`");
             Err(Error::new(ErrorCode::UnprotectedServer, message)
                 .hint(hint)
-                .hint("or leave `--allow-write` out"))
+                .hint("or omit `--allow-write`"))
         }
         token => Ok(token),
     }

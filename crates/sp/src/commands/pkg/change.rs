@@ -36,9 +36,9 @@ pub(super) fn print_change(
         let touched =
             report.packages.iter().filter(|package| package.action != FolderAction::Keep).count();
         let word = match (report.applied, touched) {
-            (true, 0) => "nothing to do",
+            (true, 0) => "up to date",
             (true, _) => "done",
-            (false, 0) => "nothing would change",
+            (false, 0) => "no changes",
             (false, _) => "would change",
         };
         writeln!(
@@ -69,7 +69,7 @@ fn write_package(
     let needed_by = if package.needed_by.is_empty() {
         String::new()
     } else {
-        format!("  {DIM}for {}{DIM:#}", printable(&package.needed_by.join(", ")))
+        format!("  {DIM}required by {}{DIM:#}", printable(&package.needed_by.join(", ")))
     };
     writeln!(
         out,

@@ -40,7 +40,7 @@ pub(super) fn print_diff(diff: &PackageDiff, terminal: &Terminal) -> Result<()> 
             }
         }
         if diff.manifest.is_empty() && lists.iter().all(|(_, list)| list.is_empty()) {
-            writeln!(out, "no difference")?;
+            writeln!(out, "no differences")?;
         }
         Ok(())
     })

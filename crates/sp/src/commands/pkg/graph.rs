@@ -67,7 +67,7 @@ pub(super) fn write_contradictions(
     out: &mut dyn Write,
 ) -> io::Result<()> {
     for item in contradictions.iter().take(MAX_SHOWN_CONTRADICTIONS) {
-        let why = if item.same_id { "one id, two contents" } else { "said by an edge" };
+        let why = if item.same_id { "same ID, different content" } else { "declared by an edge" };
         writeln!(
             out,
             "{WARNING}✗{WARNING:#} {} and {}  {DIM}{why}{DIM:#}",
@@ -83,7 +83,7 @@ pub(super) fn write_contradictions(
     }
     match contradictions.len().checked_sub(MAX_SHOWN_CONTRADICTIONS) {
         Some(more) if more > 0 => {
-            writeln!(out, "{DIM}… and {more} more; `--format json` lists all{DIM:#}")
+            writeln!(out, "{DIM}… and {more} more; use `--format json` to list all{DIM:#}")
         }
         _ => Ok(()),
     }
@@ -144,7 +144,7 @@ pub(super) fn evolve(
     let verb = match evolution {
         GraphEvolution::Touch(_) => "touched",
         GraphEvolution::Reinforce(_) => "reinforced",
-        GraphEvolution::Prune(_) => "left out",
+        GraphEvolution::Prune(_) => "pruned",
     };
     terminal
         .print_text(|out| writeln!(out, "{STRONG}{verb}{STRONG:#} {}", pluralize(count, "node")))
@@ -182,7 +182,7 @@ pub(super) fn query(
                 printable(&node.content)
             )
         }),
-        _ if view.nodes.is_empty() => writeln!(out, "no node fits"),
+        _ if view.nodes.is_empty() => writeln!(out, "no matching nodes"),
         _ => write_graph(&view, terminal, out),
     })
 }
@@ -195,7 +195,7 @@ fn write_graph(view: &GraphView, terminal: &Terminal, out: &mut dyn Write) -> io
         let first = node.content.lines().next().unwrap_or_default().to_owned();
         vec![node.id.clone(), node.kind.clone(), format!("{:.2}", node.activation), file, first]
     });
-    let heading = ["node", "type", "active", "file", "says"];
+    let heading = ["node", "type", "activation", "file", "content"];
     write!(out, "{}", table(&heading, rows.collect(), terminal.width()))?;
     for edge in &view.edges {
         let [from, kind, to] = [&edge.from, &edge.kind, &edge.to].map(|text| printable(text));
@@ -238,7 +238,7 @@ pub(super) fn draw(
             terminal.print_text(|out| writeln!(out, "{file}"))
         }
         (Some((file, size)), _) => {
-            terminal.print_text(|out| writeln!(out, "{STRONG}drawn{STRONG:#} to {file} · {size}"))
+            terminal.print_text(|out| writeln!(out, "{STRONG}wrote{STRONG:#} {file} · {size}"))
         }
     }
 }
@@ -269,7 +269,7 @@ fn load_summary(loaded: &PackageLoadReport) -> String {
     for left in &loaded.left_out {
         let dots = if left.count > left.best.len() { ", …" } else { "" };
         let best = printable(&left.best.join(", ")).into_owned();
-        text += &format!("{DIM}left out, {}: {} ({best}{dots}){DIM:#}\n", left.reason, left.count);
+        text += &format!("{DIM}omitted, {}: {} ({best}{dots}){DIM:#}\n", left.reason, left.count);
     }
     text
 }

@@ -186,16 +186,18 @@ fn create_request(
     let source = match (create.kind, &create.input) {
         (_, Some(input)) => CreateSource::Input(input.clone()),
         (PackageKindArg::Skills, None) if create.skills.is_empty() => {
-            return Err(Error::new(ErrorCode::MissingArgument, "no skill is named")
-                .hint("name folders of skills, or packs: `sp pkg create --kind skills --name tools skills/tidy-up`"));
+            return Err(Error::new(ErrorCode::MissingArgument, "no skills given").hint(
+                "pass skill directories or packs, such as `sp pkg create --kind skills \
+                     --name tools skills/tidy-up`",
+            ));
         }
         (PackageKindArg::Skills, None) => CreateSource::Skills(create.skills.clone()),
         (PackageKindArg::Context, None) if !create.skills.is_empty() => {
             return Err(Error::new(
                 ErrorCode::InvalidArguments,
-                "skills are named, and the package is one of knowledge",
+                "`--kind context` does not take skills",
             )
-            .hint("add `--kind skills`, or name a file with `--input`"));
+            .hint("add `--kind skills`, or pass a file with `--input`"));
         }
         (PackageKindArg::Context, None) => {
             CreateSource::Project(create.from.clone().unwrap_or_else(|| PathBuf::from(".")))

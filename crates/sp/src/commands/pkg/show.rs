@@ -27,13 +27,14 @@ pub(super) fn print_created(
                 write_plain_package(out, package)?;
                 continue;
             }
-            let verb = if item.new {
-                "Package created"
-            } else {
-                "Nothing new: this package is in the store already"
-            };
+            let verb = if item.new { "Package created" } else { "Package already in the store" };
             writeln!(out, "{STRONG}{verb}{STRONG:#}")?;
-            writeln!(out, "  Name:    {} {}", printable(&package.name), printable(&package.version))?;
+            writeln!(
+                out,
+                "  Name:    {} {}",
+                printable(&package.name),
+                printable(&package.version)
+            )?;
             match package.kind {
                 PackageKind::Skills => writeln!(out, "  Kind:    skills")?,
                 _ if package.nodes > 0 || package.edges > 0 => {
@@ -50,7 +51,7 @@ pub(super) fn print_created(
             let signer = package
                 .signer
                 .as_deref()
-                .map_or("nobody; `--sign` signs it".into(), |key| format!("{}…", &key[..16]));
+                .map_or("no; use `--sign` to sign it".into(), |key| format!("{}…", &key[..16]));
             writeln!(out, "  Signed:  {signer}")?;
             if let Some(file) = &item.file {
                 writeln!(out, "  File:    {}", context.display_path(file))?;
@@ -58,7 +59,8 @@ pub(super) fn print_created(
             let named = format!("{}@{}", package.name, package.version);
             writeln!(
                 out,
-                "{DIM}`sp pkg export {named}` writes it into a file, `sp pkg install {named}` installs it here{DIM:#}"
+                "{DIM}run `sp pkg export {named}` to write it to a file, or `sp pkg install \
+                 {named}` to install it{DIM:#}"
             )?;
         }
         Ok(())
@@ -73,7 +75,7 @@ pub(super) fn print_imported(stored: &StoredPackageList, terminal: &Terminal) ->
                 return write_plain_package(out, package);
             }
             let (style, sign) = if item.new { (ADDED, '+') } else { (DIM, ' ') };
-            let known = if item.new { "" } else { ", which was there" };
+            let known = if item.new { "" } else { " (already in the store)" };
             writeln!(
                 out,
                 "{style}{sign}{style:#} {} {}{known}  {DIM}{}{DIM:#}",
@@ -103,7 +105,7 @@ pub(super) fn print_list(list: &PackageList, terminal: &Terminal) -> Result<()> 
         if list.packages.is_empty() {
             writeln!(
                 out,
-                "the store is empty; `sp pkg create` makes a package, `sp pkg import` takes one"
+                "the store is empty; run `sp pkg create` or `sp pkg import` to add a package"
             )?;
         } else {
             write!(out, "{}", package_table(&list.packages, terminal))?;
@@ -139,7 +141,8 @@ fn package_table(packages: &[PackageItem], terminal: &Terminal) -> String {
             package.description.clone(),
         ]
     });
-    let heading = ["package", "version", "kind", "nodes / edges", "size", "signed by", "", "about"];
+    let heading =
+        ["package", "version", "kind", "nodes / edges", "size", "signed by", "", "description"];
     table(&heading, rows.collect(), terminal.width())
 }
 
@@ -161,12 +164,16 @@ pub(super) fn write_waiting(
         out,
         "{}",
         table(
-            &["waiting", "package", "version", "from", "since"],
+            &["inbox id", "package", "version", "sender", "received"],
             rows.collect(),
             terminal.width()
         )
     )?;
-    writeln!(out, "{DIM}`sp pkg inbox --accept <ID>` takes one, `--reject <ID>` refuses it{DIM:#}")
+    writeln!(
+        out,
+        "{DIM}run `sp pkg inbox --accept <ID>` to accept a package, or `--reject <ID>` to reject \
+         it{DIM:#}"
+    )
 }
 
 pub(super) fn print_info(info: &PackageInfo, terminal: &Terminal) -> Result<()> {
@@ -181,11 +188,11 @@ pub(super) fn print_info(info: &PackageInfo, terminal: &Terminal) -> Result<()> 
         let level =
             info.conformance_level.map(|level| format!(", level {level}")).unwrap_or_default();
         line("package", &format!("{} {}", package.name, package.version))?;
-        line("about", &package.description)?;
+        line("description", &package.description)?;
         line("kind", &format!("{}, schema {}{level}", package.kind.as_str(), info.schema_version))?;
         line("author", info.author.as_deref().unwrap_or_default())?;
         line(
-            "made",
+            "created",
             &[info.made_by.as_deref().map(|by| format!("by {by}")), package.created_at.clone()]
                 .into_iter()
                 .flatten()
@@ -199,15 +206,15 @@ pub(super) fn print_info(info: &PackageInfo, terminal: &Terminal) -> Result<()> 
         for (index, dependency) in info.dependencies.iter().enumerate() {
             let optional = if dependency.optional { ", optional" } else { "" };
             let text = format!("{} {}{optional}", dependency.name, dependency.range);
-            line(if index == 0 { "needs" } else { "" }, &text)?;
+            line(if index == 0 { "depends on" } else { "" }, &text)?;
         }
-        line("not with", &info.conflicts.join(", "))?;
+        line("conflicts", &info.conflicts.join(", "))?;
         for (index, file) in info.files.iter().enumerate() {
             let text = format!("{}  {}", file.path, ByteSize(file.size));
             line(if index == 0 { "files" } else { "" }, &text)?;
         }
         line("size", &ByteSize(package.size).to_string())?;
-        line("signed by", package.signer.as_deref().unwrap_or("nobody"))?;
+        line("signed by", package.signer.as_deref().unwrap_or("unsigned"))?;
         line("sha256", &package.sha256)?;
         line("digest", &package.digest)?;
         let from = package.from.as_ref().map(|from| {
@@ -251,7 +258,7 @@ pub(super) fn print_removed(
             (OutputFormat::Plain, _) => Ok(()),
             (_, true) => writeln!(
                 out,
-                "\n{STRONG}would go{STRONG:#} out of the store · {}",
+                "\n{STRONG}would remove{STRONG:#} from the store · {}",
                 pluralize(removed.removed.len(), "package")
             ),
             (_, false) => writeln!(
@@ -289,7 +296,7 @@ pub(super) fn print_log(log: &PackageLog, terminal: &Terminal) -> Result<()> {
         if !log.removed.is_empty() {
             writeln!(
                 out,
-                "{DIM}removed, and never free again: {}{DIM:#}",
+                "{DIM}removed versions, which cannot be reused: {}{DIM:#}",
                 printable(&log.removed.join(", "))
             )?;
         }

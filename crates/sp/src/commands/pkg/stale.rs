@@ -33,7 +33,7 @@ pub(super) fn print_stale(
                 write!(
                     out,
                     "{}",
-                    table(&["state", "node", "file", "says"], rows, terminal.width())
+                    table(&["state", "node", "file", "content"], rows, terminal.width())
                 )?;
             }
             writeln!(out, "{}", summary(&found))
@@ -74,9 +74,9 @@ fn summary(found: &StaleReport) -> String {
     let [changed, gone, moved] = [StaleState::Changed, StaleState::Gone, StaleState::Moved].map(of);
     let compared = found.fresh + found.stale.len();
     let mut text = match outdated_count(found) {
-        0 => format!("all of {} are as their files are", pluralize(compared, "node")),
+        0 => format!("{} checked, all up to date", pluralize(compared, "node")),
         some => format!(
-            "{some} of {} are outgrown: {changed} changed, {gone} gone",
+            "{some} of {} outdated: {changed} changed, {gone} gone",
             pluralize(compared, "node")
         ),
     };
@@ -84,7 +84,7 @@ fn summary(found: &StaleReport) -> String {
         text += &format!(" · {moved} moved");
     }
     if found.unknown > 0 {
-        text += &format!(" · {DIM}{} have nothing to compare{DIM:#}", found.unknown);
+        text += &format!(" · {DIM}{} cannot be compared{DIM:#}", found.unknown);
     }
     text
 }

@@ -54,7 +54,7 @@ pub(super) fn send(
             printable(&sent.version),
             printable(&sent.target)
         )?;
-        writeln!(out, "{DIM}it answered: {}{DIM:#}", printable(&sent.answer))
+        writeln!(out, "{DIM}response: {}{DIM:#}", printable(&sent.answer))
     })
 }
 
@@ -108,7 +108,8 @@ fn print_event(incoming: &ReceiverEvent, terminal: &Terminal) -> Result<()> {
             line.event = "listening".into();
             line.address = Some(address.clone());
             format!(
-                "{STRONG}listening{STRONG:#} on {address}; `sp pkg send <package> --target {address}` sends"
+                "{STRONG}listening{STRONG:#} on {address}; send with `sp pkg send <package> \
+                 --target {address}`"
             )
         }
         ReceiverEvent::Imported { package, sender } => {
@@ -120,7 +121,7 @@ fn print_event(incoming: &ReceiverEvent, terminal: &Terminal) -> Result<()> {
             (line.event, line.package, line.sender) =
                 ("waiting".into(), Some(package.clone()), Some(sender.clone()));
             format!(
-                "{CHANGED}?{CHANGED:#} {} from {} waits: `sp pkg inbox --accept {id}`",
+                "{CHANGED}?{CHANGED:#} {} from {} is waiting; run `sp pkg inbox --accept {id}`",
                 printable(package),
                 printable(sender)
             )
@@ -153,7 +154,7 @@ pub(super) fn inbox(
         (Some(id), _) => print_imported(&review(id, ReviewDecision::Accept)?, terminal),
         (_, Some(id)) => {
             let report = review(id, ReviewDecision::Reject)?;
-            terminal.print(&report, |out| writeln!(out, "refused and removed"))
+            terminal.print(&report, |out| writeln!(out, "rejected and deleted"))
         }
         (None, None) => print_waiting(pkg::list(context, root)?, terminal),
     }
@@ -163,7 +164,7 @@ fn print_waiting(list: PackageList, terminal: &Terminal) -> Result<()> {
     let list = PackageList { packages: Vec::new(), ..list };
     terminal.print(&list, |out| match (list.waiting.is_empty(), terminal.format) {
         (true, OutputFormat::Plain) => Ok(()),
-        (true, _) => writeln!(out, "nothing is waiting"),
+        (true, _) => writeln!(out, "the inbox is empty"),
         (false, OutputFormat::Plain) => list.waiting.iter().try_for_each(|package| {
             let (name, version) = (printable(&package.name), printable(&package.version));
             writeln!(out, "{}\t{name}\t{version}", package.id)

@@ -64,6 +64,6 @@ fn write_steps(
     if report.verified {
         writeln!(out, "\n{ADDED}verified{ADDED:#}")
     } else {
-        writeln!(out, "\n{ERROR}refused{ERROR:#}")
+        writeln!(out, "\n{ERROR}verification failed{ERROR:#}")
     }
 }

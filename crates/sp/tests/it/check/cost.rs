@@ -83,11 +83,11 @@ fn as_06_cost_in_every_format() {
     large             4   363    403  █▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓░░░░░░░░░░░░░░░░░░░░
     group/small       4     3      0  █
 
-    2 skills: every session pays 8 tokens before the first word; all bodies have 366 more, all other
-    files 403
+    2 skills: 8 tokens in every session, 366 more if all bodies are read, 403 more if all other files
+    are read
 
     █ always  ▓ body  ░ files
-    tokens by o200k_base; other models count a little differently
+    tokens counted with o200k_base; counts differ slightly between models
     ");
     insta::assert_snapshot!(world.sp(&["cost", "--format", "plain"]), @"
     exit: 0

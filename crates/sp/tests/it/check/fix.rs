@@ -30,8 +30,8 @@ fn a_dry_run_shows_a_diff_and_changes_nothing() {
     insta::assert_snapshot!(check(&world, &["--fix", "--dry-run"]), @"
     exit: 1
     --- stdout
-    would mend 5 problems in 2 files
-    1 skill and 1 pack: then no problems
+    would fix 5 problems in 2 files
+    1 skill and 1 pack: after fixing, no problems
     tokens: 8 always, 2 when used, 0 in other files (o200k_base)
     --- stderr
     packs/team.yaml

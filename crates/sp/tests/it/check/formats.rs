@@ -69,7 +69,7 @@ fn sp_31_human_output_is_sorted_and_ends_with_a_summary() {
 
     2 skills and 1 pack: 2 errors, 5 warnings in 2 files
     tokens: 14 always, 19 when used, 4 in other files (o200k_base)
-    `sp check --fix` mends 3 problems, `sp explain <RULE>` tells more of a rule
+    run `sp check --fix` to fix 3 problems, or `sp explain <RULE>` for details about a rule
     ");
 }
 

@@ -134,8 +134,8 @@ fn sp_25_output_names_the_kept_directory_and_clean_removes_it() {
     --- stdout
     ~ team__a  edited since it was installed
 
-    kept the old `team__a` in ~/.skillpack/trash/[RUN]/0/team__a
-    `sp clean` removes what was kept
+    kept the previous `team__a` in ~/.skillpack/trash/[RUN]/0/team__a
+    run `sp clean` to delete what was kept
 
     installed team · claude · ~/.claude/skills · 1 updated, 1 unchanged
     ");

@@ -45,7 +45,7 @@ fn mc_08_output_shows_the_file_the_entry_and_the_next_step() {
     command = "sp"
     args = ["mcp"]
 
-    all else in the file stays as it is
+    the rest of the file is unchanged
     next: restart Codex, then run `/mcp` or `codex mcp list` to see the server
     "#);
     insta::assert_snapshot!(uninstall(&world, &["--agent", "codex"]), @r"
@@ -57,7 +57,7 @@ fn mc_08_output_shows_the_file_the_entry_and_the_next_step() {
     insta::assert_snapshot!(uninstall(&world, &["--agent", "codex"]), @r"
     exit: 0
     --- stdout
-    unchanged: skillpack is not there · Codex · ~/.codex/config.toml
+    unchanged: skillpack is not configured · Codex · ~/.codex/config.toml
     ");
     let both = ["--agent", "codex", "--agent", "cursor", "--agent", "cursor", "--format", "plain"];
     insta::assert_snapshot!(install(&world, &both), @"

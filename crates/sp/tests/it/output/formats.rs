@@ -63,13 +63,13 @@ fn sp_31_human_output_of_show_and_installed() {
     insta::assert_snapshot!(world.sp(&["installed"]), @"
     exit: 0
     --- stdout
-    SINK    PACK  SKILLS  INSTALLED             WHERE
+    AGENT   PACK  SKILLS  INSTALLED             PATH
     claude  team  2       2026-09-21T14:13:20Z  ~/.claude/skills
     ");
     insta::assert_snapshot!(world.sp(&["installed", "--verbose"]), @"
     exit: 0
     --- stdout
-    SINK    PACK  SKILLS  INSTALLED             WHERE
+    AGENT   PACK  SKILLS  INSTALLED             PATH
     claude  team  2       2026-09-21T14:13:20Z  ~/.claude/skills
 
     team in ~/.claude/skills  from ~/repo/packs/team.yaml

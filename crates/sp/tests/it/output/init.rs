@@ -14,7 +14,7 @@ fn init_creates_a_repository_that_can_be_installed() {
     + skills/general/write-commit-message/SKILL.md
     + skills/general/write-commit-message/references/checklist.md
 
-    made a repository in ~/My Team
+    created a repository in ~/My Team
     next: sp install my-team --agent claude
     ");
     world.sp_in("home/My Team", &["install", "my-team", "--agent", "claude"]).ok();

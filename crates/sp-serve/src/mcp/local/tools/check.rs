@@ -12,15 +12,17 @@ use crate::mcp::tool_call::ToolCall;
 const CHECK: ToolSpec = ToolSpec::read_only(
     "check",
     "Check",
-    "Check files and directories in every supported format, such as skills and packages, and report every problem \
-     with its rule, file, line and column, and how to fix it.",
+    "Check files and directories in all supported formats, such as skills and packages. Returns \
+     every problem with its rule, file, line and column, and how to fix it. Use it after you \
+     create or edit such files.",
 );
 
 const AUDIT: ToolSpec = ToolSpec::read_only(
     "audit",
     "Audit",
-    "Report what to know before trusting files in any supported format, such as skills and packages: hidden text, \
-     secrets, scripts, requested tools, hosts, and who signed a package.",
+    "Report what to review before you trust skills, packages or other files: hidden text, secrets, \
+     scripts, requested tools, hosts, and package signers. Use it before you install or follow \
+     content from others.",
 );
 
 pub(super) fn tools() -> Vec<McpTool<LocalBackend>> {
@@ -29,10 +31,10 @@ pub(super) fn tools() -> Vec<McpTool<LocalBackend>> {
 
 #[derive(Deserialize, JsonSchema)]
 struct CheckInput {
-    /// Files or folders below the current directory; all of it if nothing is said.
+    /// Files or directories below the current directory. Default: the current directory.
     #[serde(default)]
     paths: Vec<String>,
-    /// Whether what is merely unwise counts as an error.
+    /// Treat warnings as errors.
     #[serde(default)]
     strict: bool,
 }
@@ -54,7 +56,7 @@ fn check(
 
 #[derive(Deserialize, JsonSchema)]
 struct AuditInput {
-    /// Files or folders below the current directory; all of it if nothing is said.
+    /// Files or directories below the current directory. Default: the current directory.
     #[serde(default)]
     paths: Vec<String>,
 }

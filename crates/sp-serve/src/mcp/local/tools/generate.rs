@@ -22,8 +22,8 @@ const DEFAULT_FILE_BUDGET: usize = 6_000;
 const GENERATE_PACK: ToolSpec = ToolSpec::read_only(
     "generate_pack",
     "Generate a context pack",
-    "Make a context pack for a project from the user's knowledge bases: conventions, skills, prompts and tasks, each \
-     statement with its source. Gives the files; nothing is written.",
+    "Generate a context pack for a project from the user's knowledge bases: conventions, skills, \
+     prompts and tasks, each statement with its source. Returns the files without writing them.",
 );
 
 pub(super) fn tools() -> Vec<McpTool<LocalBackend>> {
@@ -32,27 +32,27 @@ pub(super) fn tools() -> Vec<McpTool<LocalBackend>> {
 
 #[derive(Deserialize, JsonSchema)]
 struct GeneratePackInput {
-    /// What the project is called.
+    /// Name of the project.
     name: String,
-    /// What is intended, in one to three sentences.
+    /// What the project is for, in one to three sentences.
     description: String,
-    /// What the user asked for.
+    /// The request of the user, in their own words.
     prompt: Option<String>,
-    /// What it is built with.
+    /// Languages, frameworks and tools of the project, such as `rust` or `react`.
     #[serde(default)]
     stack: Vec<String>,
-    /// Knowledge bases, by their folders; all that were added if nothing is said.
+    /// Directories of knowledge bases. Default: all knowledge bases that the user added.
     #[serde(default)]
     kb: Vec<String>,
-    /// Only what was captured since: `90d`, `12w`, `6m`, `1y` or a day.
+    /// Use only documents captured since this date or within this age, such as `90d`, `12w`, `6m`
+    /// or `1y`.
     since: Option<String>,
-    /// How many tokens each file has at the most; 6,000 if nothing is said.
+    /// Maximum number of tokens per file. Default: 6000.
     #[serde(default = "default_budget")]
     budget: usize,
-    /// When it is made, as `2026-04-24T14:22:03Z`; now if nothing is said.
+    /// Time of generation, such as `2026-04-24T14:22:03Z`. Default: now.
     generated_at: Option<String>,
-    /// What tells it from every other, a ULID or a UUID; it follows from the rest if nothing is
-    /// said.
+    /// Pack ID (ULID or UUID). Default: derived from the contents.
     pack_id: Option<String>,
 }
 
@@ -62,32 +62,32 @@ fn default_budget() -> usize {
 
 #[derive(Serialize, JsonSchema)]
 struct GeneratePackOutput {
-    /// What tells it from every other.
+    /// Pack ID (ULID or UUID).
     pack_id: String,
-    /// When it was made.
+    /// Time of generation.
     generated_at: String,
-    /// Its files, with `pack.json`.
+    /// Files of the context pack, including `pack.json`.
     files: Vec<GeneratedFile>,
-    /// Its sources, the most needed first.
+    /// Sources of the context pack, the most relevant first.
     sources: Vec<ContextPackSourceItem>,
-    /// How many documents there are.
+    /// Number of documents in the knowledge bases.
     documents: usize,
-    /// How many of them have something of what is asked for.
+    /// Number of documents that are relevant to the project.
     relevant: usize,
 }
 
 #[derive(Serialize, JsonSchema)]
 struct GeneratedFile {
-    /// Its name in the folder of the pack.
+    /// Path in the context pack.
     path: String,
-    /// The hash of its bytes.
+    /// SHA-256 of the contents.
     digest: String,
-    /// How many bytes it has.
+    /// Size in bytes.
     size: usize,
-    /// What it says, to the letter.
+    /// The exact contents, if they can be sent as text.
     #[serde(skip_serializing_if = "Option::is_none")]
     text: Option<String>,
-    /// Its bytes in base64, where they could not be shown to the letter as text.
+    /// The contents in base64, if they cannot be sent unchanged as text.
     #[serde(skip_serializing_if = "Option::is_none")]
     blob: Option<String>,
 }
@@ -98,8 +98,9 @@ fn generate_pack(
     call: &ToolCall,
 ) -> Result<GeneratePackOutput> {
     if input.budget > MAX_BUDGET {
-        let message = format!("{} tokens are more than {MAX_BUDGET}", input.budget);
-        return Err(Error::new(ErrorCode::ArgumentTooLarge, message).hint("ask for fewer"));
+        let message =
+            format!("a budget of {} tokens exceeds the maximum of {MAX_BUDGET}", input.budget);
+        return Err(Error::new(ErrorCode::ArgumentTooLarge, message).hint("use a smaller `budget`"));
     }
     let request = build_request(local, input)?;
     let pack = local.with_context(Some(call), |context| generate(context, &request))?;

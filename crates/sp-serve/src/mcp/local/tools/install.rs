@@ -18,27 +18,31 @@ use crate::mcp::tool_call::ToolCall;
 const PLAN_INSTALL: ToolSpec = ToolSpec::read_only(
     "plan_install",
     "Plan an install",
-    "Show what installing packs for agents would change, and change nothing. Gives the id that `install` asks for.",
+    "Show what installing packs for agents would change, without changing anything. Returns the \
+     plan ID that `install` requires.",
 )
 .open_world();
 const INSTALL: ToolSpec = ToolSpec::read_only(
     "install",
     "Install",
-    "Install packs for agents, exactly as `plan_install` showed it, in one transaction. Only where the user started \
-     this server with `--allow-write`.",
+    "Install packs for agents in one transaction, exactly as planned. Call `plan_install` first, \
+     then pass the same arguments and its plan ID. Requires that the user started the server with \
+     `--allow-write`.",
 )
 .with_effect(ToolEffect::Destructive)
 .open_world();
 const PLAN_UNINSTALL: ToolSpec = ToolSpec::read_only(
     "plan_uninstall",
     "Plan an uninstall",
-    "Show what uninstalling packs would remove, and change nothing. Gives the id that `uninstall` asks for.",
+    "Show what uninstalling packs would remove, without changing anything. Returns the plan ID \
+     that `uninstall` requires.",
 );
 const UNINSTALL: ToolSpec = ToolSpec::read_only(
     "uninstall",
     "Uninstall",
-    "Uninstall packs from agents, exactly as `plan_uninstall` showed it, in one transaction. Only where the user \
-     started this server with `--allow-write`.",
+    "Uninstall packs from agents in one transaction, exactly as planned. Call `plan_uninstall` \
+     first, then pass the same arguments and its plan ID. Requires that the user started the \
+     server with `--allow-write`.",
 )
 .with_effect(ToolEffect::Destructive);
 
@@ -73,21 +77,21 @@ pub(super) fn tools() -> Vec<McpTool<LocalBackend>> {
 
 #[derive(Deserialize, JsonSchema)]
 struct PackChangeInput {
-    /// Packs by name.
+    /// Names of packs in the repository.
     packs: Vec<String>,
-    /// Agents by name: `claude`, `codex`, `cursor` or another.
+    /// Names of agents, such as `claude`, `codex` or `cursor`.
     agents: Vec<String>,
-    /// Where the agents read it.
+    /// Whether the packs are for the user or for the project.
     #[serde(default)]
     scope: ScopeInput,
 }
 
 #[derive(Deserialize, JsonSchema)]
 struct PlannedChangeInput {
-    /// What was planned.
+    /// The same arguments as for the plan.
     #[serde(flatten)]
     what: PackChangeInput,
-    /// The id of the plan that was shown: `plan` of its result.
+    /// Plan ID: `plan` in the result of `plan_install` or `plan_uninstall`.
     plan: String,
 }
 
@@ -109,14 +113,14 @@ impl PackChangeInput {
         if let Some(path) = self.packs.iter().find(is_path) {
             return Err(Error::new(
                 ErrorCode::InvalidArguments,
-                format!("`{}` is a path", printable(path)),
+                format!("`{}` is a path, not the name of a pack", printable(path)),
             )
-            .hint("name packs of the repository by their names"));
+            .hint("use the names of packs in the repository"));
         }
         if self.packs.is_empty() || self.agents.is_empty() {
             return Err(Error::new(
                 ErrorCode::MissingArgument,
-                "`packs` and `agents` each name at least one",
+                "`packs` and `agents` must not be empty",
             ));
         }
         Ok(self.packs.clone())
@@ -127,16 +131,13 @@ impl LocalBackend {
     /// Parses a plan ID, if clients may change anything.
     fn authorize_plan(&self, plan: &str) -> Result<PlanId> {
         if self.settings.write_access == WriteAccess::Denied {
-            return Err(Error::new(
-                ErrorCode::ReadOnlyServer,
-                "nothing may be changed through this server",
-            )
-            .hint("the user can start it with `sp mcp --allow-write`"));
+            return Err(Error::new(ErrorCode::ReadOnlyServer, "this server is read-only")
+                .hint("ask the user to start it with `sp mcp --allow-write`"));
         }
         plan.parse().map_err(|why| {
-            Error::new(ErrorCode::InvalidId, format!("`{}` is no id of a plan", printable(plan)))
+            Error::new(ErrorCode::InvalidId, format!("invalid plan ID `{}`", printable(plan)))
                 .because(why)
-                .hint("give `plan` of what `plan_install` or `plan_uninstall` answered")
+                .hint("use `plan` from the result of `plan_install` or `plan_uninstall`")
         })
     }
 

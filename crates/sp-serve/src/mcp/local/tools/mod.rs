@@ -23,14 +23,14 @@ pub(super) fn tools() -> Vec<McpTool<LocalBackend>> {
         .collect()
 }
 
-/// Where an agent reads.
+/// Scope of an installation.
 #[derive(Debug, Clone, Copy, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum ScopeInput {
-    /// For the user, in every project.
+    /// For the user, in all projects.
     #[default]
     Global,
-    /// In the project of the current directory.
+    /// For the project in the current directory.
     Project,
 }
 
@@ -58,9 +58,12 @@ impl LocalBackend {
         real.filter(|real| roots.any(|root| is_below(real, &root))).ok_or_else(|| {
             Error::new(
                 ErrorCode::PathOutsideRoot,
-                format!("`{}` is not there, or lies outside of what is served", printable(path)),
+                format!(
+                    "`{}` does not exist or is outside the served directories",
+                    printable(path)
+                ),
             )
-            .hint(format!("name something below `{}`", self.settings.context.display_path(current)))
+            .hint(format!("use a path below `{}`", self.settings.context.display_path(current)))
         })
     }
 

@@ -15,13 +15,14 @@ use crate::mcp::tool_call::ToolCall;
 const BAG_ENTER: ToolSpec = ToolSpec::read_only(
     "bag_enter",
     "Enter a workspace",
-    "What an agent that enters this workspace must know: its skills, which of them always run, and what is missing.",
+    "Get an overview of the current workspace: its skills, which of them always run, and which \
+     required skills are missing. Call it once, before you work in the workspace.",
 );
 const BAG_RUN: ToolSpec = ToolSpec::read_only(
     "bag_run",
-    "Ready a skill",
-    "A skill of the workspace with its parameters filled in and its companions, ready to be followed. Nothing is \
-     executed.",
+    "Prepare a skill",
+    "Get the instructions of a workspace skill, with its parameter values and companion skills. \
+     Follow the returned instructions; the tool itself executes nothing.",
 )
 .with_data_fields(&["instructions"]);
 
@@ -42,9 +43,9 @@ fn bag_enter(
 
 #[derive(Deserialize, JsonSchema)]
 struct WorkspaceRunInput {
-    /// The skill, by its name or by what `bag_enter` calls `run`.
+    /// Name of the skill, or its `run` identifier from `bag_enter`.
     skill: String,
-    /// What the user said, by parameter.
+    /// Values from the user, by parameter name.
     #[serde(default)]
     set: BTreeMap<String, String>,
 }

@@ -50,7 +50,7 @@ fn find_package(
     found.map(package).transpose()
 }
 
-/// Returns the members of a namespace; empty if nobody owns it.
+/// Returns the members of a namespace; empty if it has no owner.
 fn members_of(sql: &mut dyn SqlConnection, namespace: &str) -> Result<Vec<String>> {
     const LIST: &str = "SELECT username FROM members WHERE namespace = $1 ORDER BY username";
     sql.query(LIST, &[namespace.into()])?.into_iter().map(|mut row| row.take()).collect()

@@ -53,7 +53,7 @@ fn apply(
     const HIDE: &str = "UPDATE packages SET private = $3 WHERE namespace = $1 AND name = $2";
     match change {
         NamespaceChange::AddMember(user) => add_member(sql, namespace, user).map(|()| true),
-        // A namespace keeps its last member, so that nobody else can take it over.
+        // A namespace keeps its last member, so that it cannot be taken over.
         NamespaceChange::RemoveMember(_) if members.len() < 2 => Ok(false),
         NamespaceChange::RemoveMember(user) => {
             Ok(sql.execute(REMOVE, &[namespace.into(), user.into()])? > 0)

@@ -16,7 +16,7 @@ use super::{find_package, visibility_params};
 
 /// Maximum number of packages that each candidate query returns.
 const MAX_CANDIDATES: usize = 200;
-/// Further words are ignored.
+/// Maximum number of words in a query; others are ignored.
 const MAX_QUERY_WORDS: usize = 16;
 /// A package matches if it contains at least one in this many trigrams of the query.
 const TRIGRAM_MATCH_DIVISOR: usize = 3;

@@ -31,7 +31,7 @@ impl Database {
                 return Ok(PublishOutcome::AlreadyExists);
             }
             if is_free {
-                // Whoever publishes into a namespace first owns it.
+                // The first user to publish in a namespace owns it.
                 add_member(sql, namespace, &who.user)?;
             }
             let id = upsert_package(sql, new)?;
