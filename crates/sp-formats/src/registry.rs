@@ -25,12 +25,16 @@ pub const READ_TOKEN_PREFIX: &str = "ctxr_";
 /// The reason why a registry rejects a package name.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum RegistryNameError {
-    #[error("a package in a registry has a namespace: `@namespace/name`")]
+    #[error("package names in a registry require a namespace: `@namespace/name`")]
     NoNamespace,
-    #[error("a namespace has 2 to 32 of a-z, 0-9 and `-`, and neither begins nor ends with `-`")]
+    #[error(
+        "a namespace has 2 to 32 characters of `a-z`, `0-9` and `-`, and does not start or end \
+         with `-`"
+    )]
     InvalidNamespace,
     #[error(
-        "a name in a registry has 1 to 64 of a-z, 0-9, `.`, `_` and `-`, and begins with a letter or a digit"
+        "a package name has 1 to 64 characters of `a-z`, `0-9`, `.`, `_` and `-`, and starts with \
+         a letter or digit"
     )]
     InvalidName,
 }

@@ -57,7 +57,7 @@ impl BlobStore {
             return Ok(Some(hashed));
         }
         let why =
-            std::io::Error::new(ErrorKind::InvalidData, "its bytes are not those that were stored");
+            std::io::Error::new(ErrorKind::InvalidData, "its content does not match its digest");
         Err(FileError::new("trust", path, why))
     }
 }

@@ -98,7 +98,7 @@ impl Default for Limits {
 
 /// There is no limit with this name.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("there is no limit called `{0}`")]
+#[error("unknown limit `{0}`")]
 pub struct LimitError(pub String);
 
 macro_rules! named_limits {

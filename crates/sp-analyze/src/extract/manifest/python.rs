@@ -22,7 +22,7 @@ pub(super) fn read_pyproject(source: SourceText<'_>, found: &mut FileExtract) {
             .unwrap_or_default();
         content += &toml
             .scalar_text(&["build-system", "build-backend"])
-            .map(|tool| format!(". It is built by `{tool}`"))
+            .map(|tool| format!(". It is built with `{tool}`"))
             .unwrap_or_default();
         found.add_note(
             ExtractedNote::fact("layout", content + ".", toml.line_range(table))

@@ -40,7 +40,7 @@ impl RuleFiles {
             ranked.into_iter().partition(|(_, claim)| !mentions_cursor(&claim.text));
         for (_, claim) in cursors {
             let url = pool.sources[claim.source].document.url.clone();
-            pool.omit(&url, &claim.text, "`AGENTS.md` is for every agent, and it names one");
+            pool.omit(&url, &claim.text, "it mentions Cursor, but `AGENTS.md` is for all agents");
         }
         let agents = RuleFile { file: AGENTS_FILE, brief, sources }.fit(pool, &generic, budget)?;
         Ok(Self { cursor, agents })
@@ -95,7 +95,11 @@ impl RuleFile<'_> {
         let text = render(count);
         for (_, claim) in &ranked[count..] {
             let url = pool.sources[claim.source].document.url.clone();
-            pool.omit(&url, &claim.text, &format!("`{}` has no room for it", self.file));
+            pool.omit(
+                &url,
+                &claim.text,
+                &format!("it exceeds the token budget of `{}`", self.file),
+            );
         }
         Ok(text)
     }
