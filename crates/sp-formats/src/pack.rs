@@ -458,10 +458,8 @@ mod tests {
     fn sp_11_complete_example_is_read() {
         let pack = read_valid(concat!(
             "name: group-x\ninclude:\n  - general/**\n  - coding/dotnet/**\n\nexclude:\n  - \"**/experimental/**\"\n\n",
-            "imports:\n  - repo: github.com/acme/shared-skills\n    ref: v1.3.0\n    include:\n   \
-                - \"**/pr-review\"\n",
-            "      - \"**/deploy/**\"\n    exclude:\n      - \"**/deprecated/**\"\n\ninstall:\n  \
-             prefix: group-x\n  sep: \"__\"\n",
+            "imports:\n  - repo: github.com/acme/shared-skills\n    ref: v1.3.0\n    include:\n      - \"**/pr-review\"\n",
+            "      - \"**/deploy/**\"\n    exclude:\n      - \"**/deprecated/**\"\n\ninstall:\n  prefix: group-x\n  sep: \"__\"\n",
         ));
         assert_eq!(pack.name, "group-x");
         assert_eq!(pack.include.len(), 2);

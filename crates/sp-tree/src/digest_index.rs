@@ -214,7 +214,7 @@ impl DigestIndex {
     }
 }
 
-/// Detects an index that a power failure truncated. It does not prevent forgery: whoever can write
+/// Detects an index that a power failure truncated. It does not prevent forgery: anyone who can write
 /// here can write to the sinks as well.
 fn checksum(bytes: &[u8]) -> u64 {
     let (words, rest) = bytes.as_chunks::<8>();

@@ -96,7 +96,7 @@ impl Default for Limits {
     }
 }
 
-/// There is no limit with this name.
+/// No limit has this name.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("unknown limit `{0}`")]
 pub struct LimitError(pub String);

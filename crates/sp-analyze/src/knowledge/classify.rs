@@ -12,7 +12,7 @@ use crate::knowledge::phrases::{
 };
 use crate::knowledge::sentence::to_plain_text;
 
-/// Shorter sentences say too little, longer ones too much at once.
+/// Shorter sentences contain too little, longer ones too much.
 const MIN_WORDS: usize = 4;
 const MAX_WORDS: usize = 60;
 const MAX_CHARS: usize = 450;

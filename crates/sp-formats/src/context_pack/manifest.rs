@@ -180,7 +180,7 @@ fn read_stack(project: &mut ManifestObject<'_, '_>) -> Vec<String> {
             Some(text) => stack.push(text.into_owned()),
             None => {
                 let message = format!(
-                    "an item of `project.stack` must be text, not {}",
+                    "an item of `project.stack` must be a string, not {}",
                     item.kind().describe()
                 );
                 project.report_error(&CP_02, item.span(), message, "write the item in quotes");

@@ -80,7 +80,7 @@ impl<'j> ManifestObject<'j, '_> {
         let text = value.text();
         if text.is_none() {
             let message = format!(
-                "`{}{key}` must be text, not {}",
+                "`{}{key}` must be a string, not {}",
                 self.path_prefix,
                 value.kind().describe()
             );

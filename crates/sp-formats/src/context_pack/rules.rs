@@ -5,7 +5,7 @@ use crate::rules::rule_set;
 rule_set! {
     "Context Pack 0.1"
 
-    "CP-01" "Files are UTF-8 without a byte-order mark, with LF line endings; `pack.json` is required" => CP_01 {
+    "CP-01" "Files are UTF-8 with LF line endings; `pack.json` is required" => CP_01 {
         what: "A context pack is a directory with a `pack.json` and, optionally, `cursor.md`, \
                `AGENTS.md`, `skills.md`, `sources.md`, `prompts.md` and `tasks.md`. All files are \
                UTF-8 without a byte-order mark and have LF line endings.",
@@ -19,17 +19,20 @@ rule_set! {
         what: "`pack.json` contains the version of the specification, a unique ULID or UUID, the \
                creation time in UTC, the generator and the project. It lists the files with their \
                SHA-256, and the sources with ID, URL, title, kind and capture time.",
-        why: "A reader must be able to identify a pack, see how old it is, and find the source of \
+        why: "A reader must be able to identify a context pack, see how old it is, and find the \
+              source of \
               each claim.",
         bad: include_str!("rule_examples/cp-02-bad.txt"),
         good: include_str!("rule_examples/cp-02-good.txt"),
     }
 
-    "CP-03" "Paths stay inside the pack, are unique and not links; unlisted files, unknown members" => CP_03 security {
-        what: "Every path in `files` is inside the pack, is not a symbolic link, is unique \
-               (ignoring case), and is not `pack.json`. Every file in the pack is listed. Unknown \
+    "CP-03" "Paths stay inside, are unique and not links; every file is listed" => CP_03 security {
+        what: "Every path in `files` is inside the context pack, is not a symbolic link, is unique \
+               (ignoring case), and is not `pack.json`. Every file in the context pack is listed. \
+               Unknown \
                members are kept.",
-        why: "A path that leaves the pack would read or write other files. A file that is not \
+        why: "A path that leaves the context pack would read or write other files. A file that is \
+              not \
               listed has no hash.",
         bad: include_str!("rule_examples/cp-03-bad.txt"),
         good: include_str!("rule_examples/cp-03-good.txt"),
@@ -38,8 +41,9 @@ rule_set! {
     "CP-04" "Frontmatter states file, pack ID and specification version" => CP_04 {
         what: "Every Markdown file begins with frontmatter in which `file` is its path, and \
                `pack_id` and `spec_version` are those of `pack.json`.",
-        why: "A file that was copied from another pack describes a different project. Frontmatter \
-              shows agents which pack a file belongs to.",
+        why: "A file that was copied from another context pack describes a different project. \
+              Frontmatter \
+              shows agents which context pack a file belongs to.",
         bad: include_str!("rule_examples/cp-04-bad.txt"),
         good: include_str!("rule_examples/cp-04-good.txt"),
     }
@@ -89,7 +93,7 @@ rule_set! {
         good: include_str!("rule_examples/cp-09-good.txt"),
     }
 
-    "CP-10" "Hashes match, and every footnote outside of code refers to an existing source" => CP_10 security {
+    "CP-10" "Hashes match, and footnotes outside of code refer to existing sources" => CP_10 security {
         what: "Every listed file exists and matches its hash. Every footnote `[^src_…]` outside of \
                code refers to a section of `sources.md` and to a source in `pack.json`, and both \
                list the same sources.",
@@ -100,10 +104,10 @@ rule_set! {
     }
 
     "CP-11" "`sp context check` accepts a directory, a zip or a URL"
-    "CP-12" "A pack is built from a knowledge base, with a footnote for every sentence"
+    "CP-12" "A context pack is built from a knowledge base, with a footnote for every sentence"
     "CP-13" "The same inputs produce the same bytes"
-    "CP-14" "Packs are installed next to the user's own text, and removed without a trace"
-    "CP-15" "The same pack produces the same zip"
-    "CP-16" "Packs are served at signed URLs"
-    "CP-17" "Packs can be read and built over MCP"
+    "CP-14" "Context packs are installed next to the user's own text, and removed without a trace"
+    "CP-15" "The same context pack produces the same zip"
+    "CP-16" "Context packs are served at signed URLs"
+    "CP-17" "Context packs can be read and built over MCP"
 }

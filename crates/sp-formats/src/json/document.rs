@@ -42,7 +42,7 @@ impl JsonKind {
         match self {
             Self::Object => "an object",
             Self::Array => "a list",
-            Self::Text => "text",
+            Self::Text => "a string",
             Self::Number => "a number",
             Self::Bool => "a boolean",
             Self::Null => "null",

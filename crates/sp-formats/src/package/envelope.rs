@@ -208,7 +208,7 @@ fn required_text(value: JsonValue<'_>, key: &'static str) -> Result<String, Enve
         .get(key)
         .and_then(JsonValue::text)
         .map(Into::into)
-        .ok_or(EnvelopeError::InvalidMember(key, "text"))
+        .ok_or(EnvelopeError::InvalidMember(key, "a string"))
 }
 
 fn optional_text(value: JsonValue<'_>, key: &'static str) -> Result<Option<String>, EnvelopeError> {

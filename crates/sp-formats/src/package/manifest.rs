@@ -277,7 +277,7 @@ fn required_text<'j>(
     match fields.value.get(key) {
         Some(value) if value.kind() == JsonKind::Text => Some(value),
         Some(value) => {
-            let message = format!("`{key}` must be text, not {}", value.kind().describe());
+            let message = format!("`{key}` must be a string, not {}", value.kind().describe());
             report.error(&PK_03, value.span(), message).help(format!("write `\"{key}\": \"…\"`"));
             None
         }
@@ -335,7 +335,7 @@ fn read_layers(
         match schema {
             Some(1) => {
                 report
-                    .error(&PK_03, span, "the package declares no layers, which schema 1 requires")
+                    .error(&PK_03, span, "schema 1 requires at least one declared layer")
                     .help("list the layers of `content`, such as `\"layers\": [\"knowledge\"]`");
             }
             _ if fields.get("layers").is_none() => {

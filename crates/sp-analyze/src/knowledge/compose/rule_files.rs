@@ -123,14 +123,14 @@ impl RuleFile<'_> {
         format!(
             "# Project: {}\n\n## Summary\n\n{}\n\n## Stack\n\n{}\n## Conventions\n\n{}\n\
              ## Current focus\n\n{}{}\n## Don't\n\n{}\n\
-             ## Citations\n\nFootnotes lead to `sources.md`.\n\n{}",
+             ## Citations\n\nFootnotes refer to `sources.md`.\n\n{}",
             escape_markdown(&self.brief.name),
             split_sentences(&escape_markdown(&self.brief.description)).join(" "),
-            non_empty_or(stack, "- Nothing was said of it.\n"),
-            non_empty_or(lines(RuleSection::Conventions), "- The sources name none.\n"),
+            non_empty_or(stack, "- Not specified.\n"),
+            non_empty_or(lines(RuleSection::Conventions), "- None found in the sources.\n"),
             focus_lines(self.brief),
             lines(RuleSection::Focus),
-            non_empty_or(lines(RuleSection::Dont), "- The sources name nothing to avoid.\n"),
+            non_empty_or(lines(RuleSection::Dont), "- None found in the sources.\n"),
             self.citations(pool),
         )
     }
