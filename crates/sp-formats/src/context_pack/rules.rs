@@ -20,8 +20,7 @@ rule_set! {
                creation time in UTC, the generator and the project. It lists the files with their \
                SHA-256, and the sources with ID, URL, title, kind and capture time.",
         why: "A reader must be able to identify a context pack, see how old it is, and find the \
-              source of \
-              each claim.",
+              source of each claim.",
         bad: include_str!("rule_examples/cp-02-bad.txt"),
         good: include_str!("rule_examples/cp-02-good.txt"),
     }
@@ -29,11 +28,9 @@ rule_set! {
     "CP-03" "Paths stay inside, are unique and not links; every file is listed" => CP_03 security {
         what: "Every path in `files` is inside the context pack, is not a symbolic link, is unique \
                (ignoring case), and is not `pack.json`. Every file in the context pack is listed. \
-               Unknown \
-               members are kept.",
+               Unknown members are kept.",
         why: "A path that leaves the context pack would read or write other files. A file that is \
-              not \
-              listed has no hash.",
+              not listed has no hash.",
         bad: include_str!("rule_examples/cp-03-bad.txt"),
         good: include_str!("rule_examples/cp-03-good.txt"),
     }
@@ -42,8 +39,7 @@ rule_set! {
         what: "Every Markdown file begins with frontmatter in which `file` is its path, and \
                `pack_id` and `spec_version` are those of `pack.json`.",
         why: "A file that was copied from another context pack describes a different project. \
-              Frontmatter \
-              shows agents which context pack a file belongs to.",
+              Frontmatter shows agents which context pack a file belongs to.",
         bad: include_str!("rule_examples/cp-04-bad.txt"),
         good: include_str!("rule_examples/cp-04-good.txt"),
     }
