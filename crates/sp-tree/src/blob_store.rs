@@ -58,7 +58,7 @@ impl BlobStore {
         }
         let why =
             std::io::Error::new(ErrorKind::InvalidData, "its content does not match its digest");
-        Err(FileError::new("trust", path, why))
+        Err(FileError::new("verify", path, why))
     }
 }
 
