@@ -243,9 +243,9 @@ mod tests {
             assert_eq!(matches(pattern, id), expected, "{pattern} on {id}");
         }
         for (pattern, error, hint) in [
-            ("", PatternError::Empty, "write `**`"),
-            ("/a", PatternError::LeadingSlash, "write `a`"),
-            ("./a", PatternError::LeadingDot, "write `a`"),
+            ("", PatternError::Empty, "use `**`"),
+            ("/a", PatternError::LeadingSlash, "use `a`"),
+            ("./a", PatternError::LeadingDot, "use `a`"),
             ("a/", PatternError::TrailingSlash, "`a/**`"),
         ] {
             assert_eq!(Pattern::new(pattern), Err(error.clone()));

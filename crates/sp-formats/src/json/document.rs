@@ -287,12 +287,18 @@ mod tests {
         };
         assert!(JsonDocument::parse(object(20), &limits).is_ok());
         assert!(
-            JsonDocument::parse(object(21), &limits).unwrap_err().message.contains("more keys")
+            JsonDocument::parse(object(21), &limits)
+                .unwrap_err()
+                .message
+                .contains("more than 20 keys")
         );
         let list = |items: usize| format!("[{}0]", "0,".repeat(items - 1));
         assert!(JsonDocument::parse(list(42), &limits).is_ok());
         assert!(
-            JsonDocument::parse(list(43), &limits).unwrap_err().message.contains("more values")
+            JsonDocument::parse(list(43), &limits)
+                .unwrap_err()
+                .message
+                .contains("more than 42 values")
         );
         let duplicate = object(40).replace("\"39\"", "\"3\"");
         assert!(parse(&duplicate).unwrap_err().message.contains("`3`"));
