@@ -298,7 +298,7 @@ mod tests {
             JsonDocument::parse(list(43), &limits)
                 .unwrap_err()
                 .message
-                .contains("more than 42 values")
+                .contains("more than 43 values")
         );
         let duplicate = object(40).replace("\"39\"", "\"3\"");
         assert!(parse(&duplicate).unwrap_err().message.contains("`3`"));
