@@ -310,8 +310,7 @@ mod tests {
 
     #[test]
     fn sp_27_sinks_and_limits_are_read() {
-        let text = "sinks:\n  codex: ~/.codex/skills\n  mine: /srv/skills\nlimits:\n  \
-                    skill-entries: 20000\n";
+        let text = "sinks:\n  codex: ~/.codex/skills\n  mine: /srv/skills\nlimits:\n  skill-entries: 20000\n";
         let (config, _) = read("config.yaml", text, &Limits::default());
         let config = config.unwrap();
         assert_eq!(config.sinks[1], ("mine".into(), "/srv/skills".into()));
@@ -332,18 +331,15 @@ mod tests {
 
     #[test]
     fn config_lists_registries() {
-        let text = "registries:\n  - https://a.example/\n  - url: http://localhost:1\n    \
-                    namespaces: [acme, '@tools']\n";
+        let text = "registries:\n  - https://a.example/\n  - url: http://localhost:1\n    namespaces: [acme, '@tools']\n";
         let registries = read("config.yaml", text, &Limits::default()).0.unwrap().registries;
         assert_eq!(
             registries[0],
             RegistryConfig { url: "https://a.example".into(), namespaces: Vec::new() }
         );
         assert_eq!(registries[1].namespaces, ["acme", "tools"]);
-        let invalid = "registries:\n  - ftp://a\n  - https://me:secret@a.example\n  - \
-                       {namespaces: [a]}\n  - \
-                     {url: https://a, namespaces: [A]}\n  - {url: https://a, namespaces: x, more: \
-                     1}\n";
+        let invalid = "registries:\n  - ftp://a\n  - https://me:secret@a.example\n  - {namespaces: [a]}\n  - \
+                     {url: https://a, namespaces: [A]}\n  - {url: https://a, namespaces: x, more: 1}\n";
         let (config, report) = read("config.yaml", invalid, &Limits::default());
         assert_eq!((config, report.findings.len()), (None, 6));
         assert!(report.findings.iter().all(|finding| !finding.message.contains("secret")));

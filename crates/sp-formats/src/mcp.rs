@@ -183,8 +183,7 @@ mod tests {
 
     #[test]
     fn mc_02_entry_has_every_frontmatter_field() {
-        let text = "---\nname: a-b\ndescription: x\nversion: 1.10\nhex: 0x1F\nok: \
-                    true\nnothing:\nlist: [1, two]\n\
+        let text = "---\nname: a-b\ndescription: x\nversion: 1.10\nhex: 0x1F\nok: true\nnothing:\nlist: [1, two]\n\
                     metadata:\n  deep: {er: \"1\"}\n---\n# Body\n";
         let fields = frontmatter(text).unwrap().fields;
         let expected = serde_json::json!({

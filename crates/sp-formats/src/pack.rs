@@ -485,8 +485,7 @@ mod tests {
     fn sp_11_every_problem_is_reported_at_once_with_its_position() {
         assert_eq!(
             read_invalid(
-                "nam: x\ninclde:\n  - a/\nimports:\n  - ref: -x\n    include: []\n  - repo: \
-                 ext::x\n    include: [/a]\n"
+                "nam: x\ninclde:\n  - a/\nimports:\n  - ref: -x\n    include: []\n  - repo: ext::x\n    include: [/a]\n"
             ),
             [
                 "1:1 SP-11 unknown key `nam`; did you mean `name`?",

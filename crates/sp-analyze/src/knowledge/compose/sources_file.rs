@@ -68,8 +68,7 @@ fn render_source(pool: &ClaimPool, number: usize) -> String {
         .map(|at| format!("- Published: {}\n", day(at)))
         .unwrap_or_default();
     format!(
-        "## [^{id}]\n\n- Title: {}\n- URL: <{}>\n- Kind: {}\n{published}- Captured: {}\n- \
-         Summary: {}\n- Key claims:\n{}",
+        "## [^{id}]\n\n- Title: {}\n- URL: <{}>\n- Kind: {}\n{published}- Captured: {}\n- Summary: {}\n- Key claims:\n{}",
         escape_markdown(&document.title),
         document.url,
         escape_markdown(&document.kind),
