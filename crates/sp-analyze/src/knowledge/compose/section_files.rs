@@ -365,7 +365,8 @@ fn render_prompts(
             .map(|line| format!("- {} [^{id}]\n", unescape_outside_code(line)))
             .collect();
         let text = format!(
-            "Project: {}. {}\n\nApply this to the project: {}\n{pattern}\nFollow AGENTS.md. Cite the source of every decision.",
+            "Project: {}. {}\n\nApply this to the project: {}\n{pattern}\n\
+             Follow AGENTS.md. Cite the source of every decision.",
             brief.name,
             brief.description.trim(),
             unescape_outside_code(&skill.title),
