@@ -6,7 +6,7 @@ rule_set! {
     "Safety and trust"
 
     "SE-01" "A change is applied completely or not at all, whatever crash or error occurs"
-    "SE-02" "Stage, journal, exchange, commit by generation, recover"
+    "SE-02" "Changes are staged, journaled and swapped atomically, and recovered after a crash"
 
     "SE-03" "Paths cannot escape: typed names below an open directory" => SE_03 security {
         what: "Every file and directory of a skill has a name that is valid on every file system, \
