@@ -122,7 +122,7 @@ fn read_clippy_config(source: SourceText<'_>, found: &mut FileExtract) {
         .map(|(key, value)| format!("{key} = {}", format_value(value)))
         .collect();
     if !settings.is_empty() {
-        let content = format!("Clippy settings: {}.", settings.join(", "));
+        let content = format!("Settings for clippy: {}.", settings.join(", "));
         found.add_note(ExtractedNote::new("policy", "lint", content, source.all_lines()));
     }
 }

@@ -93,7 +93,7 @@ fn add_tool_settings(toml: &TomlFile<'_>, found: &mut FileExtract) {
             .map(|(key, value)| format!("{key} = {}", format_value(value)))
             .collect();
         if !settings.is_empty() {
-            let content = format!("Settings of {tool}: {}.", settings.join(", "));
+            let content = format!("Settings for {tool}: {}.", settings.join(", "));
             found.add_note(ExtractedNote::new("policy", "lint", content, toml.line_range(&path)));
         }
     }

@@ -127,10 +127,13 @@ impl RuleFile<'_> {
             escape_markdown(&self.brief.name),
             split_sentences(&escape_markdown(&self.brief.description)).join(" "),
             non_empty_or(stack, "- Not specified.\n"),
-            non_empty_or(lines(RuleSection::Conventions), "- None found in the sources.\n"),
+            non_empty_or(
+                lines(RuleSection::Conventions),
+                "- No conventions found in the sources.\n"
+            ),
             focus_lines(self.brief),
             lines(RuleSection::Focus),
-            non_empty_or(lines(RuleSection::Dont), "- None found in the sources.\n"),
+            non_empty_or(lines(RuleSection::Dont), "- No restrictions found in the sources.\n"),
             self.citations(pool),
         )
     }
