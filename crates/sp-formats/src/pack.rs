@@ -16,7 +16,7 @@
 //!
 //! let (pack, report) = pack::read("packs/team.yaml", "name: team\n", &Limits::default());
 //! assert!(pack.is_none());
-//! assert_eq!(report.findings[0].message, "the pack selects nothing");
+//! assert_eq!(report.findings[0].message, "the pack does not select any skills");
 //! ```
 
 pub mod rules;
