@@ -20,23 +20,23 @@ const CONFIG_KEYS: &[&str] = &["agents", "sinks", "limits", "packages", "registr
 const REGISTRY_KEYS: &[&str] = &["url", "namespaces"];
 const PACKAGE_KEYS: &[&str] = &["require-signed", "trusted-keys"];
 
-/// The user's config: where the sinks are, and limits that were raised.
+/// Configuration of `sp`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct Config {
     /// The agents that `--agent all` stands for.
     #[schemars(with = "Option<Vec<String>>")]
     pub agents: Vec<String>,
-    /// Sinks and their absolute paths, in the order of the file.
+    /// Additional agents, and absolute paths of their skills directories.
     #[schemars(with = "Option<crate::schema::SinkPathsSchema>")]
     pub sinks: Vec<(String, String)>,
-    /// Limits by name.
+    /// Limits that are raised, by name.
     #[schemars(with = "Option<crate::schema::LimitsSchema>")]
     pub limits: Vec<(String, u64)>,
-    /// What is asked of packages before they are taken.
+    /// Policy for accepting packages.
     #[schemars(with = "Option<PackagePolicy>")]
     pub packages: PackagePolicy,
-    /// Where packages are looked for, in this order.
+    /// Registries to search for packages, in this order.
     #[schemars(with = "Option<Vec<crate::schema::RegistryEntrySchema>>")]
     pub registries: Vec<RegistryConfig>,
 }
@@ -50,14 +50,14 @@ pub struct RegistryConfig {
     pub namespaces: Vec<String>,
 }
 
-/// What is asked of packages before they are taken.
+/// Policy for accepting packages.
 #[derive(Debug, Clone, Default, PartialEq, Eq, JsonSchema)]
 #[schemars(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct PackagePolicy {
-    /// Whether a package that nobody signed is refused.
+    /// Whether to reject unsigned packages.
     #[schemars(with = "Option<bool>")]
     pub require_signed: bool,
-    /// The only keys that are trusted; none means every key that is pinned or new.
+    /// Accept only packages signed with one of these keys. If empty, keys are trusted on first use.
     #[schemars(with = "Option<Vec<crate::schema::PublicKeySchema>>")]
     pub trusted_keys: Vec<PublicKey>,
 }
@@ -69,9 +69,7 @@ pub fn read_bytes(file: &str, bytes: &[u8], limits: &Limits) -> (Option<Config>,
         Err(error) => {
             let at = error.valid_up_to();
             let mut report = Report::new(file, String::from_utf8_lossy(&bytes[..at]));
-            report
-                .error(&SP_28, at..at, "it is not UTF-8 text from here on")
-                .help("save it as UTF-8");
+            report.error(&SP_28, at..at, "invalid UTF-8").help("save it as UTF-8");
             (None, report)
         }
     }
@@ -149,15 +147,15 @@ fn read_sink(key: &YamlNode, node: &YamlNode, report: &mut Report) -> Option<(St
     match node.text() {
         Some(path) if is_absolute(path) => return Some((name.into(), path.into())),
         Some(_) => {
-            let message = format!("the path of the sink `{}` must be absolute", printable(name));
+            let message = format!("the path of the agent `{}` must be absolute", printable(name));
             report
                 .error(&SP_27, node.span.clone(), message)
-                .help("start it with `/` or `~/`: a sink is one place wherever `sp` runs");
+                .help("start the path with `/` or `~/`");
         }
         None => {
             let message =
-                format!("the sink `{}` must have a path, not {}", printable(name), node.kind());
-            report.error(&SP_27, node.span.clone(), message).help("write `<sink>: ~/<directory>`");
+                format!("the agent `{}` must have a path, not {}", printable(name), node.kind());
+            report.error(&SP_27, node.span.clone(), message).help("write `<agent>: ~/<directory>`");
         }
     }
     None
@@ -169,15 +167,15 @@ fn read_limit(key: &YamlNode, node: &YamlNode, report: &mut Report) -> Option<(S
     if !LIMIT_NAMES.contains(&name) {
         let help = match nearest(name, LIMIT_NAMES.iter().copied()) {
             Some(near) => format!("did you mean `{near}`?"),
-            None => format!("the limits are: {}", LIMIT_NAMES.join(", ")),
+            None => format!("available limits: {}", LIMIT_NAMES.join(", ")),
         };
-        let message = format!("there is no limit called `{}`", printable(name));
+        let message = format!("unknown limit `{}`", printable(name));
         report.error(&SE_04, key.span.clone(), message).help(help);
     }
     let value = node.text().and_then(|text| text.parse().ok());
     if value.is_none() {
         let message = format!("the limit `{}` must be a whole number", printable(name));
-        report.error(&SE_04, node.span.clone(), message).help("write digits only: `10000`");
+        report.error(&SE_04, node.span.clone(), message).help("use digits only, such as `10000`");
     }
     value.map(|value| (name.into(), value))
 }
@@ -192,7 +190,7 @@ fn read_registries(fields: &YamlMapping<'_>, report: &mut Report) -> Vec<Registr
                     node.span.clone(),
                     format!("`registries` must be a list, not {}", node.kind()),
                 )
-                .help("write each address on its own line, with `- ` before it");
+                .help("write each URL on its own line, starting with `- `");
             return Vec::new();
         }
         _ => return Vec::new(),
@@ -213,7 +211,7 @@ fn read_registry(item: &YamlNode, report: &mut Report) -> Option<RegistryConfig>
         report,
     )?;
     let Some(node) = fields.get("url") else {
-        report.error(&SP_28, item.span.clone(), "`url` is missing").help("write `url: https://…`");
+        report.error(&SP_28, item.span.clone(), "`url` is missing").help("add `url: https://…`");
         return None;
     };
     let url = read_registry_url(node.text().unwrap_or_default(), node, report)?;
@@ -240,7 +238,7 @@ fn read_namespaces(fields: &YamlMapping<'_>, report: &mut Report) -> Option<Vec<
             Err(why) => {
                 report
                     .error(&SP_28, node.span.clone(), why.to_string())
-                    .help("write it without `@`: `team`");
+                    .help("use a name without `@`, such as `team`");
             }
         }
     }
@@ -253,10 +251,10 @@ fn read_registry_url(text: &str, node: &YamlNode, report: &mut Report) -> Option
     if POLICY.check(text).is_ok_and(|url| text.starts_with(url.scheme())) {
         return Some(text.trim_end_matches('/').to_owned());
     }
-    let message = format!("`{}` is no address of a registry", printable(&mask_secrets(text)));
+    let message = format!("invalid registry URL `{}`", printable(&mask_secrets(text)));
     report
         .error(&SP_28, node.span.clone(), message)
-        .help("write `https://…`, without a user or a token: `sp login` keeps tokens");
+        .help("use an `https://` URL without user or token; `sp login` stores tokens");
     None
 }
 
@@ -292,7 +290,7 @@ fn read_trusted_keys(fields: &YamlMapping<'_>, report: &mut Report) -> Vec<Publi
             let message = format!("`trusted-keys` must be a list, not {}", node.kind());
             report
                 .error(&PK_13, node.span.clone(), message)
-                .help("write each key on its own line, with `- ` before it");
+                .help("write each key on its own line, starting with `- `");
             &[]
         }
         _ => &[],
@@ -302,8 +300,10 @@ fn read_trusted_keys(fields: &YamlMapping<'_>, report: &mut Report) -> Vec<Publi
         match PublicKey::from_hex(item.text().unwrap_or_default()) {
             Ok(key) => keys.push(key),
             Err(why) => {
-                let message = format!("this is no key that can be trusted: {why}");
-                report.error(&PK_13, item.span.clone(), message).help("`sp key export` prints one");
+                let message = format!("invalid public key: {why}");
+                report
+                    .error(&PK_13, item.span.clone(), message)
+                    .help("run `sp key export` to print a public key");
             }
         }
     }
@@ -328,7 +328,7 @@ fn mapping_pairs<'a>(
                     node.span.clone(),
                     format!("`{key}` must be a mapping, not {}", node.kind()),
                 )
-                .help(format!("write `{key}:` and below it `  <name>: <value>`"));
+                .help(format!("write `{key}:`, followed by indented lines `<name>: <value>`"));
             &[]
         }
         _ => &[],

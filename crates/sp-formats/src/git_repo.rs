@@ -23,28 +23,28 @@ pub enum GitRepoError {
     /// Git could read it as an option.
     #[error("it starts with `-`")]
     LeadingDash,
-    #[error("it has the control character {}", .0.escape_unicode())]
+    #[error("it contains the control character {}", .0.escape_unicode())]
     ControlCharacter(char),
     /// It names a remote helper of git.
-    #[error("it asks git to run a helper program (`{0}::`)")]
+    #[error("it makes git run a helper program (`{0}::`)")]
     Helper(String),
     #[error("the transport `{0}://` is not allowed")]
     Transport(String),
     /// A password in an SSH URL.
-    #[error("it has a password, and ssh takes none from a URL")]
+    #[error("it contains a password, which SSH does not accept in a URL")]
     Password,
     #[error("it has no host")]
     NoHost,
-    #[error("it has a fragment (`#…`), which git does not use")]
+    #[error("it contains a fragment (`#…`), which git ignores")]
     Fragment,
     /// A query in a shorthand.
-    #[error("a short form has no query (`?…`)")]
+    #[error("a shorthand cannot contain a query (`?…`)")]
     Query,
     /// Neither a URL nor clearly a path.
     #[error("it is neither a URL nor a path")]
     Ambiguous,
     /// Git does not allow it in a ref.
-    #[error("git allows no `{0}` in a ref")]
+    #[error("`{0}` is not allowed in a git ref")]
     RefSyntax(String),
 }
 
@@ -52,12 +52,14 @@ impl GitRepoError {
     /// What to write instead.
     pub fn hint(&self) -> &'static str {
         match self {
-            Self::Fragment => "name the tag, branch or commit apart from the address",
-            Self::Transport(_) => "use https, ssh, git or file (http only to this machine itself)",
-            Self::Ambiguous => {
-                "write `https://…`, `github.com/<org>/<repo>`, or `./…` for a local path"
+            Self::Fragment => "specify the tag, branch or commit separately from the URL",
+            Self::Transport(_) => {
+                "use https, ssh, git or file (http is allowed only for localhost)"
             }
-            _ => "write `https://…`, `ssh://…`, `github.com/<org>/<repo>`, or a path",
+            Self::Ambiguous => {
+                "use `https://…`, `github.com/<org>/<repo>`, or `./…` for a local path"
+            }
+            _ => "use `https://…`, `ssh://…`, `github.com/<org>/<repo>`, or a path",
         }
     }
 }

@@ -19,7 +19,7 @@ pub trait JsonRecord: Serialize + for<'de> Deserialize<'de> {
         let record: Self = serde_json::from_slice(bytes).map_err(|e| e.to_string())?;
         match record.version() {
             version if version == Self::VERSION => Ok(record),
-            newer => Err(format!("version {newer} is not known")),
+            newer => Err(format!("unsupported version {newer}")),
         }
     }
 

@@ -59,11 +59,11 @@ pub enum McpSkillError {
     InvalidName(#[from] SkillNameError),
     #[error("it has no description")]
     MissingDescription,
-    #[error("its description has {0} characters, and hosts take {MAX_DESCRIPTION_LEN}")]
+    #[error("its description has {0} characters, but clients accept at most {MAX_DESCRIPTION_LEN}")]
     DescriptionTooLong(usize),
-    #[error("it has {0} files, and hosts take {MAX_SKILL_FILES}")]
+    #[error("it has {0} files, but clients accept at most {MAX_SKILL_FILES}")]
     TooManyFiles(usize),
-    #[error("it has {0} bytes, and hosts take {MAX_SKILL_BYTES}")]
+    #[error("it has {0} bytes, but clients accept at most {MAX_SKILL_BYTES}")]
     TooManyBytes(u64),
     #[error("{0}")]
     Unreadable(String),
@@ -170,7 +170,7 @@ pub fn media_type(path: &str) -> &'static str {
 
 /// The error message for a URI that is not served.
 pub fn not_served_message(uri: &str) -> String {
-    format!("nothing is served at `{}`", printable(uri))
+    format!("no resource found at `{}`", printable(uri))
 }
 
 #[cfg(test)]

@@ -8,13 +8,13 @@ use thiserror::Error;
 #[derive(Debug, Clone, PartialEq, Eq, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct FolderNaming {
-    /// What stands before the id; the pack's name, if nothing is said. It may be empty.
+    /// Prefix of folder names. May be empty. Defaults to the name of the pack.
     #[schemars(with = "Option<crate::schema::FolderPartSchema>")]
     pub prefix: String,
-    /// What stands between prefix and id, and in the place of each `/`: `__`, if nothing is said.
+    /// Separator between prefix and ID, which also replaces each `/` in the ID. Defaults to `__`.
     #[schemars(with = "Option<crate::schema::FolderPartSchema>")]
     pub sep: String,
-    /// Whether only the last segment of the id is used.
+    /// Whether to use only the last segment of the ID.
     #[schemars(with = "Option<bool>")]
     pub flatten: bool,
 }
@@ -23,10 +23,10 @@ pub struct FolderNaming {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum FolderNameError {
     /// Not a single safe path segment.
-    #[error("the folder name `{name}` cannot be used: {why}")]
+    #[error("invalid folder name `{name}`: {why}")]
     InvalidPath { name: String, why: PathError },
     /// Starts with a dot or a space.
-    #[error("the folder name `{name}` cannot be used: it starts with a dot or a space")]
+    #[error("invalid folder name `{name}`: it starts with a dot or a space")]
     LeadingDotOrSpace { name: String },
 }
 

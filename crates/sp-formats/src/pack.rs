@@ -16,7 +16,7 @@
 //!
 //! let (pack, report) = pack::read("packs/team.yaml", "name: team\n", &Limits::default());
 //! assert!(pack.is_none());
-//! assert_eq!(report.findings[0].message, "the pack selects nothing");
+//! assert_eq!(report.findings[0].message, "the pack does not select any skills");
 //! ```
 
 pub mod rules;
@@ -42,25 +42,25 @@ const PACK_KEYS: &[&str] = &["name", "include", "exclude", "imports", "install"]
 const IMPORT_KEYS: &[&str] = &["repo", "ref", "include", "exclude"];
 const INSTALL_KEYS: &[&str] = &["prefix", "sep", "flatten"];
 
-/// A pack: which skills belong together, and how their folders are called.
+/// A pack: a selection of skills, and how to name their folders.
 #[derive(Debug, Clone, PartialEq, Eq, JsonSchema)]
 #[schemars(deny_unknown_fields, extend("anyOf" = [{ "required": ["include"] }, { "required": ["imports"] }]))]
 pub struct Pack {
-    /// The pack's name.
+    /// Name of the pack.
     #[schemars(with = "crate::schema::TextSchema")]
     pub name: String,
     #[schemars(skip)]
     pub name_span: Range<usize>,
-    /// The local skills that it picks, by patterns over their ids.
+    /// Patterns that select local skills by ID.
     #[schemars(with = "Option<Vec<SpannedPattern>>")]
     pub include: Vec<SpannedPattern>,
-    /// What is taken out of all that was picked.
+    /// Patterns that remove skills from the selection, including imported ones.
     #[schemars(with = "Option<Vec<SpannedPattern>>")]
     pub exclude: Vec<SpannedPattern>,
-    /// What it takes from other repositories.
+    /// Skills from other repositories.
     #[schemars(with = "Option<Vec<PackImport>>")]
     pub imports: Vec<PackImport>,
-    /// How it names the folders.
+    /// How to name the installed folders.
     #[schemars(with = "Option<FolderNaming>", rename = "install")]
     pub naming: FolderNaming,
 }
@@ -71,21 +71,21 @@ pub struct SpannedPattern {
     pub span: Range<usize>,
 }
 
-/// What a pack takes from another repository.
+/// Skills from another repository.
 #[derive(Debug, Clone, PartialEq, Eq, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct PackImport {
-    /// The repository.
+    /// Repository to import from.
     pub repo: GitRepo,
     #[schemars(skip)]
     pub span: Range<usize>,
-    /// The tag, branch or commit; without one it is the repository's HEAD.
+    /// Tag, branch or commit to import. Defaults to the HEAD of the repository.
     #[schemars(rename = "ref")]
     pub git_ref: Option<GitRef>,
-    /// The skills that it picks there.
+    /// Patterns that select skills of the repository by ID.
     #[schemars(length(min = 1))]
     pub include: Vec<SpannedPattern>,
-    /// What is taken out of those.
+    /// Patterns that remove skills from the selection of this import.
     #[schemars(with = "Option<Vec<SpannedPattern>>")]
     pub exclude: Vec<SpannedPattern>,
 }
@@ -117,12 +117,12 @@ fn read_pack(root: &YamlNode, report: &mut Report) -> Option<Pack> {
     let name = match fields.text("name", report) {
         Some((name, span)) if !name.trim().is_empty() => Some((name, span)),
         Some((_, span)) => {
-            report.error(&SP_11, span, "the name is empty").help("write `name: <the pack's name>`");
+            report.error(&SP_11, span, "the name is empty").help("write `name: <pack-name>`");
             None
         }
         None => {
             if fields.get("name").is_none_or(YamlNode::is_null) {
-                fields.report_missing("name", "add `name: <the pack's name>`", report);
+                fields.report_missing("name", "add `name: <pack-name>`", report);
             }
             None
         }
@@ -132,7 +132,7 @@ fn read_pack(root: &YamlNode, report: &mut Report) -> Option<Pack> {
     let imports = read_imports(&fields, report);
     if include.is_empty() && imports.is_empty() && report.is_usable() {
         report
-            .error(&SP_11, 0..0, "the pack selects nothing")
+            .error(&SP_11, 0..0, "the pack does not select any skills")
             .help("add `include:` with a list of patterns, or `imports:`");
     }
     // Mistakes in `install` are reported even without a name.
@@ -153,7 +153,7 @@ fn read_import(node: &YamlNode, report: &mut Report) -> Option<PackImport> {
     let git_ref = read_git_ref(&fields, report);
     let include = fields.patterns("include", report);
     if include.is_empty() && fields.list_is_empty("include") {
-        let help = "add `include:` with a list of patterns; `\"**\"` picks every skill";
+        let help = "add `include:` with a list of patterns; `\"**\"` selects all skills";
         fields.report_missing("include", help, report);
     }
     let exclude = fields.patterns("exclude", report);
@@ -166,7 +166,7 @@ fn read_import(node: &YamlNode, report: &mut Report) -> Option<PackImport> {
 fn read_repo(fields: &YamlMapping<'_>, report: &mut Report) -> Option<(GitRepo, Range<usize>)> {
     let Some((text, span)) = fields.text("repo", report) else {
         if fields.get("repo").is_none_or(YamlNode::is_null) {
-            let help = "add `repo: <a git URL, a shorthand or a path>`";
+            let help = "add `repo: <git URL, shorthand or path>`";
             fields.report_missing("repo", help, report);
         }
         return None;
@@ -174,9 +174,7 @@ fn read_repo(fields: &YamlMapping<'_>, report: &mut Report) -> Option<(GitRepo, 
     match GitRepo::new(&text) {
         Ok(repo) => Some((repo, span)),
         Err(error) => {
-            report
-                .error(&SP_08, span, format!("the repository cannot be used: {error}"))
-                .help(error.hint());
+            report.error(&SP_08, span, format!("invalid repository: {error}")).help(error.hint());
             None
         }
     }
@@ -191,8 +189,8 @@ fn read_git_ref(fields: &YamlMapping<'_>, report: &mut Report) -> Option<Option<
         Ok(git_ref) => Some(Some(git_ref)),
         Err(error) => {
             report
-                .error(&SP_10, span, format!("the ref cannot be used: {error}"))
-                .help("write a tag, a branch or a commit");
+                .error(&SP_10, span, format!("invalid ref: {error}"))
+                .help("use a tag, branch or commit");
             None
         }
     }
@@ -227,7 +225,7 @@ fn read_naming(
     if naming.prefix.starts_with(['.', ' ']) {
         report
             .error(&SP_13, prefix_span, "the prefix must not start with a dot or a space")
-            .help("folder names begin with it: start with a letter or a digit");
+            .help("start the prefix with a letter or digit");
     }
     Some(naming)
 }
@@ -254,8 +252,8 @@ fn check_folder_part(what: &str, text: &str, span: &Range<usize>, report: &mut R
     if let Some(c) = bad {
         let shown = crate::printable::printable(c.encode_utf8(&mut [0; 4])).into_owned();
         report
-            .error(&SP_13, span.clone(), format!("the {what} must not have a `{shown}`"))
-            .help("an installed skill is one folder: choose another with `install.prefix` or `install.sep`");
+            .error(&SP_13, span.clone(), format!("the {what} must not contain `{shown}`"))
+            .help("choose a different `install.prefix` or `install.sep`");
     }
 }
 
@@ -289,7 +287,11 @@ impl<'a> YamlMapping<'a> {
                 .error(
                     check,
                     node.span.clone(),
-                    format!("{what} must be a mapping, not {}", node.kind()),
+                    if node.is_null() {
+                        format!("{what} is empty")
+                    } else {
+                        format!("{what} must be a mapping, not {}", node.kind())
+                    },
                 )
                 .help(format!("write `{}: …`", known[0]));
             return None;
@@ -299,7 +301,7 @@ impl<'a> YamlMapping<'a> {
             if !known.contains(&text) {
                 let help = match nearest(text, known.iter().copied()) {
                     Some(near) => format!("did you mean `{near}`?"),
-                    None => format!("the keys are: {}", known.join(", ")),
+                    None => format!("valid keys: {}", known.join(", ")),
                 };
                 let shown = crate::printable::printable(text).into_owned();
                 report.error(check, key.span.clone(), format!("unknown key `{shown}`")).help(help);
@@ -346,7 +348,7 @@ impl<'a> YamlMapping<'a> {
                         format!("`{key}` must be a list, not {}", node.kind()),
                     )
                     .help(format!(
-                        "write each item on its own line below `{key}:`, with `- ` before it"
+                        "write each item on its own line below `{key}:`, starting with `- `"
                     ));
                 &[]
             }
@@ -379,7 +381,7 @@ fn read_pattern(key: &str, node: &YamlNode, report: &mut Report) -> Option<Spann
                         node.span.clone(),
                         format!("an item of `{key}` must be a pattern, not {}", node.kind()),
                     )
-                    .help("write a pattern: `- general/**`, or in quotes `- \"**/x\"`");
+                    .help("write a pattern such as `- general/**`, or with quotes `- \"**/x\"`");
                 return None;
             }
         },
@@ -421,9 +423,9 @@ pub fn report_advisories(pack: &Pack, report: &mut Report) {
             .warning(
                 &SP_10,
                 import.span.clone(),
-                format!("the import of `{}` has no `ref`", import.repo),
+                format!("the import of `{}` does not specify a `ref`", import.repo),
             )
-            .help("add `ref: <tag or commit>`, so that everyone gets the same skills");
+            .help("add `ref: <tag or commit>` to get the same skills on every machine");
     }
 }
 
@@ -487,22 +489,27 @@ mod tests {
             ),
             [
                 "1:1 SP-11 unknown key `nam`; did you mean `name`?",
-                "1:1 SP-11 `name` is missing; add `name: <the pack's name>`",
+                "1:1 SP-11 `name` is missing; add `name: <pack-name>`",
                 "2:1 SP-11 unknown key `inclde`; did you mean `include`?",
-                "5:5 SP-11 `repo` is missing; add `repo: <a git URL, a shorthand or a path>`",
-                "5:5 SP-11 `include` is missing; add `include:` with a list of patterns; `\"**\"` picks every skill",
-                "5:10 SP-10 the ref cannot be used: it starts with `-`; write a tag, a branch or a commit",
-                "7:11 SP-08 the repository cannot be used: it asks git to run a helper program (`ext::`); write `https://…`, `ssh://…`, `github.com/<org>/<repo>`, or a path",
-                "8:15 SP-33 a pattern must not start with `/`; ids are relative: write `a`",
+                "5:5 SP-11 `repo` is missing; add `repo: <git URL, shorthand or path>`",
+                "5:5 SP-11 `include` is missing; add `include:` with a list of patterns; `\"**\"` \
+                 selects all skills",
+                "5:10 SP-10 invalid ref: it starts with `-`; use a tag, branch or commit",
+                "7:11 SP-08 invalid repository: it makes git run a helper program (`ext::`); use \
+                 `https://…`, `ssh://…`, `github.com/<org>/<repo>`, or a path",
+                "8:15 SP-33 a pattern must not start with `/`; use `a`: IDs are relative",
             ]
         );
     }
 
     #[test]
     fn sp_11_pack_that_selects_nothing_is_an_error() {
-        assert!(read_invalid("name: x\n")[0].contains("the pack selects nothing"));
-        assert!(read_invalid("name: x\ninclude: []\n")[0].contains("the pack selects nothing"));
-        assert!(read_invalid("")[0].contains("a pack must be a mapping, not nothing"));
+        assert!(read_invalid("name: x\n")[0].contains("the pack does not select any skills"));
+        assert!(
+            read_invalid("name: x\ninclude: []\n")[0]
+                .contains("the pack does not select any skills")
+        );
+        assert!(read_invalid("")[0].contains("a pack is empty"));
         assert!(
             read_invalid("name: x\ninclude: a\n")[0].contains("`include` must be a list, not text")
         );

@@ -29,15 +29,15 @@ impl PatternError {
     /// What to write instead.
     pub fn hint(&self, text: &str) -> String {
         match self {
-            Self::Empty => "write `**` to pick every skill".into(),
+            Self::Empty => "use `**` to select all skills".into(),
             Self::TooLong => "split it into several patterns".into(),
             Self::LeadingSlash | Self::LeadingDot => match text.trim_start_matches(['.', '/']) {
-                "" => "write `**` to pick every skill".into(),
-                rest => format!("ids are relative: write `{rest}`"),
+                "" => "use `**` to select all skills".into(),
+                rest => format!("use `{rest}`: IDs are relative"),
             },
             Self::TrailingSlash => {
                 format!(
-                    "write `{0}` for that skill, `{0}/**` for all below it",
+                    "use `{0}` for this skill, or `{0}/**` for all skills below it",
                     text.trim_end_matches('/')
                 )
             }
@@ -243,9 +243,9 @@ mod tests {
             assert_eq!(matches(pattern, id), expected, "{pattern} on {id}");
         }
         for (pattern, error, hint) in [
-            ("", PatternError::Empty, "write `**`"),
-            ("/a", PatternError::LeadingSlash, "write `a`"),
-            ("./a", PatternError::LeadingDot, "write `a`"),
+            ("", PatternError::Empty, "use `**`"),
+            ("/a", PatternError::LeadingSlash, "use `a`"),
+            ("./a", PatternError::LeadingDot, "use `a`"),
             ("a/", PatternError::TrailingSlash, "`a/**`"),
         ] {
             assert_eq!(Pattern::new(pattern), Err(error.clone()));

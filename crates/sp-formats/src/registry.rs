@@ -22,15 +22,19 @@ pub const PUBLISH_TOKEN_PREFIX: &str = "ctxp_";
 /// The prefix of tokens that may only read.
 pub const READ_TOKEN_PREFIX: &str = "ctxr_";
 
-/// Why a registry does not accept a package name.
+/// The reason why a registry rejects a package name.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum RegistryNameError {
-    #[error("a package in a registry has a namespace: `@namespace/name`")]
+    #[error("package names in a registry require a namespace: `@namespace/name`")]
     NoNamespace,
-    #[error("a namespace has 2 to 32 of a-z, 0-9 and `-`, and neither begins nor ends with `-`")]
+    #[error(
+        "a namespace has 2 to 32 characters of `a-z`, `0-9` and `-`, and does not start or end \
+         with `-`"
+    )]
     InvalidNamespace,
     #[error(
-        "a name in a registry has 1 to 64 of a-z, 0-9, `.`, `_` and `-`, and begins with a letter or a digit"
+        "a package name has 1 to 64 characters of `a-z`, `0-9`, `.`, `_` and `-`, and starts with \
+         a letter or digit"
     )]
     InvalidName,
 }
@@ -82,90 +86,90 @@ impl fmt::Display for RegistryPackageName {
     }
 }
 
-/// `GET /api/v1/index.json`: every package that whoever asks may see.
+/// `GET /api/v1/index.json`: all packages that the caller can read.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RegistryIndex {
-    /// By namespace and name.
+    /// Packages, sorted by namespace and name.
     pub packages: Vec<RegistryIndexItem>,
 }
 
 /// A package in an index.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RegistryIndexItem {
-    /// Whose it is.
+    /// Namespace of the package, without `@`.
     pub namespace: String,
-    /// What it is called.
+    /// Name within the namespace.
     pub name: String,
-    /// What it is for: `context` or `skills`.
+    /// Kind of package: `context` or `skills`.
     pub kind: String,
-    /// The newest version that was not yanked.
+    /// Newest version that is not yanked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latest: Option<String>,
-    /// What it is about.
+    /// Description from the manifest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// How often it was downloaded.
+    /// Number of downloads.
     pub downloads: u64,
 }
 
-/// `GET /api/v1/search?q=`: the packages that fit, the best first.
+/// `GET /api/v1/search?q=`: matching packages, best match first.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RegistrySearchResponse {
-    /// What was looked for.
+    /// Search query.
     pub query: String,
-    /// What was found.
+    /// Matching packages.
     pub packages: Vec<RegistryIndexItem>,
 }
 
 /// `GET /api/v1/packages/{ns}/{name}/index.json`
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PackageIndex {
-    /// Whose it is.
+    /// Namespace of the package, without `@`.
     pub namespace: String,
-    /// What it is called.
+    /// Name within the namespace.
     pub name: String,
-    /// The newest version that was not yanked.
+    /// Newest version that is not yanked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latest: Option<String>,
-    /// Whether strangers may not see it.
+    /// Whether the package is visible only to authorized users.
     pub private: bool,
-    /// How often it was downloaded.
+    /// Number of downloads.
     #[serde(default)]
     pub downloads: u64,
-    /// The versions, the newest first.
+    /// All versions, newest first.
     pub versions: Vec<PackageVersionItem>,
 }
 
 /// The version of the format of [`PublishedPackageIndex`].
 const INDEX_SCHEMA_VERSION: u32 = 1;
 
-/// [`PackageIndex`] as a registry returns it: with the members that other clients of the same API
+/// A [`PackageIndex`] as a registry returns it, with the members that other clients of the same API
 /// read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct PublishedPackageIndex {
-    /// The version of the layout: 1.
+    /// Version of this format; always 1.
     schema: u32,
-    /// Whose it is.
+    /// Namespace of the package, without `@`.
     namespace: String,
-    /// What it is called.
+    /// Name within the namespace.
     name: String,
-    /// The newest version that was not yanked.
+    /// Newest version that is not yanked.
     #[serde(skip_serializing_if = "Option::is_none")]
     latest: Option<String>,
-    /// Whether strangers may not see it.
+    /// Whether the package is visible only to authorized users.
     private: bool,
-    /// How often it was downloaded.
+    /// Number of downloads.
     downloads: u64,
-    /// The versions, the newest first.
+    /// All versions, newest first.
     versions: Vec<PublishedVersion>,
 }
 
-/// A [`VersionItem`] with the members that other clients of the same API read.
+/// A [`PackageVersionItem`] with the members that other clients of the same API read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 struct PublishedVersion {
     #[serde(flatten)]
     item: PackageVersionItem,
-    /// The SHA-256 of the file in hex: the same as `sha256`.
+    /// SHA-256 of the package file, in hex; same as `sha256`.
     artifact_sha256: String,
 }
 
@@ -184,93 +188,93 @@ impl From<PackageIndex> for PublishedPackageIndex {
 /// A version of a package.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PackageVersionItem {
-    /// The version.
+    /// Version number.
     pub version: String,
-    /// The hash of its bytes.
+    /// SHA-256 of the package file, in hex.
     pub sha256: String,
-    /// How many there are.
+    /// Size of the package file in bytes.
     pub bytes: u64,
-    /// When it was published.
+    /// Time of publication.
     pub published_at: String,
-    /// Whether it was yanked: then it stays for those who have it locked.
+    /// Whether the version is yanked: new resolutions skip it, but existing lockfiles keep working.
     pub yanked: bool,
-    /// Who signed it, as a public key in hex.
+    /// Public key of the signer, in hex.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signer: Option<String>,
-    /// What it needs.
+    /// Packages that this version depends on.
     pub dependencies: Vec<RegistryDependencyItem>,
-    /// What it cannot be together with.
+    /// Packages that cannot be installed together with this version.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conflicts: Vec<String>,
 }
 
-/// A package that a version needs.
+/// A dependency of a version.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RegistryDependencyItem {
-    /// Which package.
+    /// Name of the package.
     pub name: String,
-    /// Which versions of it.
+    /// SemVer range of accepted versions.
     pub range: String,
-    /// Whether it may be missing.
+    /// Whether the package can be used without this dependency.
     pub optional: bool,
 }
 
-/// What is said of a version that was published.
+/// Verification results of a published version.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TrustReport {
-    /// Whose it is.
+    /// Namespace of the package, without `@`.
     pub namespace: String,
-    /// What it is called.
+    /// Name within the namespace.
     pub name: String,
-    /// The version.
+    /// Version number.
     pub version: String,
-    /// The hash of its bytes.
+    /// SHA-256 of the package file, in hex.
     pub sha256: String,
-    /// How many there are.
+    /// Size of the package file in bytes.
     pub bytes: u64,
-    /// What was verified, step by step.
+    /// Verification steps, in order.
     pub steps: Vec<TrustStep>,
-    /// Who signed it, as a public key in hex.
+    /// Public key of the signer, in hex.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signer: Option<String>,
-    /// What `sp check` says of it: nothing of it is an error.
+    /// Findings of `sp check`. None of them is an error.
     pub findings: Vec<TrustFinding>,
 }
 
 /// A step of the verification.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TrustStep {
-    /// What was verified.
+    /// Name of the step.
     pub name: String,
-    /// `passed`, `failed` or `skipped`.
+    /// Result: `passed`, `failed` or `skipped`.
     pub outcome: String,
-    /// What was found.
+    /// Details, such as the hash or key that was verified.
     pub detail: String,
 }
 
-/// Something that was found in a package.
+/// A problem in a package.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TrustFinding {
-    /// The rule.
+    /// Rule ID, such as `PK-12`.
     pub rule: String,
-    /// How bad it is.
+    /// Severity: `error`, `warning` or `note`.
     pub severity: String,
-    /// What was found.
+    /// Description of the problem.
     pub message: String,
 }
 
-/// What a registry says when it refuses.
+/// Error response of a registry.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RegistryErrorResponse {
-    /// A word for programs: `not_found`, `exists`, `invalid`, `unauthorized`, `forbidden`,
-    /// `too_large`.
+    /// Machine-readable error code: `not_found`, `exists`, `invalid`, `unauthorized`, `forbidden`
+    /// or `too_large`.
     pub code: String,
-    /// What is wrong.
+    /// What failed.
     pub message: String,
-    /// What to do.
+    /// How to fix the problem.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub help: Option<String>,
-    /// What is wrong with the package.
+    /// Findings in the package that was sent, if any.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<TrustFinding>,
 }

@@ -48,7 +48,8 @@ impl_json_schema!(
     "Pattern",
     json_schema!({
         "type": ["string", "number", "boolean"],
-        "description": "A pattern over skill ids: `*` stays within a folder, `**` goes across.",
+        "description": "A pattern that matches skill IDs: `*` matches within a path segment, `**` \
+                        across segments.",
         "pattern": "^(?!\\.?/).*[^/]$",
         "maxLength": 4096
     })
@@ -69,7 +70,7 @@ impl_json_schema!(
     "Ref",
     json_schema!({
         "type": ["string", "number", "boolean"],
-        "description": "A tag, a branch or a commit.",
+        "description": "A git tag, branch or commit.",
         "pattern": "^[^-\\s]"
     })
 );

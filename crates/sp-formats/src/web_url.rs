@@ -31,24 +31,24 @@ use url::{Host, Url};
 /// Why text is not the URL of a server or of a file on the web.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum WebUrlError {
-    #[error("it is empty or contains white space")]
+    #[error("it is empty or contains whitespace")]
     WhiteSpace,
     #[error("it has no scheme")]
     NoScheme,
-    #[error("its scheme is neither https nor http")]
+    #[error("its scheme is not `https` or `http`")]
     Scheme,
     #[error("it has no host")]
     NoHost,
-    #[error("its host or its port is invalid")]
+    #[error("its host or port is invalid")]
     InvalidHost,
     /// Other programs could read another host.
-    #[error("its host is not written in the usual way")]
+    #[error("its host is not in the standard notation")]
     UnusualHost,
-    #[error("it contains a user or a password")]
+    #[error("it contains a user name or password")]
     Userinfo,
-    #[error("it has a query or a fragment")]
+    #[error("it contains a query or fragment")]
     Query,
-    #[error("http is not encrypted, and is allowed only to this machine")]
+    #[error("unencrypted http is allowed only for localhost")]
     PlainHttp,
 }
 

@@ -89,16 +89,12 @@ impl YamlError {
     /// How to fix it.
     pub fn help(&self) -> &'static str {
         match self.kind {
-            YamlErrorKind::Tab => "YAML is indented with spaces: replace the tab",
-            YamlErrorKind::Anchor => "put a value that starts with `*` or `&` in quotes",
-            YamlErrorKind::DuplicateKey => "remove one of the two",
-            YamlErrorKind::Document => {
-                "remove the line `---` and what belongs to the other document"
-            }
-            YamlErrorKind::Limit => {
-                "make it smaller, or raise the limit with `--limit` if you mean it"
-            }
-            YamlErrorKind::Syntax => "mend the YAML here, or put the value in quotes",
+            YamlErrorKind::Tab => "replace the tab with spaces",
+            YamlErrorKind::Anchor => "quote values that start with `*` or `&`",
+            YamlErrorKind::DuplicateKey => "remove the duplicate",
+            YamlErrorKind::Document => "remove the line `---` and the other document",
+            YamlErrorKind::Limit => "reduce the size, or raise the limit with `--limit`",
+            YamlErrorKind::Syntax => "fix the YAML syntax here, or quote the value",
         }
     }
 }
@@ -144,7 +140,7 @@ pub enum ImplicitType {
 impl fmt::Display for ImplicitType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Bool => "a truth value",
+            Self::Bool => "a boolean",
             Self::Number => "a number",
         })
     }
@@ -279,7 +275,7 @@ impl YamlNode {
     /// The kind as a noun phrase, for messages.
     pub fn kind(&self) -> &'static str {
         match &self.value {
-            _ if self.is_null() => "nothing",
+            _ if self.is_null() => "null",
             YamlValue::Scalar { .. } => "text",
             YamlValue::Seq(_) => "a list",
             YamlValue::Map(_) => "a mapping",
@@ -304,7 +300,7 @@ fn parse_core_number(text: &str) -> Option<serde_json::Value> {
 pub fn parse(text: &str, limits: &Limits) -> Result<YamlNode, YamlError> {
     if text.len() as u64 > limits.yaml_bytes {
         let (size, limit) = (ByteSize(text.len() as u64), ByteSize(limits.yaml_bytes));
-        let message = format!("it is {size}, more than the limit of {limit}");
+        let message = format!("the file is {size}; the limit is {limit}");
         return Err(YamlError::new(YamlErrorKind::Limit, 0..0, message));
     }
     // The byte-order mark is not part of the text, but spans count it.
@@ -406,7 +402,7 @@ impl<'a> YamlBuilder<'a> {
             Event::SequenceEnd | Event::MappingEnd => self.close(range.end),
             Event::Alias(anchor) => self.expand_alias(anchor, range),
             Event::DocumentStart(..) if self.root.is_some() => {
-                let message = "a second document starts here; one is wanted";
+                let message = "multiple YAML documents are not supported";
                 Err(YamlError::new(YamlErrorKind::Document, range, message))
             }
             _ => Ok(()),
@@ -420,7 +416,7 @@ impl<'a> YamlBuilder<'a> {
         what: CollectionStart,
     ) -> Result<(), YamlError> {
         if self.stack.len() >= MAX_DEPTH {
-            let message = format!("it is nested more than {MAX_DEPTH} deep");
+            let message = format!("the YAML is nested more than {MAX_DEPTH} levels deep");
             return Err(YamlError::new(YamlErrorKind::Limit, range, message));
         }
         self.charge_nodes(1, &range)?;
@@ -491,11 +487,12 @@ impl<'a> YamlBuilder<'a> {
     fn expand_alias(&mut self, anchor: usize, span: Range<usize>) -> Result<(), YamlError> {
         self.aliases += 1;
         if self.aliases > self.limits.yaml_aliases {
-            let message = format!("it has more than {} aliases", self.limits.yaml_aliases);
+            let message =
+                format!("the YAML contains more than {} aliases", self.limits.yaml_aliases);
             return Err(YamlError::new(YamlErrorKind::Limit, span, message));
         }
         let Some((node, weight)) = self.anchors.get(&anchor).cloned() else {
-            let message = "the alias stands inside what it refers to";
+            let message = "the alias refers to a value that contains it";
             return Err(YamlError::new(YamlErrorKind::Anchor, span, message));
         };
         self.charge_nodes(weight, &span)?;
@@ -511,7 +508,7 @@ impl<'a> YamlBuilder<'a> {
     fn charge_nodes(&mut self, nodes: u64, span: &Range<usize>) -> Result<(), YamlError> {
         self.nodes += nodes;
         if self.nodes > self.limits.yaml_nodes {
-            let message = format!("it has more than {} nodes", self.limits.yaml_nodes);
+            let message = format!("the YAML contains more than {} nodes", self.limits.yaml_nodes);
             return Err(YamlError::new(YamlErrorKind::Limit, span.clone(), message));
         }
         Ok(())
@@ -534,7 +531,7 @@ impl<'a> YamlBuilder<'a> {
                 };
                 if let Some(first) = open.keys.insert(text.clone(), node.span.clone()) {
                     open.keys.insert(text.clone(), first);
-                    let message = format!("the key `{text}` stands here a second time");
+                    let message = format!("duplicate key `{text}`");
                     return Err(YamlError::new(YamlErrorKind::DuplicateKey, node.span, message));
                 }
                 open.key = Some(node);

@@ -410,8 +410,8 @@ impl FaultSweep {
         }
         match (
             says("nothing was changed"),
-            says("the change was made"),
-            says("could not be taken back"),
+            says("the change was applied"),
+            says("could not be rolled back"),
         ) {
             (true, false, false) => {
                 assert!(

@@ -48,17 +48,17 @@ pub enum ArchiveError {
     #[error(transparent)]
     File(#[from] FileError),
     /// Not a zip archive, or a damaged one.
-    #[error("`{}` is not a zip archive that can be read: {why}", path.display())]
+    #[error("invalid zip archive `{}`: {why}", path.display())]
     Broken { path: PathBuf, why: String },
     /// An entry that is rejected.
-    #[error("the member `{member}` cannot be taken: {why}")]
+    #[error("invalid zip entry `{member}`: {why}")]
     Member {
         /// Its name, with bytes that are not UTF-8 escaped.
         member: String,
         why: ZipMemberError,
     },
     /// A limit is exceeded.
-    #[error("{what}, more than the limit of {limit}")]
+    #[error("{what}; the limit is {limit}")]
     LimitExceeded {
         /// What there is too much of.
         what: String,
@@ -178,7 +178,9 @@ impl Archive {
             .locate_in_reader(source.bytes, &mut buffer, size)
             .map_err(|(_, why)| broken(why.to_string()))?;
         if (zip.eocd_offset(), zip.directory_offset()) != (end.offset, end.directory.start) {
-            return Err(broken("its directory is not where its end record says".into()));
+            return Err(broken(
+                "the central directory is not at the position given in the end record".into(),
+            ));
         }
         let members = DirectoryReader { path, zip: &zip, end: &end, limits }.read(&mut buffer)?;
         check_unpacked_size(&members, size, limits)?;
@@ -245,10 +247,12 @@ impl DirectoryReader<'_> {
         }
         let (claimed, count) = (self.end.entries, members.len());
         if count as u64 != claimed {
-            return Err(self.broken(format!("it claims {claimed} members, and has {count}")));
+            return Err(self.broken(format!(
+                "the end record lists {claimed} entries, but the archive has {count}"
+            )));
         }
         if next_record != self.end.directory.end {
-            return Err(self.broken("its directory has bytes that belong to no member".into()));
+            return Err(self.broken("the central directory contains extra bytes".into()));
         }
         Ok(members)
     }
@@ -272,7 +276,7 @@ fn check_archive_size(size: u64, limits: &Limits) -> Result<(), ArchiveError> {
 fn check_member_count(members: u64, limits: &Limits) -> Result<(), ArchiveError> {
     if members > limits.zip_entries {
         return Err(ArchiveError::LimitExceeded {
-            what: format!("the archive has {members} members"),
+            what: format!("the archive has {members} entries"),
             limit: limits.zip_entries.to_string(),
             name: "zip-entries",
         });
@@ -362,14 +366,14 @@ fn check_unpacked_size(
     let unpacked = members.iter().fold(0u64, |sum, member| sum.saturating_add(member.size()));
     if unpacked > limits.zip_bytes {
         return Err(ArchiveError::LimitExceeded {
-            what: format!("the archive unpacks to {}", ByteSize(unpacked)),
+            what: format!("the archive is {} when decompressed", ByteSize(unpacked)),
             limit: ByteSize(limits.zip_bytes).to_string(),
             name: "zip-bytes",
         });
     }
     if unpacked > RATIO_CHECK_MIN_BYTES && unpacked > packed.saturating_mul(limits.zip_ratio) {
         return Err(ArchiveError::LimitExceeded {
-            what: format!("the archive unpacks to {} times its size", unpacked / packed.max(1)),
+            what: format!("the archive expands to {} times its size", unpacked / packed.max(1)),
             limit: limits.zip_ratio.to_string(),
             name: "zip-ratio",
         });
@@ -398,15 +402,15 @@ fn check_no_hidden_bytes(
     extents.sort_by_key(|extent| extent.start);
     let first = extents.first().map_or(directory, |extent| extent.start);
     if first != 0 {
-        return Err(format!("its first {first} bytes belong to no member"));
+        return Err(format!("the first {first} bytes do not belong to any entry"));
     }
     let nexts = extents.iter().skip(1).map(|extent| extent.start).chain([directory]);
     match extents.iter().zip(nexts).find(|(extent, next)| !extent.is_adjacent_to(bytes, *next)) {
         Some((extent, next)) if next < extent.end => {
-            Err("a member reaches into its directory".into())
+            Err("an entry overlaps the central directory".into())
         }
         Some((extent, next)) => Err(format!(
-            "its bytes {} to {next} belong to no member, or are no right data descriptor",
+            "bytes {} to {next} do not belong to any entry and are not a valid data descriptor",
             extent.end
         )),
         None => Ok(()),

@@ -57,8 +57,8 @@ impl BlobStore {
             return Ok(Some(hashed));
         }
         let why =
-            std::io::Error::new(ErrorKind::InvalidData, "its bytes are not those that were stored");
-        Err(FileError::new("trust", path, why))
+            std::io::Error::new(ErrorKind::InvalidData, "its content does not match its digest");
+        Err(FileError::new("verify", path, why))
     }
 }
 

@@ -214,8 +214,8 @@ impl DigestIndex {
     }
 }
 
-/// Detects an index that a power failure truncated. It does not prevent forgery: whoever can write
-/// here can write to the sinks as well.
+/// Detects an index that a power failure truncated. It does not prevent forgery: anyone who can
+/// write here can write to the sinks as well.
 fn checksum(bytes: &[u8]) -> u64 {
     let (words, rest) = bytes.as_chunks::<8>();
     let mut last = [0; 8];

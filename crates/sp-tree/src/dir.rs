@@ -156,7 +156,7 @@ impl Dir {
         }
         fault::point(FileOp::Mode, || self.path.display().to_string())
             .and_then(|()| Ok(rustix::fs::fchmod(&self.fd, Mode::from_raw_mode(0o700))?))
-            .map_err(|e| FileError::new("change the mode of", &self.path, e))
+            .map_err(|e| FileError::new("change the permissions of", &self.path, e))
     }
 
     /// The path, for messages.
@@ -262,13 +262,13 @@ impl Dir {
         match rustix::fs::statat(&self.fd, path, follow.flags()) {
             Ok(stat) => Ok(Some(FileStamp::from_stat(&stat))),
             Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
-            Err(e) => Err(FileError::new("look at", self.path.join(path), e)),
+            Err(e) => Err(FileError::new("read the metadata of", self.path.join(path), e)),
         }
     }
 
     /// The stamp of the directory itself.
     pub fn stamp(&self) -> Result<FileStamp> {
-        stamp_of(&self.fd).map_err(|e| FileError::new("look at", &self.path, e))
+        stamp_of(&self.fd).map_err(|e| FileError::new("read the metadata of", &self.path, e))
     }
 
     /// Device and inode, which are unique at any time.
@@ -276,7 +276,7 @@ impl Dir {
         #[allow(clippy::unnecessary_cast, reason = "the fields' types differ between platforms")]
         rustix::fs::fstat(&self.fd)
             .map(|stat| (stat.st_dev as u64, stat.st_ino as u64))
-            .map_err(|e| FileError::new("look at", &self.path, e))
+            .map_err(|e| FileError::new("read the metadata of", &self.path, e))
     }
 
     /// The entries in no particular order, without `.` and `..`.
@@ -325,14 +325,14 @@ impl Dir {
     pub fn read_link(&self, name: &(impl Segment + ?Sized)) -> Result<OsString> {
         rustix::fs::readlinkat(&self.fd, name.segment(), Vec::new())
             .map(|target| OsString::from_vec(target.into_bytes()))
-            .map_err(|e| FileError::new("read the link", self.path_of(name), e))
+            .map_err(|e| FileError::new("read the symbolic link", self.path_of(name), e))
     }
 
     /// The free space available to the user.
     pub fn free_bytes(&self) -> Result<u64> {
         rustix::fs::fstatvfs(&self.fd)
             .map(|stat| stat.f_bavail.saturating_mul(stat.f_frsize))
-            .map_err(|e| FileError::new("look at the file system of", &self.path, e))
+            .map_err(|e| FileError::new("query the file system of", &self.path, e))
     }
 
     /// Creates a directory that must not exist.
@@ -344,7 +344,7 @@ impl Dir {
 
     /// Creates a link; only used to preserve a user's links.
     pub fn create_link(&self, name: &(impl Segment + ?Sized), target: &OsStr) -> Result<()> {
-        self.mutate(FileOp::CreateFile, "create the link", name, || {
+        self.mutate(FileOp::CreateFile, "create the symbolic link", name, || {
             rustix::fs::symlinkat(target, &self.fd, name.segment())
         })
     }
@@ -494,7 +494,7 @@ impl Dir {
             && stamp.mode & 0o700 != 0o700
         {
             // This fails for another user's directory; then removing fails and is reported.
-            let _ = self.mutate(FileOp::Mode, "change the mode of", name, || {
+            let _ = self.mutate(FileOp::Mode, "change the permissions of", name, || {
                 rustix::fs::chmodat(&self.fd, name.segment(), writable, AtFlags::empty())
             });
         }

@@ -2,7 +2,7 @@
 
 use crate::digest::Digest;
 
-/// Bytes and the digest that was computed from them, so that nobody computes it again.
+/// Bytes and the digest that was computed from them, so that it is computed only once.
 ///
 /// ```
 /// use sp_tree::{Digest, HashedBytes};

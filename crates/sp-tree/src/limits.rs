@@ -96,9 +96,9 @@ impl Default for Limits {
     }
 }
 
-/// There is no limit with this name.
+/// No limit has this name.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("there is no limit called `{0}`")]
+#[error("unknown limit `{0}`")]
 pub struct LimitError(pub String);
 
 macro_rules! named_limits {

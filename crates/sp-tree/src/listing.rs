@@ -14,16 +14,16 @@ use crate::path::RelPath;
 /// Why files cannot become a listing.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ListingError {
-    #[error("it has more than {limit} files and folders")]
+    #[error("it contains more than {limit} files and directories")]
     TooManyEntries { limit: u64 },
-    #[error("`{path}` lies more than {limit} folders deep")]
+    #[error("`{path}` is nested more than {limit} directories deep")]
     TooDeep { path: RelPath, limit: u64 },
-    #[error("its files are larger than {} together", ByteSize(*limit))]
+    #[error("the total size of its files is more than {}", ByteSize(*limit))]
     TooLarge { limit: u64 },
-    #[error("`{path}` is {}, more than the limit of {}", ByteSize(*size), ByteSize(*limit))]
+    #[error("`{path}` is {}; the limit is {}", ByteSize(*size), ByteSize(*limit))]
     FileTooLarge { path: RelPath, size: u64, limit: u64 },
     /// Two names that are equal on some file systems.
-    #[error("`{0}` and `{1}` are one name where case or Unicode form does not count")]
+    #[error("`{0}` and `{1}` differ only in case or Unicode normalization")]
     Collision(RelPath, RelPath),
 }
 

@@ -67,17 +67,17 @@ impl NewFile {
 
     /// Returns another handle of the file. A lock lasts until both are dropped.
     pub fn try_clone_handle(&self) -> Result<File, FileError> {
-        self.file.try_clone().map_err(|e| FileError::new("look at", &self.path, e))
+        self.file.try_clone().map_err(|e| FileError::new("read the metadata of", &self.path, e))
     }
 
     /// Whether the file still has a name.
     pub(crate) fn has_name(&self) -> Result<bool, FileError> {
         let stat = rustix::fs::fstat(&self.file)
-            .map_err(|e| FileError::new("look at", &self.path, io::Error::from(e)))?;
+            .map_err(|e| FileError::new("read the metadata of", &self.path, io::Error::from(e)))?;
         Ok(stat.st_nlink > 0)
     }
 
     pub fn stamp(&self) -> Result<FileStamp, FileError> {
-        stamp_of(&self.file).map_err(|e| FileError::new("look at", &self.path, e))
+        stamp_of(&self.file).map_err(|e| FileError::new("read the metadata of", &self.path, e))
     }
 }

@@ -17,26 +17,26 @@ const MAX_PATH_LEN: usize = 4096;
 /// Why a string is not a safe name or path.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum PathError {
-    #[error("it has an empty segment")]
+    #[error("it contains an empty segment")]
     Empty,
     #[error("it is absolute")]
     Absolute,
-    #[error("it has a `{0}` segment")]
+    #[error("it contains a `{0}` segment")]
     DotSegment(&'static str),
     /// A separator in a single segment, or a backslash anywhere.
-    #[error("it has a `{0}`")]
+    #[error("it contains `{0}`")]
     Separator(char),
-    #[error("it has the control character {}", .0.escape_unicode())]
+    #[error("it contains the control character {}", .0.escape_unicode())]
     Control(char),
     /// A character that is special on some file systems.
-    #[error("it has a `{0}`, which Windows does not allow")]
+    #[error("it contains `{0}`, which is not allowed on Windows")]
     Reserved(char),
-    #[error("`{0}` is a device name on Windows")]
+    #[error("`{0}` is a reserved device name on Windows")]
     Device(String),
-    #[error("a segment ends in a dot or a space, which Windows drops")]
+    #[error("a segment ends with a dot or space, which Windows removes")]
     TrailingDotOrSpace,
     /// A segment that git reads as its own directory on any platform.
-    #[error("git treats the name `{}` as its own directory", .0.escape_default())]
+    #[error("git treats `{}` as its own `.git` directory", .0.escape_default())]
     GitDir(String),
     #[error("it is not UTF-8")]
     NotUtf8,

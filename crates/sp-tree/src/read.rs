@@ -149,6 +149,6 @@ fn fill(mut file: &File, size: u64, limit: u64, buffer: &mut Vec<u8>) -> io::Res
 fn too_large(size: u64, limit: u64) -> io::Error {
     io::Error::new(
         io::ErrorKind::FileTooLarge,
-        format!("it is {}, more than the limit of {}", ByteSize(size), ByteSize(limit)),
+        format!("it is {}; the limit is {}", ByteSize(size), ByteSize(limit)),
     )
 }

@@ -39,16 +39,16 @@ pub enum ScanError {
         path: PathBuf,
         why: ListingError,
     },
-    #[error("the link `{}` points to nothing", .0.display())]
+    #[error("broken symbolic link `{}`", .0.display())]
     Dangling(PathBuf),
     /// A link to one of its own parent directories.
-    #[error("the link `{}` leads back to a folder that it lies in", .0.display())]
+    #[error("symbolic link `{}` points to one of its parent directories", .0.display())]
     Cycle(PathBuf),
     /// A FIFO, socket or device.
-    #[error("`{}` is neither a file nor a folder", .0.display())]
+    #[error("`{}` is not a regular file or directory", .0.display())]
     Special(PathBuf),
     /// A link where links are not allowed.
-    #[error("`{}` is a link", .0.display())]
+    #[error("`{}` is a symbolic link", .0.display())]
     Link(PathBuf),
 }
 

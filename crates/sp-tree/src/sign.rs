@@ -31,16 +31,16 @@ use crate::hex::{from_hex, to_hex};
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum KeyError {
     /// Not 64 lowercase hexadecimal digits.
-    #[error("a public key has 64 lower-case hex digits")]
+    #[error("a public key must have 64 lowercase hex digits")]
     InvalidHex,
     /// Not a point on the curve, or not in canonical encoding.
-    #[error("it is no Ed25519 key")]
+    #[error("not a valid Ed25519 key")]
     InvalidKey,
     /// A weak key, whose signatures are valid for many messages.
-    #[error("it is a weak key: it would accept signatures that nobody made")]
+    #[error("the key is weak: it accepts forged signatures")]
     Weak,
     /// Not a private key in PKCS #8 PEM.
-    #[error("it is no Ed25519 private key in PEM (PKCS #8)")]
+    #[error("not an Ed25519 private key in PKCS #8 PEM format")]
     Pem,
 }
 
@@ -48,9 +48,9 @@ pub enum KeyError {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum SignatureError {
     /// Not 128 lowercase hexadecimal digits.
-    #[error("a signature has 128 lower-case hex digits")]
+    #[error("a signature must have 128 lowercase hex digits")]
     InvalidHex,
-    #[error("the signature does not fit")]
+    #[error("the signature is invalid")]
     Mismatch,
 }
 

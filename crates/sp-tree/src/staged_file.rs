@@ -2,8 +2,8 @@
 //!
 //! A [`StagedFile`] has no name while it is written, so nothing is left of it if the process is
 //! killed. Where the file system does not support that, it has a temporary name. The file is locked
-//! as long as it is open: [`remove_leftovers`] removes files with a temporary name that nobody has
-//! locked.
+//! as long as it is open: [`remove_leftovers`] removes files with a temporary name that no process
+//! has locked.
 
 use std::fs::TryLockError;
 use std::io::{self, ErrorKind};

@@ -18,7 +18,7 @@ use crate::segment::{DirEntry, escape_non_utf8};
 pub enum WalkError {
     #[error(transparent)]
     File(#[from] FileError),
-    #[error("`{path}` has more than {limit} files and folders")]
+    #[error("`{path}` contains more than {limit} files and directories")]
     TooMany {
         /// The root of the walk.
         path: String,
@@ -28,7 +28,7 @@ pub enum WalkError {
 
 /// A directory whose name cannot be part of an ID.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("the folder `{path}` cannot be part of a skill's id: {why}")]
+#[error("the directory name `{path}` is not valid in a skill ID: {why}")]
 pub struct InvalidDirName {
     /// The path, with bytes that are not UTF-8 escaped.
     pub path: String,

@@ -12,29 +12,29 @@ pub enum ZipMemberError {
     /// Exceeds a limit, or its name collides with another.
     #[error(transparent)]
     Listing(#[from] ListingError),
-    #[error("it is a link")]
+    #[error("it is a symbolic link")]
     Link,
     /// A device, pipe or socket.
-    #[error("it is neither a file nor a folder")]
+    #[error("it is not a regular file or directory")]
     Special,
     #[error("it is encrypted")]
     Encrypted,
-    #[error("it is compressed by a method that is not supported")]
+    #[error("unsupported compression method")]
     UnsupportedMethod,
     /// Its two headers differ.
-    #[error("its local header and the directory of the archive have a different {field}")]
+    #[error("the local header and the central directory have a different {field}")]
     HeaderMismatch { field: &'static str },
-    #[error("an extra field gives it another name")]
+    #[error("an extra field contains a different name")]
     ConflictingName,
     /// It is in another part of a split archive.
     #[error("its disk number is not 0")]
     NonzeroDisk,
     /// A directory with content.
-    #[error("it is a folder with content")]
+    #[error("it is a directory with content")]
     DirWithContent,
-    #[error("it shares its bytes with another member")]
+    #[error("it overlaps another entry")]
     Overlap,
     /// Size or checksum are wrong.
-    #[error("its bytes are not what its header says")]
+    #[error("its content does not match the size or checksum in its header")]
     ContentMismatch,
 }

@@ -86,7 +86,7 @@ impl ZipEndRecord {
         };
         let end = Self::read_zip64(bytes, locator, offset)?;
         if !short.agrees_with(&end) {
-            return Err("its two end records disagree".into());
+            return Err("the two end records do not match".into());
         }
         Ok(end)
     }
@@ -103,7 +103,7 @@ impl ZipEndRecord {
         if !record.starts_with(&ZIP64_END_SIGNATURE)
             || record_end != offset.checked_sub(ZIP64_LOCATOR_LEN as u64)
         {
-            return Err("its zip64 end record is not where its locator says".into());
+            return Err("the zip64 end record is not at the position given in its locator".into());
         }
         check_disks(&[le_uint::<4>(&record, 16), le_uint::<4>(&record, 20)])?;
         let [entries_on_disk, entries, length, start] =
@@ -121,8 +121,9 @@ impl ZipEndRecord {
     }
 }
 
-const MISPLACED_DIRECTORY: &str = "its directory is not where its end record says";
-const SPLIT_ARCHIVE: &str = "it is one part of several";
+const MISPLACED_DIRECTORY: &str =
+    "the central directory is not at the position given in the end record";
+const SPLIT_ARCHIVE: &str = "split archives are not supported";
 
 /// The fields of the end record that every archive has. A field that is too small for its value
 /// has a marker instead, and the value is in the zip64 end record.
@@ -167,7 +168,7 @@ fn check_disks(numbers: &[u64]) -> Result<(), String> {
 
 fn read_range(bytes: &impl ReaderAt, offset: u64, length: usize) -> Result<Vec<u8>, String> {
     let mut read = vec![0; length];
-    bytes.read_exact_at(&mut read, offset).map_err(|_| "it is cut off".to_owned())?;
+    bytes.read_exact_at(&mut read, offset).map_err(|_| "the archive is truncated".to_owned())?;
     Ok(read)
 }
 
@@ -178,15 +179,15 @@ fn read_range(bytes: &impl ReaderAt, offset: u64, length: usize) -> Result<Vec<u
 fn find_end_record(tail: &[u8]) -> Result<usize, String> {
     let is_end = |index: &usize| tail[*index..].starts_with(&END_SIGNATURE);
     let Some(last) = (0..(tail.len() + 1).saturating_sub(END_LEN)).rev().find(is_end) else {
-        return Err("it has no end record".into());
+        return Err("the end record is missing".into());
     };
     let reaches_end =
         |index: usize| index + END_LEN + le_uint::<2>(tail, index + 20) as usize == tail.len();
     if !reaches_end(last) {
-        return Err("it has bytes after its end record, or an end record in its comment".into());
+        return Err("there is data after the end record, or an end record in the comment".into());
     }
     let mut others = (0..last).filter(is_end);
-    if others.any(reaches_end) { Err("it has two end records".into()) } else { Ok(last) }
+    if others.any(reaches_end) { Err("there are two end records".into()) } else { Ok(last) }
 }
 
 /// The span of an entry's bytes, and whether a descriptor follows them.

@@ -11,11 +11,11 @@ use crate::byte_size::ByteSize;
 /// Why a frame cannot be decompressed.
 #[derive(Debug, Error)]
 pub enum ZstdError {
-    #[error("it is no whole Zstandard frame")]
+    #[error("invalid or truncated Zstandard frame")]
     Broken,
-    #[error("it unpacks to more than {}", ByteSize(*.0))]
+    #[error("the decompressed data is larger than {}", ByteSize(*.0))]
     TooLarge(u64),
-    #[error("there is something behind the Zstandard frame")]
+    #[error("trailing data after the Zstandard frame")]
     Trailing,
 }
 

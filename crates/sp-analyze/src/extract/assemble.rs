@@ -150,9 +150,11 @@ impl<'f> GraphAssembler<'f> {
             .map(|(folder, summary)| format!("- `{folder}/`: {}", summary.describe()))
             .collect();
         if list.len() > 1 {
-            let node =
-                NewNode::new("fact", format!("Layout, by what can be read:\n{}", list.join("\n")))
-                    .with_member("category", Some(quoted("layout")));
+            let node = NewNode::new(
+                "fact",
+                format!("Directory layout (readable files):\n{}", list.join("\n")),
+            )
+            .with_member("category", Some(quoted("layout")));
             let activation = kind_defaults("fact").activation;
             self.add_node(
                 node,
@@ -190,7 +192,7 @@ impl<'f> GraphAssembler<'f> {
             };
             let body = truncate_text(&collapse_whitespace(&commit.body), 600);
             let separator = if body.is_empty() { "" } else { ". " };
-            let content = format!("Taken back: {}{separator}{body}", commit.subject);
+            let content = format!("Reverted: {}{separator}{body}", commit.subject);
             if has_secret(&content) {
                 continue;
             }

@@ -88,7 +88,7 @@ fn read_codeowners(source: SourceText<'_>, found: &mut FileExtract) {
         let mut note = ExtractedNote::new(
             "policy",
             "ownership",
-            format!("Changes to `{pattern}` need the review of {}.", owners.join(", ")),
+            format!("Changes to `{pattern}` require a review by {}.", owners.join(", ")),
             LineRange { first: index + 1, last: index + 1 },
         );
         note.mentions = vec![
@@ -122,7 +122,7 @@ fn read_clippy_config(source: SourceText<'_>, found: &mut FileExtract) {
         .map(|(key, value)| format!("{key} = {}", format_value(value)))
         .collect();
     if !settings.is_empty() {
-        let content = format!("Settings of clippy: {}.", settings.join(", "));
+        let content = format!("Settings for clippy: {}.", settings.join(", "));
         found.add_note(ExtractedNote::new("policy", "lint", content, source.all_lines()));
     }
 }
@@ -132,7 +132,7 @@ fn describe_disallowed(entry: &DeValue<'_>, verb: &str) -> Option<String> {
     let DeValue::Table(rule) = entry else { return None };
     let text = |key: &str| crate::extract::toml_file::text(rule.get(key)?.get_ref());
     let (path, reason) = (text("path")?, text("reason")?);
-    Some(format!("`{path}` may not be {verb}: {reason}."))
+    Some(format!("`{path}` must not be {verb}: {reason}."))
 }
 
 fn read_toml_settings(source: SourceText<'_>, found: &mut FileExtract) {
@@ -170,7 +170,7 @@ fn read_pre_commit(source: SourceText<'_>, found: &mut FileExtract) {
     let hooks = repos.filter_map(|repo| repo.get("hooks")).flat_map(YamlNode::items);
     let ids: Vec<&str> = hooks.filter_map(|hook| hook.get("id")?.text()).collect();
     if !ids.is_empty() {
-        let content = format!("Before every commit pre-commit runs: {}.", ids.join(", "));
+        let content = format!("pre-commit runs before every commit: {}.", ids.join(", "));
         found.add_note(ExtractedNote::new("policy", "lint", content, source.all_lines()));
     }
 }
@@ -185,7 +185,7 @@ fn read_license(source: SourceText<'_>, found: &mut FileExtract) {
     if let Some((_, name)) = LICENSE_PHRASES.iter().find(|(words, _)| head.contains(words)) {
         found.add_note(ExtractedNote::fact(
             "licence",
-            format!("The licence in `{}` is {name}.", source.path),
+            format!("The license in `{}` is {name}.", source.path),
             source.all_lines(),
         ));
     }

@@ -76,7 +76,7 @@ fn render_markdown(graph: &Graph<'_>, chosen: &[RankedNode]) -> String {
     for ranked in chosen {
         let node = &graph.nodes[ranked.node_index];
         let key = if contradicting.contains(&*node.id) {
-            (usize::MAX, "These contradict each other")
+            (usize::MAX, "Contradictions")
         } else {
             section_of(node)
         };

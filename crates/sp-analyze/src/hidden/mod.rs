@@ -1,4 +1,4 @@
-//! Finds characters that people do not see but agents read, and decodes what they say.
+//! Finds characters that people do not see but agents read, and decodes them.
 //!
 //! [`search`] returns runs of [`HiddenText`] with position and [`HiddenKind`]. [`mark()`] makes
 //! them visible, the `check_*` functions report them as findings (SE-09), and [`find_lookalikes`]

@@ -34,8 +34,10 @@ pub fn check_part(text: &str, part: Range<usize>, report: &mut Report) {
 /// Reports hidden characters in a file or directory name.
 pub fn check_name(name: &str, report: &mut Report) {
     for hidden in find(name) {
-        let message = format!("its name has hidden {}", describe_hidden(&hidden, name));
-        report.whole_file(severity(&hidden, name), &SE_09, message).help("rename it");
+        let message = format!("the name contains hidden {}", describe_hidden(&hidden, name));
+        report
+            .whole_file(severity(&hidden, name), &SE_09, message)
+            .help("rename the file or directory");
     }
 }
 
@@ -43,7 +45,8 @@ pub fn check_name(name: &str, report: &mut Report) {
 /// reported by [`check_text`].
 pub fn check_value(value: &str, span: &Range<usize>, report: &mut Report) {
     for hidden in find(value) {
-        let message = format!("its escapes make hidden {}", describe_hidden(&hidden, value));
+        let message =
+            format!("escape sequences produce hidden {}", describe_hidden(&hidden, value));
         add_finding(severity(&hidden, value), span.clone(), message, report);
     }
 }
@@ -69,7 +72,7 @@ fn add_finding(severity: Severity, span: Range<usize>, message: String, report: 
         Severity::Warning => report.warning(&SE_09, span, message),
         Severity::Note => report.note(&SE_09, span, message),
     };
-    finding.help("take it out: an agent reads it, and nobody sees it");
+    finding.help("remove them: agents read these characters, but people cannot see them");
 }
 
 /// A hidden message or reordered text is an error. What may be an accident is a warning, or a note
@@ -91,7 +94,7 @@ fn describe_hidden(hidden: &HiddenText, text: &str) -> String {
     let mut description = String::from(hidden.kind.name());
     match &hidden.decoded {
         Some(decoded) => {
-            description += " that say ";
+            description += " that decode to ";
             push_decoded(&mut description, decoded);
         }
         None => {
@@ -118,7 +121,7 @@ fn describe_lookalike(word: &Lookalike, text: &str) -> (String, String) {
     };
     let looks_like = &word.looks_like;
     (
-        format!("{what} `{written}` looks like `{looks_like}`, and is not: it has {odd}"),
-        format!("write `{looks_like}`, if that is meant"),
+        format!("{what} `{written}` looks like `{looks_like}`, but contains {odd}"),
+        format!("use `{looks_like}`, if that is what you mean"),
     )
 }

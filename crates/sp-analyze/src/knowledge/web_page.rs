@@ -46,12 +46,12 @@ const BLOCK_ELEMENTS: &[&str] = &[
 pub(crate) fn rejection_reason(html: &str) -> Option<&'static str> {
     let (depth, elements) = depth_and_count(html);
     if depth > MAX_DEPTH {
-        return Some("its elements stand in each other too deep");
+        return Some("elements are nested too deeply");
     }
     if elements > MAX_ELEMENTS {
-        return Some("it has too many elements");
+        return Some("the page has too many elements");
     }
-    (escape_steps(html) > MAX_ESCAPE_STEPS).then_some("it has too many character references")
+    (escape_steps(html) > MAX_ESCAPE_STEPS).then_some("the page has too many character references")
 }
 
 /// Estimates the cost of escaping the text of a page: after each escaped character, the library

@@ -17,7 +17,7 @@ pub enum ContextPackZipError {
     #[error(transparent)]
     Archive(#[from] ArchiveError),
     /// There is no single top-level folder.
-    #[error("a zip of a pack has one folder at its top, and everything in it")]
+    #[error("the zip must contain a single top-level directory with all files")]
     NoFolder,
 }
 

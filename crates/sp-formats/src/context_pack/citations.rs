@@ -66,13 +66,13 @@ impl CitationIndex {
             return;
         }
         let message = if pages.contains_key(SOURCES_FILE) {
-            "`sources.md` does not say that it is of this pack, and footnotes lead there"
+            "`sources.md` does not belong to this context pack, but footnotes refer to it"
         } else {
-            "there is no `sources.md`, and footnotes lead there"
+            "`sources.md` is missing, but footnotes refer to it"
         };
         report
             .whole_file(Severity::Error, &CP_10, message)
-            .help("add it, with `## [^src_…]` for each source");
+            .help("add `sources.md` with a section `## [^src_…]` for each source");
     }
 
     /// Checks that every footnote is defined in `sources.md` and in the manifest, that the two
@@ -89,18 +89,22 @@ impl CitationIndex {
                 .filter(|source| is_unknown_id(self.listed.as_ref(), &source.id))
             {
                 let message =
-                    format!("`{}` is not among the sources of `pack.json`", definition.id);
-                let help = "add it there, or take it away here";
+                    format!("`{}` is not listed in `sources` of `pack.json`", definition.id);
+                let help = "add it to `pack.json`, or remove this section";
                 page.report.error(&CP_10, definition.span.clone(), message).help(help);
             }
         }
         for (id, span) in &self.sources {
             if is_unknown_id(self.defined.as_ref(), id) {
-                let message = format!("`{id}` is not in `sources.md`");
-                report.error(&CP_10, span.clone(), message).help(format!("add `## [^{id}]` there"));
+                let message = format!("`{id}` has no section in `sources.md`");
+                report
+                    .error(&CP_10, span.clone(), message)
+                    .help(format!("add a section `## [^{id}]`"));
             } else if self.is_complete && self.defined.is_some() && !cited.contains(id) {
-                let help = "a source that says nothing here is not needed";
-                report.warning(&CP_10, span.clone(), format!("nothing cites `{id}`")).help(help);
+                let help = "cite the source, or remove it";
+                report
+                    .warning(&CP_10, span.clone(), format!("the source `{id}` is never cited"))
+                    .help(help);
             }
         }
     }
@@ -121,10 +125,10 @@ impl CitationIndex {
                 (report.findings.len() < MAX_SUGGESTIONS).then(|| self.nearest(id)).flatten();
             let help = match near {
                 Some(near) => format!("did you mean `[^{near}]`?"),
-                None => "name the source there, or take the footnote away".into(),
+                None => "add the source, or remove the footnote".into(),
             };
             report
-                .error(&CP_10, span.clone(), format!("`[^{id}]` leads nowhere: it is {problem}"))
+                .error(&CP_10, span.clone(), format!("unknown source `[^{id}]`: it is {problem}"))
                 .help(help);
         }
     }

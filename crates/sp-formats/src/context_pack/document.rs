@@ -95,22 +95,21 @@ fn check_name_and_size(
 ) -> Option<()> {
     if !path.ends_with(".md") {
         report
-            .whole_file(Severity::Warning, &CP_01, "a pack has Markdown files only")
-            .help("take it out of the pack; agents do not read it");
+            .whole_file(Severity::Warning, &CP_01, "context packs contain only Markdown files")
+            .help("remove the file; agents do not read it");
         return None;
     }
     if !KNOWN_FILES.contains(&path) {
         report
-            .whole_file(Severity::Warning, &CP_01, "no file of a pack is called so")
-            .help(format!("the files are: {}", KNOWN_FILES.join(", ")));
+            .whole_file(Severity::Warning, &CP_01, "unknown file name for a context pack")
+            .help(format!("known files: {}", KNOWN_FILES.join(", ")));
     }
     let (size, limit) = (bytes.len() as u64, limits.markdown_bytes);
     if size > limit {
-        let message =
-            format!("it is {}, more than the limit of {}", ByteSize(size), ByteSize(limit));
+        let message = format!("the file is {}; the limit is {}", ByteSize(size), ByteSize(limit));
         report
             .whole_file(Severity::Error, &CP_01, message)
-            .help("split it; no agent reads that much");
+            .help("shorten the file; agents do not read files of this size");
         return None;
     }
     Some(())
@@ -157,7 +156,7 @@ fn parse_frontmatter(
     let mut root = match yaml::parse(&text[block.clone()], limits) {
         Ok(root) => root,
         Err(error) => {
-            let message = format!("the frontmatter is not YAML: {}", error.message);
+            let message = format!("invalid YAML in the frontmatter: {}", error.message);
             report.error(&CP_04, in_file(&error.span), message).help(error.help());
             return None;
         }
@@ -165,7 +164,9 @@ fn parse_frontmatter(
     root.map_spans(&in_file);
     if !root.is_null() && !matches!(root.value, YamlValue::Map(_)) {
         let message = format!("the frontmatter must be a mapping, not {}", root.kind());
-        report.error(&CP_04, root.span.clone(), message).help("write `file: …`, a line each");
+        report
+            .error(&CP_04, root.span.clone(), message)
+            .help("write one field per line, such as `file: …`");
         return None;
     }
     Some(root)
@@ -186,12 +187,13 @@ fn report_missing_field(
 fn report_missing_frontmatter(text: &str, report: &mut Report) {
     let first = text.lines().next().unwrap_or_default();
     if first.trim_start_matches('\u{feff}').trim_end() == "---" {
-        let message = "the frontmatter does not end";
-        report.error(&CP_04, 0..first.trim_end().len(), message).help("close it with a line `---`");
+        let message = "unterminated frontmatter";
+        report.error(&CP_04, 0..first.trim_end().len(), message).help("add a closing line `---`");
         return;
     }
-    let help = "begin with `---`, `file: …`, `pack_id: …`, `spec_version: \"0.1\"`, `---`; `sp context seal` writes it";
-    report.whole_file(Severity::Error, &CP_04, "it has no frontmatter").help(help);
+    let help = "run `sp context seal`, or start the file with `---`, `file: …`, `pack_id: …`, \
+                `spec_version: \"0.1\"`, `---`";
+    report.whole_file(Severity::Error, &CP_04, "the frontmatter is missing").help(help);
 }
 
 /// Returns a value as it is written in the frontmatter: quoted where YAML could read it as
@@ -225,19 +227,19 @@ pub(super) fn claims_membership(
 
 fn check_frontmatter_field(key: &str, node: &YamlNode, expected: &str, report: &mut Report) {
     if let (Some(other), true) = (node.implicit_type(), node.text() == Some(expected)) {
-        let message = format!("`{key}` is {other} to whoever reads YAML, and not text");
+        let message = format!("YAML parsers read `{key}` as {other}, not as text");
         report
             .warning(&CP_04, node.span.clone(), message)
-            .help(format!("write it in quotes: `\"{expected}\"`"));
+            .help(format!("quote the value: `\"{expected}\"`"));
     } else if node.text() != Some(expected) {
         let found = node
             .text()
             .map_or_else(|| node.kind().to_owned(), |text| format!("`{}`", printable(text)));
-        let whose = if key == "file" { "the file is" } else { "`pack.json` says" };
-        let message = format!("`{key}` is {found}, and {whose} `{}`", printable(expected));
+        let whose = if key == "file" { "the file is" } else { "`pack.json` has" };
+        let message = format!("`{key}` is {found}, but {whose} `{}`", printable(expected));
         report
             .error(&CP_04, node.span.clone(), message)
-            .help("write the same; `sp context seal` does");
+            .help("use the same value, or run `sp context seal`");
     }
 }
 
@@ -256,8 +258,8 @@ fn unique_definitions(labels: Vec<SourceFootnote>, report: &mut Report) -> Vec<S
     let (first, again): (Vec<_>, Vec<_>) =
         labels.into_iter().partition(|label| seen.insert(label.id.clone()));
     for label in again {
-        let message = format!("`{}` has a section already", label.id);
-        report.warning(&CP_07, label.span, message).help("keep one of the two");
+        let message = format!("duplicate section for `{}`", label.id);
+        report.warning(&CP_07, label.span, message).help("remove the duplicate");
     }
     first
 }

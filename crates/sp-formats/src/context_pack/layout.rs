@@ -131,31 +131,26 @@ impl<'a> LayoutChecker<'a, '_> {
                 continue;
             };
             if section.depth() != 2 {
-                let message = format!("the section `{name}` is too deep");
-                self.warn(
-                    &CP_05,
-                    section.heading.clone(),
-                    message,
-                    "begin its heading with two `#`",
-                );
+                let message = format!("the section `{name}` must be at level 2");
+                self.warn(&CP_05, section.heading.clone(), message, "start the heading with `## `");
             }
             if at < last {
-                let message = format!("the section `{name}` stands too early");
+                let message = format!("the section `{name}` is out of order");
                 let help =
-                    "the order is Summary, Stack, Conventions, Current focus, Don't and Citations";
+                    "use the order Summary, Stack, Conventions, Current focus, Don't, Citations";
                 self.warn(&CP_05, section.heading.clone(), message, help);
             }
             last = last.max(at);
             for (_, again) in named {
-                let message = format!("there is a section `{name}` already");
-                self.warn(&CP_05, again.heading.clone(), message, "keep one of the two");
+                let message = format!("duplicate section `{name}`");
+                self.warn(&CP_05, again.heading.clone(), message, "remove the duplicate");
             }
             self.check_rule_section(name, section);
         }
         if !missing.is_empty() {
-            let help =
-                "the sections are Summary, Stack, Conventions, Current focus, Don't and Citations";
-            self.warn_whole(&CP_05, format!("it has no section {}", join_with_and(&missing)), help);
+            let help = "add the missing sections; all of Summary, Stack, Conventions, Current \
+                        focus, Don't and Citations are required";
+            self.warn_whole(&CP_05, format!("missing section: {}", join_with_and(&missing)), help);
         }
     }
 
@@ -163,8 +158,8 @@ impl<'a> LayoutChecker<'a, '_> {
         let Some(title) = self.page.sections.iter().find(|section| section.depth() == 1) else {
             self.warn_whole(
                 &CP_05,
-                "it has no title",
-                "write `# Project: ` and the name of the project",
+                "the title is missing",
+                "add `# Project: ` followed by the name of the project",
             );
             return;
         };
@@ -176,11 +171,11 @@ impl<'a> LayoutChecker<'a, '_> {
         // A missing project name is reported for the manifest.
         if is_other && !name.trim().is_empty() {
             let message = format!(
-                "the title is `{}`, and not `Project: {}`",
+                "the title is `{}`, but should be `Project: {}`",
                 printable(&title.title),
                 printable(name)
             );
-            let help = "write `# Project: ` and the name that `pack.json` has";
+            let help = "use `# Project: ` followed by the project name from `pack.json`";
             self.warn(&CP_05, title.heading.clone(), message, help);
         }
     }
@@ -189,7 +184,7 @@ impl<'a> LayoutChecker<'a, '_> {
     fn check_rule_section(&mut self, name: &str, section: &MarkdownSection) {
         if LIST_SECTIONS.contains(&name) && !self.has_bullets(section) {
             let message = format!("the section `{name}` has no bullets");
-            self.warn(&CP_05, section.heading.clone(), message, "write a bullet for each");
+            self.warn(&CP_05, section.heading.clone(), message, "write each item as a bullet");
         }
         if name == "Summary" {
             let is_text: Vec<bool> =
@@ -198,10 +193,10 @@ impl<'a> LayoutChecker<'a, '_> {
                 is_text.split(|is_text| !is_text).filter(|lines| !lines.is_empty()).count();
             if paragraphs != 1 {
                 let message = match paragraphs {
-                    0 => "the summary says nothing".to_owned(),
+                    0 => "the summary is empty".to_owned(),
                     more => format!("the summary has {more} paragraphs"),
                 };
-                self.warn(&CP_05, section.heading.clone(), message, "say it in one paragraph");
+                self.warn(&CP_05, section.heading.clone(), message, "write one paragraph");
             }
         }
     }
@@ -225,7 +220,12 @@ impl<'a> LayoutChecker<'a, '_> {
         let first = names
             .filter(|span| is_meant(span) && (text[span.clone()].ends_with('/') || is_word(span)));
         if let Some(span) = first.min_by_key(|span| span.start) {
-            self.warn(&CP_05, span, "it speaks of Cursor", "say it so that every agent can follow");
+            self.warn(
+                &CP_05,
+                span,
+                "`AGENTS.md` mentions Cursor",
+                "use wording that applies to all agents",
+            );
         }
     }
 
@@ -238,15 +238,15 @@ impl<'a> LayoutChecker<'a, '_> {
     ) {
         if !recommended.contains(&found) {
             let message = format!(
-                "it has {}; {} to {} are useful",
+                "found {}; {} to {} are recommended",
                 pluralize(found, what),
                 recommended.start(),
                 recommended.end()
             );
             let help = if found < *recommended.start() {
-                "add what is missing, if there is any"
+                "add more if possible"
             } else {
-                "more is noise: keep the best"
+                "keep only the best"
             };
             self.warn_whole(check, message, help);
         }
@@ -260,16 +260,16 @@ impl<'a> LayoutChecker<'a, '_> {
                 ["Context", "Pattern"].into_iter().filter(|word| !self.has_line(skill, word));
             let missing: Vec<String> = missing.map(|word| format!("`{word}:`")).collect();
             if !missing.is_empty() {
-                let message = format!("the skill has no {}", join_with_and(&missing));
+                let message = format!("the skill is missing {}", join_with_and(&missing));
                 self.warn(
                     &CP_06,
                     skill.heading.clone(),
                     message,
-                    "say when it helps, and how it is done",
+                    "describe when to use the skill and how to apply it",
                 );
             }
             if self.has_line(skill, "Pattern") && !self.has_bullets(skill) {
-                let help = "write a bullet for each step";
+                let help = "write each step as a bullet";
                 self.warn(&CP_06, skill.heading.clone(), "the pattern has no bullets", help);
             }
             self.check_cited(&CP_06, skill);
@@ -290,8 +290,13 @@ impl<'a> LayoutChecker<'a, '_> {
                 .is_some_and(|reference| reference.span.start < section.body.end)
         });
         if !has {
-            let help = "write `Sources: [^src_…]`";
-            self.warn(check, section.heading.clone(), "it has no `Sources:` with a footnote", help);
+            let help = "add `Sources: [^src_…]`";
+            self.warn(
+                check,
+                section.heading.clone(),
+                "the section has no `Sources:` line with a footnote",
+                help,
+            );
         }
     }
 
@@ -301,30 +306,37 @@ impl<'a> LayoutChecker<'a, '_> {
         for section in self.page.sections {
             let Some(label) = heading_label(self.page.text, section) else {
                 if section.depth() == 2 {
-                    let message =
-                        format!("the heading `{}` names no source", printable(&section.title));
-                    self.warn(&CP_07, section.heading.clone(), message, "write `## [^src_…]`");
+                    let message = format!(
+                        "the heading `{}` does not contain a source ID",
+                        printable(&section.title)
+                    );
+                    self.warn(
+                        &CP_07,
+                        section.heading.clone(),
+                        message,
+                        "use a heading such as `## [^src_…]`",
+                    );
                 }
                 continue;
             };
             if !is_source_id(label.id) {
-                let message = format!("`{}` is no id of a source", printable(label.id));
+                let message = format!("invalid source ID `{}`", printable(label.id));
                 self.warn(
                     &CP_07,
                     label.span,
                     message,
-                    "write it as `src_` and letters, digits, `_` and `-`",
+                    "use `src_` followed by letters, digits, `_` and `-`",
                 );
                 continue;
             }
             if section.depth() != 2 || !label.rest.is_empty() {
                 let message =
-                    format!("the heading of a source is `## [^{}]`, and nothing else", label.id);
+                    format!("the heading of a source must be exactly `## [^{}]`", label.id);
                 self.warn(
                     &CP_07,
                     section.heading.clone(),
                     message,
-                    "write it so; its title has a bullet of its own",
+                    "remove other text; write the title as a `Title:` bullet",
                 );
             }
             self.check_source(section, listed.get(label.id).copied());
@@ -340,12 +352,12 @@ impl<'a> LayoutChecker<'a, '_> {
             .map(|name| format!("`{name}:`"))
             .collect::<Vec<_>>();
         if !missing.is_empty() {
-            let message = format!("the source has no {}", join_with_and(&missing));
+            let message = format!("the source is missing {}", join_with_and(&missing));
             self.warn(
                 &CP_07,
                 section.heading.clone(),
                 message,
-                "write each as a bullet: `- Title: …`",
+                "add each as a bullet, such as `- Title: …`",
             );
         }
         if let Some(source) = listed {
@@ -394,11 +406,11 @@ impl<'a> LayoutChecker<'a, '_> {
                 continue;
             }
             let message = format!(
-                "`{name}` is `{}`, and `pack.json` says `{}`",
+                "`{name}` is `{}`, but `pack.json` has `{}`",
                 printable(found),
                 printable(expected)
             );
-            self.warn(&CP_07, span, message, "write the same");
+            self.warn(&CP_07, span, message, "use the same value in both files");
         }
     }
 
@@ -408,7 +420,7 @@ impl<'a> LayoutChecker<'a, '_> {
         if !(2..=4).contains(&count) {
             let message = format!("the summary has {}", pluralize(count, "sentence"));
             let span = if span.is_empty() { section.heading.clone() } else { span };
-            self.warn(&CP_07, span, message, "two to four are useful");
+            self.warn(&CP_07, span, message, "write two to four sentences");
         }
     }
 
@@ -427,8 +439,8 @@ impl<'a> LayoutChecker<'a, '_> {
             self.warn(
                 &CP_07,
                 span,
-                "there are no key claims",
-                "write each as a bullet below, two blanks deeper",
+                "the source has no key claims",
+                "write each claim as a nested bullet, indented by two spaces",
             );
         }
     }
@@ -442,11 +454,11 @@ impl<'a> LayoutChecker<'a, '_> {
                 .iter()
                 .take_while(|code| code.range.start < prompt.body.end);
             if !blocks.any(|code| code.kind == CodeRegionKind::Text) {
-                let help = "put it between ```text and ```";
+                let help = "put the prompt between ```text and ```";
                 self.warn(
                     &CP_08,
                     prompt.heading.clone(),
-                    "the prompt is not in a block of `text`",
+                    "the prompt is not in a fenced `text` block",
                     help,
                 );
             }
@@ -457,31 +469,37 @@ impl<'a> LayoutChecker<'a, '_> {
     fn check_tasks(&mut self) {
         let tasks = self.second_level_sections();
         if tasks.is_empty() {
-            self.warn_whole(&CP_09, "it has no tasks", "write them as `## 1. Do this`");
+            self.warn_whole(
+                &CP_09,
+                "there are no tasks",
+                "add tasks with headings such as `## 1. Do this`",
+            );
         }
         for (number, task) in (1..).zip(tasks) {
             let title =
                 task.title.strip_prefix(&format!("{number}.")).filter(|rest| rest.starts_with(' '));
             if title.is_none_or(|title| title.trim().is_empty()) {
-                let message =
-                    format!("the task `{}` is not called `{number}. …`", printable(&task.title));
+                let message = format!(
+                    "the heading of the task `{}` must start with `{number}.`",
+                    printable(&task.title)
+                );
                 self.warn(
                     &CP_09,
                     task.heading.clone(),
                     message,
-                    "number them from 1 without gaps: `## 1. Do this`",
+                    "number tasks from 1 without gaps, as in `## 1. Do this`",
                 );
             }
             let is_step = |line: MarkdownLine<'_>| {
                 is_bullet(line.text) && labeled_value(line.text, "Acceptance").is_none()
             };
             if !self.text_lines(task).any(is_step) {
-                let help = "say what is to be done, a bullet each";
+                let help = "write each step as a bullet";
                 self.warn(&CP_09, task.heading.clone(), "the task has no bullets", help);
             }
             if !self.has_line(task, "Acceptance") {
-                let help = "say how one sees that it is done: `- Acceptance: …`";
-                self.warn(&CP_09, task.heading.clone(), "the task has no `Acceptance:`", help);
+                let help = "describe how to verify the task: `- Acceptance: …`";
+                self.warn(&CP_09, task.heading.clone(), "the task has no `Acceptance:` line", help);
             }
         }
     }

@@ -153,8 +153,11 @@ fn read_project(root: &mut ManifestObject<'_, '_>) -> ContextPackProject {
     let sentences = count_sentences(&description);
     if sentences > 3 {
         let span = object.get("description").map_or(0..0, JsonValue::span);
-        let message = format!("`project.description` has {sentences} sentences, more than 3");
-        object.report.warning(&CP_02, span, message).help("say in one to three what is intended");
+        let message = format!("`project.description` has {sentences} sentences; the maximum is 3");
+        object
+            .report
+            .warning(&CP_02, span, message)
+            .help("describe the project in one to three sentences");
     }
     let stack = read_stack(&mut object);
     ContextPackProject { name, description, stack, unknown_members }
@@ -170,14 +173,17 @@ fn read_stack(project: &mut ManifestObject<'_, '_>) -> Vec<String> {
                 project.report_error(
                     &CP_02,
                     item.span(),
-                    "this word of `project.stack` says nothing".into(),
-                    "take it out",
+                    "empty item in `project.stack`".into(),
+                    "remove the item",
                 );
             }
             Some(text) => stack.push(text.into_owned()),
             None => {
-                let message = format!("`project.stack` holds text, not {}", item.kind().describe());
-                project.report_error(&CP_02, item.span(), message, "write it in quotes");
+                let message = format!(
+                    "an item of `project.stack` must be a string, not {}",
+                    item.kind().describe()
+                );
+                project.report_error(&CP_02, item.span(), message, "write the item in quotes");
             }
         }
     }
@@ -198,8 +204,8 @@ fn read_window(root: &mut ManifestObject<'_, '_>) -> Option<ContextPackWindow> {
         object.report_error(
             &CP_02,
             span,
-            "the window ends before it begins".into(),
-            "exchange `from` and `to`",
+            "the window ends before it starts".into(),
+            "swap `from` and `to`",
         );
     }
     Some(ContextPackWindow { from, to, unknown_members })
@@ -250,15 +256,9 @@ fn read_hash(entry: &mut ManifestObject<'_, '_>) -> String {
     }
     if !text.trim().is_empty() {
         let is_upper = text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
-        let message =
-            if is_upper { "this SHA-256 is not in lower case" } else { "this is no SHA-256" };
+        let message = if is_upper { "the SHA-256 is not in lowercase" } else { "invalid SHA-256" };
         let span = entry.get("sha256").map_or(0..0, JsonValue::span);
-        entry.report_error(
-            &CP_02,
-            span,
-            message.into(),
-            "write its 64 hexadecimal digits in lower case",
-        );
+        entry.report_error(&CP_02, span, message.into(), "use 64 lowercase hex digits");
     }
     String::new()
 }
@@ -272,14 +272,14 @@ fn read_path(object: &mut ManifestObject<'_, '_>, text: &str) -> Option<RelPath>
     let span = object.member_span("path");
     match RelPath::new(text) {
         Ok(path) if fold_name(path.as_str()) == MANIFEST_FILE => {
-            let help = "take it out: it cannot hold its own hash";
+            let help = "remove the entry; a file cannot contain its own hash";
             object.report_error(&CP_03, span, "`pack.json` lists itself".into(), help);
             None
         }
         Ok(path) => Some(path),
         Err(why) => {
-            let message = format!("`{}` is no path in a pack: {why}", printable(text));
-            let help = "write it from the folder of the pack, with `/`, without `.` and `..`";
+            let message = format!("invalid path `{}`: {why}", printable(text));
+            let help = "use a path relative to the context pack, with `/` and without `.` or `..`";
             object.report_error(&CP_03, span, message, help);
             None
         }
@@ -302,14 +302,13 @@ fn check_unique_path(
         }
         Some(other) if other == path.as_str() => {
             let message = format!("`{path}` is listed twice");
-            object.report_error(&CP_03, span, message, "keep one of the two");
+            object.report_error(&CP_03, span, message, "remove the duplicate");
             false
         }
         Some(other) => {
-            let message = format!(
-                "`{path}` and `{other}` are one name where case or Unicode form does not count"
-            );
-            object.report_error(&CP_03, span, message, "rename one of the two");
+            let message =
+                format!("`{path}` and `{other}` differ only in case or Unicode normalization");
+            object.report_error(&CP_03, span, message, "rename one of them");
             true
         }
     }
@@ -367,14 +366,14 @@ fn check_source_id(
     }
     let span = object.member_span("id");
     if !is_source_id(id) {
-        let message = format!("`{}` is no id of a source", printable(id));
-        let help = "write it as `src_` and letters, digits, `_` and `-`";
+        let message = format!("invalid source ID `{}`", printable(id));
+        let help = "use `src_` followed by letters, digits, `_` and `-`";
         object.report_error(&CP_02, span, message, help);
         return false;
     }
     if !seen.insert(id.to_owned()) {
-        let message = format!("two sources are called `{id}`");
-        object.report_error(&CP_02, span, message, "give each its own id");
+        let message = format!("duplicate source ID `{id}`");
+        object.report_error(&CP_02, span, message, "use a unique ID for each source");
         return false;
     }
     true

@@ -40,9 +40,9 @@ pub(super) fn read_manifest(entries: &ContextPackEntries, limits: &Limits) -> Ma
     let Some(ContextPackEntry::File(bytes)) = entries.get(MANIFEST_FILE) else {
         let is_there = entries.contains_key(MANIFEST_FILE) || is_folder(entries, MANIFEST_FILE);
         let (message, help) = if is_there {
-            ("it is no file", "put the file itself there, neither a link nor a folder")
+            ("`pack.json` is not a regular file", "replace it with a regular file")
         } else {
-            ("there is no `pack.json`", "every pack has one; `sp context new` writes it")
+            ("`pack.json` is missing", "run `sp context new` to create it")
         };
         report.whole_file(Severity::Error, &CP_01, message).help(help);
         return ManifestFile { parsed: None, report, text: nothing };

@@ -62,10 +62,10 @@ impl<'j> ManifestObject<'j, '_> {
             if known.contains(&&*name) {
                 continue;
             }
-            let message = format!("nobody knows `{}{}`", self.path_prefix, printable(&name));
+            let message = format!("unknown member `{}{}`", self.path_prefix, printable(&name));
             let help = match crate::suggest::nearest(&name, known.iter().copied()) {
                 Some(near) => format!("did you mean `{near}`?"),
-                None => "it means nothing to whoever reads the pack".into(),
+                None => "remove it; agents ignore unknown members".into(),
             };
             self.report.warning(&CP_03, key.span(), message).help(help);
             // A raw CR can only be white space here, and files of a pack must not contain one.
@@ -80,14 +80,14 @@ impl<'j> ManifestObject<'j, '_> {
         let text = value.text();
         if text.is_none() {
             let message = format!(
-                "`{}{key}` must be text, not {}",
+                "`{}{key}` must be a string, not {}",
                 self.path_prefix,
                 value.kind().describe()
             );
             let help = if value.kind() == JsonKind::Null {
-                "leave it out, or say what it is"
+                "remove the member, or set a value"
             } else {
-                "write it in quotes"
+                "write the value in quotes"
             };
             self.report_error(&CP_02, value.span(), message, help);
         }
@@ -107,8 +107,8 @@ impl<'j> ManifestObject<'j, '_> {
             self.report_error(
                 &CP_02,
                 value.span(),
-                format!("`{}{key}` says nothing", self.path_prefix),
-                "write what it is",
+                format!("`{}{key}` is empty", self.path_prefix),
+                "set a value",
             );
         }
         text
@@ -118,13 +118,12 @@ impl<'j> ManifestObject<'j, '_> {
         let text = self.required_text("spec_version");
         if !text.trim().is_empty() && !is_known_spec_version(&text) {
             let span = self.get("spec_version").map_or(0..0, JsonValue::span);
-            let message =
-                format!("there is no version `{}` of the specification", printable(&text));
+            let message = format!("unsupported specification version `{}`", printable(&text));
             self.report_error(
                 &CP_02,
                 span,
                 message,
-                "the version is \"0.1\"; a newer `sp` may know more",
+                "use version \"0.1\"; a newer version of `sp` may support more",
             );
         }
         text
@@ -135,7 +134,7 @@ impl<'j> ManifestObject<'j, '_> {
         if !text.trim().is_empty() && !is_pack_id(&text) {
             let span = self.get("pack_id").map_or(0..0, JsonValue::span);
             let message = format!("`pack_id` is neither a ULID nor a UUID: `{}`", printable(&text));
-            self.report_error(&CP_02, span, message, "`sp context seal` gives it a new one");
+            self.report_error(&CP_02, span, message, "run `sp context seal` to generate an ID");
         }
         text
     }
@@ -156,12 +155,15 @@ impl<'j> ManifestObject<'j, '_> {
     fn check_timestamp(&mut self, key: &str, text: &str, kind: TimestampKind) {
         let is_utc = text.ends_with('Z') || text.ends_with("+00:00");
         let (is_valid, problem, help) = match kind {
-            TimestampKind::UtcTime => {
-                (is_time(text) && is_utc, "no time in UTC", "write it as `2026-04-24T14:22:03Z`")
-            }
+            TimestampKind::UtcTime => (
+                is_time(text) && is_utc,
+                "not a UTC time",
+                "use a time such as `2026-04-24T14:22:03Z`",
+            ),
             TimestampKind::DayOrTime => {
-                let help = "write it as `2026-04-24` or as `2026-04-24T14:22:03Z`";
-                (is_day_or_time(text), "neither a day nor a time", help)
+                let help =
+                    "use a date such as `2026-04-24`, or a time such as `2026-04-24T14:22:03Z`";
+                (is_day_or_time(text), "neither a date nor a time", help)
             }
         };
         if is_valid {
@@ -182,8 +184,8 @@ impl<'j> ManifestObject<'j, '_> {
             return;
         }
         let span = self.get("url").map_or(0..0, JsonValue::span);
-        let message = format!("`{}url` is no URL: `{}`", self.path_prefix, printable(text));
-        self.report_error(&CP_02, span, message, "write it with its scheme, as `https://…`");
+        let message = format!("invalid URL in `{}url`: `{}`", self.path_prefix, printable(text));
+        self.report_error(&CP_02, span, message, "use a URL with a scheme, such as `https://…`");
     }
 
     /// Returns the member if it is an object, and reports it if it is something else.

@@ -22,7 +22,7 @@ pub enum MarkedBlockError {
     #[error("the block between `skillpack:begin` and `skillpack:end` was edited")]
     Edited,
     /// The markers are not as `sp` writes them.
-    #[error("the marks `skillpack:begin` and `skillpack:end` are broken")]
+    #[error("the markers `skillpack:begin` and `skillpack:end` are invalid")]
     Broken,
 }
 

@@ -106,8 +106,10 @@ fn check_listed_files(
                 );
             }
             Some(ContextPackEntry::NotAFile) => {
-                let help = "put the file itself there: a pack has no links";
-                report.error(&CP_03, entry.span.clone(), format!("`{path}` is no file")).help(help);
+                let help = "replace it with a regular file; context packs cannot contain links";
+                report
+                    .error(&CP_03, entry.span.clone(), format!("`{path}` is not a regular file"))
+                    .help(help);
             }
             None => report_missing_file(entries, &names, entry, report),
         }
@@ -146,16 +148,16 @@ fn report_missing_file(
         return;
     }
     if is_folder(entries, path) {
-        let help = "put a file there, or take it out of `files`";
-        report.error(&CP_03, entry.span.clone(), format!("`{path}` is a folder")).help(help);
+        let help = "replace it with a file, or remove it from `files`";
+        report.error(&CP_03, entry.span.clone(), format!("`{path}` is a directory")).help(help);
         return;
     }
     let help = match names.present.get(&folded) {
-        Some(other) => format!("there is `{other}`: write its name as it is"),
-        None => "add the file, or take it out of `files`".into(),
+        Some(other) => format!("use the exact name `{other}`"),
+        None => "add the file, or remove it from `files`".into(),
     };
     report
-        .error(&CP_10, entry.span.clone(), format!("`{path}` is listed and not there"))
+        .error(&CP_10, entry.span.clone(), format!("the listed file `{path}` is missing"))
         .help(help);
 }
 
@@ -165,15 +167,15 @@ fn check_hash(entry: &ContextPackFileEntry, bytes: &[u8], report: &mut Report) {
     if found == entry.sha256 || entry.sha256.is_empty() {
         return;
     }
-    let message = format!("the SHA-256 of `{}` is another: {found}", entry.path);
+    let message = format!("the SHA-256 of `{}` does not match: found {found}", entry.path);
     let is_hash_of = |text: &str| Digest::of(text.as_bytes()).hex() == entry.sha256;
     let text = String::from_utf8_lossy(bytes);
     let help = if is_hash_of(&text.replace("\r\n", "\n")) {
-        "its line endings were changed to CRLF: turn them back into LF"
+        "convert the line endings from CRLF back to LF"
     } else if is_hash_of(text.trim_start_matches('\u{feff}')) {
-        "a byte order mark was added: save it without one"
+        "remove the byte-order mark that was added"
     } else {
-        "it was changed after the pack was made: `sp context seal` hashes what is there"
+        "run `sp context seal` to update the hash, if the change is intended"
     };
     report.error(&CP_10, entry.sha256_span.clone(), message).help(help);
 }
@@ -211,10 +213,12 @@ fn check_unlisted_files(
     for (folder, files) in unlisted_folders {
         let mut report = Report::new(folder, "");
         let (message, what) = match files {
-            1 => ("`pack.json` does not list the file in this folder".to_owned(), "it"),
-            more => (format!("`pack.json` lists none of the {more} files in this folder"), "them"),
+            1 => ("`pack.json` does not list the file in this directory".to_owned(), "it"),
+            more => {
+                (format!("`pack.json` lists none of the {more} files in this directory"), "them")
+            }
         };
-        let help = format!("list {what}, or take the folder away");
+        let help = format!("add {what} to `files`, or remove the directory");
         report.whole_file(Severity::Warning, &CP_03, message).help(help);
         pages.insert(
             folder.into(),
@@ -231,12 +235,12 @@ fn check_unlisted_file(
 ) -> CheckedContextFile {
     let mut report = Report::deferred(path);
     let ContextPackEntry::File(bytes) = entry else {
-        let help = "take it away: a pack has files and folders only";
+        let help = "remove it; context packs contain only files and directories";
         report
             .whole_file(
                 Severity::Warning,
                 &CP_03,
-                "it is no file, and `pack.json` does not list it",
+                "not a regular file, and not listed in `pack.json`",
             )
             .help(help);
         return CheckedContextFile { listed_path: None, document: None, report };
@@ -244,7 +248,9 @@ fn check_unlisted_file(
     let is_claimed = document::claims_membership(path, bytes, manifest, limits);
     let document =
         is_claimed.then(|| document::read(path, bytes, manifest, limits, &mut report)).flatten();
-    let help = "list it, or take it away; `sp context seal` lists it";
-    report.whole_file(Severity::Warning, &CP_03, "`pack.json` does not list it").help(help);
+    let help = "run `sp context seal` to add it, or remove the file";
+    report
+        .whole_file(Severity::Warning, &CP_03, "the file is not listed in `pack.json`")
+        .help(help);
     CheckedContextFile { listed_path: None, document, report }
 }

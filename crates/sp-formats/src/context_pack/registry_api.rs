@@ -5,82 +5,83 @@ use serde::{Deserialize, Serialize};
 
 use crate::registry::TrustFinding;
 
-/// `PUT /api/v1/context-packs/{id}`: what was taken.
+/// Response to `PUT /api/v1/context-packs/{id}`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PutContextPackResponse {
-    /// The pack.
+    /// ID of the context pack.
     pub pack_id: String,
-    /// The hash of its zip.
+    /// SHA-256 of the zip file, in hex.
     pub sha256: String,
-    /// How many bytes the zip has.
+    /// Size of the zip file in bytes.
     pub bytes: u64,
-    /// How many files are in it.
+    /// Number of files in the zip file.
     pub files: usize,
-    /// What `sp context check` says of it: nothing of it is an error.
+    /// Findings of `sp context check`. None of them is an error.
     pub findings: Vec<TrustFinding>,
 }
 
-/// `GET /api/v1/context-packs`: one's own packs, the newest first.
+/// Response to `GET /api/v1/context-packs`: the caller's context packs, newest first.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ListContextPacksResponse {
-    /// The packs.
+    /// Context packs of the caller.
     pub packs: Vec<HostedContextPack>,
 }
 
-/// A pack that a registry keeps.
+/// A context pack that is stored in a registry.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct HostedContextPack {
-    /// What tells it from every other.
+    /// ID of the context pack.
     pub pack_id: String,
-    /// The project that it is for.
+    /// Name of the project.
     pub name: String,
-    /// Whose it is.
+    /// User who pushed the context pack.
     pub owner: String,
-    /// The hash of its zip.
+    /// SHA-256 of the zip file, in hex.
     pub sha256: String,
-    /// How many bytes the zip has.
+    /// Size of the zip file in bytes.
     pub bytes: u64,
-    /// When it was taken.
+    /// Time of the push.
     pub pushed_at: String,
 }
 
-/// `POST /api/v1/context-packs/{id}/url`: what is asked for.
+/// Request body of `POST /api/v1/context-packs/{id}/url`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ContextPackUrlRequest {
-    /// For how many seconds; an hour if nobody says, a week at the most.
+    /// Lifetime of the URLs in seconds. Defaults to one hour; the maximum is one week.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_in: Option<u64>,
 }
 
-/// `POST /api/v1/context-packs/{id}/url`: where the pack is. A registry may be known by several
-/// addresses, so each is the part after that of the registry.
+/// Response to `POST /api/v1/context-packs/{id}/url`: signed URLs. They are relative to the URL of
+/// the registry, because a registry can be reachable at several URLs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ContextPackUrlResponse {
-    /// The pack.
+    /// ID of the context pack.
     pub pack_id: String,
-    /// The key that signed it: who runs the registry revokes by it.
+    /// ID of the signing key, which can be used to revoke the URLs.
     pub kid: String,
-    /// Until when it is good.
+    /// Time at which the URLs expire.
     pub expires_at: String,
-    /// The folder of the pack, signed in its path.
+    /// Base URL of the context pack with the signature in the path.
     pub folder: String,
-    /// Its manifest, signed in its query.
+    /// URL of the manifest with the signature in the query.
     pub manifest: String,
-    /// Its zip, signed in its path.
+    /// URL of the zip file with the signature in the path.
     pub zip: String,
 }
 
-/// `GET`, `POST /api/v1/url-keys`: a key that signs addresses, without what it is.
+/// Response to `GET` and `POST /api/v1/url-keys`: a key that signs URLs, without the secret.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct UrlSigningKeyInfo {
-    /// Its name, as it stands in every address that it signs.
+    /// ID of the key, which is part of every URL that it signs.
     pub kid: String,
-    /// The one pack that it is for; without one it is for all that have no key of their own.
+    /// Context pack that the key is used for. If absent, the key is used for all context packs
+    /// without a key of their own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pack_id: Option<String>,
-    /// When it was made.
+    /// Time of creation.
     pub created_at: String,
-    /// Whether nothing is opened by it any more.
+    /// Whether the key is revoked. URLs signed with a revoked key are rejected.
     pub revoked: bool,
 }

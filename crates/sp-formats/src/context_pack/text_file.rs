@@ -9,18 +9,18 @@ use crate::report::{Report, Severity};
 /// endings.
 pub(super) fn decode_text(bytes: &[u8], report: &mut Report) -> Option<Arc<str>> {
     let Ok(text) = std::str::from_utf8(bytes) else {
-        report.whole_file(Severity::Error, &CP_01, "it is not UTF-8").help("save it as UTF-8");
+        report.whole_file(Severity::Error, &CP_01, "invalid UTF-8").help("save the file as UTF-8");
         return None;
     };
     if text.starts_with('\u{feff}') {
         report
-            .error(&CP_01, 0..'\u{feff}'.len_utf8(), "it begins with a byte order mark")
-            .help("save it without one");
+            .error(&CP_01, 0..'\u{feff}'.len_utf8(), "unexpected byte-order mark")
+            .help("save the file as UTF-8 without a byte-order mark");
     }
     if let Some(at) = text.find('\r') {
         report
-            .error(&CP_01, at..at + 1, "its lines do not end with LF alone")
-            .help("save it with LF line endings");
+            .error(&CP_01, at..at + 1, "the file has CRLF or CR line endings")
+            .help("save the file with LF line endings");
     }
     Some(text.into())
 }

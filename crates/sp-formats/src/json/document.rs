@@ -42,9 +42,9 @@ impl JsonKind {
         match self {
             Self::Object => "an object",
             Self::Array => "a list",
-            Self::Text => "text",
+            Self::Text => "a string",
             Self::Number => "a number",
-            Self::Bool => "a truth value",
+            Self::Bool => "a boolean",
             Self::Null => "null",
         }
     }
@@ -73,8 +73,8 @@ impl JsonDocument {
         if u32::try_from(text.len()).is_err() {
             return Err(JsonError {
                 span: 0..0,
-                message: "it has 4 GiB or more".into(),
-                help: "make it smaller",
+                message: "the JSON text is 4 GiB or larger".into(),
+                help: "reduce the size of the file",
             });
         }
         let mut parser = JsonParser::new(&text, member, limits);
@@ -249,23 +249,23 @@ mod tests {
     #[test]
     fn pk_01_invalid_json_is_rejected_at_its_position() {
         for (text, start, message) in [
-            ("", 0, "expected a value, found the end"),
-            ("\u{feff}{}", 0, "there is a byte-order mark"),
-            ("{} {}", 3, "there is more after the JSON value"),
+            ("", 0, "expected a value, found the end of the file"),
+            ("\u{feff}{}", 0, "unexpected byte-order mark"),
+            ("{} {}", 3, "trailing data after the JSON value"),
             ("{\"a\":1,}", 7, "expected a key in double quotes, found `}`"),
             ("[1,]", 3, "expected a value, found `]`"),
             ("[1 2]", 3, "expected `,` or `]`, found `2`"),
             ("{\"a\" 1}", 5, "expected `:`, found `1`"),
-            ("{\"a\":1,\"\\u0061\":2}", 7, "the key `a` stands here for a second time"),
+            ("{\"a\":1,\"\\u0061\":2}", 7, "duplicate key `a`"),
             ("NaN", 0, "expected a value, found `N`"),
-            ("01", 0, "this is no number of JSON"),
-            ("-", 0, "this is no number of JSON"),
-            ("1.", 0, "this is no number of JSON"),
-            ("\"\u{1}\"", 1, "a control character stands in a string"),
-            ("\"\\x\"", 1, "this is no escape of JSON"),
-            ("\"\\ud800\"", 1, "half a pair of surrogates is no character"),
-            ("\"\\ud800\\u0041\"", 1, "half a pair of surrogates is no character"),
-            ("\"abc", 0, "this string has no end"),
+            ("01", 0, "invalid JSON number"),
+            ("-", 0, "invalid JSON number"),
+            ("1.", 0, "invalid JSON number"),
+            ("\"\u{1}\"", 1, "unescaped control character in a string"),
+            ("\"\\x\"", 1, "invalid escape sequence"),
+            ("\"\\ud800\"", 1, "unpaired surrogate"),
+            ("\"\\ud800\\u0041\"", 1, "unpaired surrogate"),
+            ("\"abc", 0, "unterminated string"),
             ("nul", 0, "expected a value, found `n`"),
         ] {
             let error = parse(text).unwrap_err();
@@ -287,12 +287,18 @@ mod tests {
         };
         assert!(JsonDocument::parse(object(20), &limits).is_ok());
         assert!(
-            JsonDocument::parse(object(21), &limits).unwrap_err().message.contains("more keys")
+            JsonDocument::parse(object(21), &limits)
+                .unwrap_err()
+                .message
+                .contains("more than 20 keys")
         );
         let list = |items: usize| format!("[{}0]", "0,".repeat(items - 1));
         assert!(JsonDocument::parse(list(42), &limits).is_ok());
         assert!(
-            JsonDocument::parse(list(43), &limits).unwrap_err().message.contains("more values")
+            JsonDocument::parse(list(43), &limits)
+                .unwrap_err()
+                .message
+                .contains("more than 43 values")
         );
         let duplicate = object(40).replace("\"39\"", "\"3\"");
         assert!(parse(&duplicate).unwrap_err().message.contains("`3`"));

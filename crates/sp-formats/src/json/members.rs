@@ -66,9 +66,7 @@ impl<'de> Deserialize<'de> for JsonMembers {
                 let mut members = JsonMembers::default();
                 while let Some((key, value)) = map.next_entry::<String, Box<RawValue>>()? {
                     if members.0.iter().any(|(name, _)| *name == key) {
-                        return Err(A::Error::custom(format_args!(
-                            "the member `{key}` stands there twice"
-                        )));
+                        return Err(A::Error::custom(format_args!("duplicate key `{key}`")));
                     }
                     members.0.push((key, value));
                 }

@@ -69,8 +69,8 @@ impl<'t> JsonParser<'t> {
         if self.text.starts_with('\u{feff}') {
             return self.fail(
                 0..3,
-                "there is a byte-order mark",
-                "save it as UTF-8 without a byte-order mark",
+                "unexpected byte-order mark",
+                "save the file as UTF-8 without a byte-order mark",
             );
         }
         self.skip_whitespace();
@@ -84,7 +84,11 @@ impl<'t> JsonParser<'t> {
         self.skip_whitespace();
         if self.at < self.bytes.len() {
             let rest = self.at..self.bytes.len();
-            return self.fail(rest, "there is more after the JSON value", "remove it");
+            return self.fail(
+                rest,
+                "trailing data after the JSON value",
+                "remove the trailing data",
+            );
         }
         Ok(())
     }
@@ -95,12 +99,11 @@ impl<'t> JsonParser<'t> {
             return self.close_container();
         }
         if keys >= self.limits.json_keys {
-            let message =
-                format!("an object has more keys than the limit of {}", self.limits.json_keys);
+            let message = format!("an object has more than {} keys", self.limits.json_keys);
             return self.fail(
                 self.at..self.at,
                 message,
-                "raise it with `--limit json-keys=<number>` if you trust it",
+                "if you trust the file, raise the limit with `--limit json-keys=<number>`",
             );
         }
         if self.peek() != Some(b'"') {
@@ -180,8 +183,9 @@ impl<'t> JsonParser<'t> {
 
     fn open_container(&mut self, keys: Option<u64>) -> JsonParseResult {
         if self.open.len() as u64 >= self.limits.json_depth {
-            let message = format!("it is nested more than {} levels deep", self.limits.json_depth);
-            return self.fail(self.at..self.at + 1, message, "make it flatter");
+            let message =
+                format!("the JSON is nested more than {} levels deep", self.limits.json_depth);
+            return self.fail(self.at..self.at + 1, message, "reduce the nesting");
         }
         self.open.push(OpenJsonContainer {
             slot: self.slots.len(),
@@ -235,11 +239,9 @@ impl<'t> JsonParser<'t> {
         match found {
             None => Ok(()),
             Some((span, key)) => {
-                let message = format!(
-                    "the key `{}` stands here for a second time",
-                    truncate_printable(&key, MAX_SHOWN_CHARS)
-                );
-                self.fail(span.start - 1..span.end + 1, message, "remove one of the two")
+                let message =
+                    format!("duplicate key `{}`", truncate_printable(&key, MAX_SHOWN_CHARS));
+                self.fail(span.start - 1..span.end + 1, message, "remove the duplicate")
             }
         }
     }
@@ -255,12 +257,11 @@ impl<'t> JsonParser<'t> {
 
     fn push_slot(&mut self, span: Range<usize>) -> JsonParseResult {
         if self.slots.len() as u64 >= self.limits.json_values {
-            let message =
-                format!("it has more values than the limit of {}", self.limits.json_values);
+            let message = format!("the JSON contains more than {} values", self.limits.json_values);
             return self.fail(
                 span,
                 message,
-                "raise it with `--limit json-values=<number>` if you trust it",
+                "if you trust the file, raise the limit with `--limit json-values=<number>`",
             );
         }
         self.slots.push(JsonSlot { start: span.start as u32, end: span.end as u32 });
@@ -307,10 +308,10 @@ impl<'t> JsonParser<'t> {
                 }
                 Some(b'\\') => self.parse_escape()?,
                 Some(byte) if byte < 0x20 => {
-                    let help = "write it as an escape, such as `\\n`";
+                    let help = "use an escape sequence, such as `\\n`";
                     return self.fail(
                         self.at..self.at + 1,
-                        "a control character stands in a string",
+                        "unescaped control character in a string",
                         help,
                     );
                 }
@@ -318,8 +319,8 @@ impl<'t> JsonParser<'t> {
                 None => {
                     return self.fail(
                         start..start + 1,
-                        "this string has no end",
-                        "close it with `\"`",
+                        "unterminated string",
+                        "add the closing `\"`",
                     );
                 }
             }
@@ -346,8 +347,8 @@ impl<'t> JsonParser<'t> {
             _ => {
                 return self.fail(
                     start..start + 1,
-                    "this is no escape of JSON",
-                    "write `\\\\` for a backslash",
+                    "invalid escape sequence",
+                    "use `\\\\` for a backslash",
                 );
             }
         }
@@ -368,8 +369,8 @@ impl<'t> JsonParser<'t> {
             Some(unit) => Ok(unit),
             None => self.fail(
                 start..start + 2,
-                "`\\u` needs four hex digits",
-                "write four hex digits behind it",
+                "`\\u` requires four hex digits",
+                "add four hex digits after `\\u`",
             ),
         }
     }
@@ -377,8 +378,8 @@ impl<'t> JsonParser<'t> {
     fn lone_surrogate(&self, start: usize) -> JsonParseResult {
         self.fail(
             start..start + 6,
-            "half a pair of surrogates is no character",
-            "write both halves, or the character",
+            "unpaired surrogate",
+            "write both surrogates, or the character itself",
         )
     }
 
@@ -411,14 +412,16 @@ impl<'t> JsonParser<'t> {
         if !good {
             return self.fail(
                 start..self.at.max(start + 1),
-                "this is no number of JSON",
-                "write it as `1`, `0.5` or `1e3`",
+                "invalid JSON number",
+                "use a notation such as `1`, `0.5` or `1e3`",
             );
         }
         if self.at - start > MAX_NUMBER_LEN {
-            let message =
-                format!("a number has {} characters, more than {MAX_NUMBER_LEN}", self.at - start);
-            return self.fail(start..start + 1, message, "write a shorter number, or text");
+            let message = format!(
+                "a number has {} characters; the maximum is {MAX_NUMBER_LEN}",
+                self.at - start
+            );
+            return self.fail(start..start + 1, message, "use a shorter number, or a string");
         }
         Ok(())
     }
@@ -429,12 +432,16 @@ impl<'t> JsonParser<'t> {
         match next {
             Some(c) => {
                 let found = crate::printable::printable(c.encode_utf8(&mut [0; 4])).into_owned();
-                self.fail(span, format!("expected {what}, found `{found}`"), "mend the JSON here")
+                self.fail(
+                    span,
+                    format!("expected {what}, found `{found}`"),
+                    "fix the JSON syntax here",
+                )
             }
             None => self.fail(
                 span,
-                format!("expected {what}, found the end"),
-                "the file is cut off: get it whole",
+                format!("expected {what}, found the end of the file"),
+                "the file is truncated; get a complete copy",
             ),
         }
     }

@@ -165,9 +165,10 @@ pub(crate) fn report_unread(unread_from: Option<usize>, report: &mut Report) {
             .warning(
                 &SE_04,
                 offset..offset,
-                "the Markdown from here on is not read: it has too many marks, or is nested too deep",
+                "the Markdown after this point was ignored: it has too many formatting marks or \
+                 is nested too deeply",
             )
-            .help("split it into smaller files, or take out what is not meant for reading");
+            .help("split the file, or remove content that is not meant for reading");
     }
 }
 
@@ -197,10 +198,10 @@ pub(crate) fn read_yaml_blocks(
         let Some(node) = rules.parse_block(text, block, title, report) else { continue };
         node_count += yaml::count_nodes(&node);
         if node_count > max_nodes {
-            let message = format!("the blocks below `{title}` have more than {max_nodes} nodes");
+            let message = format!("the blocks below `{title}` contain more than {max_nodes} nodes");
             report
                 .error(rules.check, block.clone(), message)
-                .help("make them smaller, or raise the limit with `--limit yaml-nodes=NUMBER`");
+                .help("reduce their size, or raise the limit with `--limit yaml-nodes=<number>`");
             break;
         }
         nodes.push(node);
@@ -231,10 +232,10 @@ impl YamlBlockRules<'_> {
                 Some(node)
             }
             Err(error) => {
-                let message = format!("the block below `{title}` is not YAML: {error}");
+                let message = format!("invalid YAML in the block below `{title}`: {error}");
                 report
                     .error(self.check, in_file(&error.span), message)
-                    .help("mend the YAML, or put the value in quotes");
+                    .help("fix the YAML syntax, or quote the value");
                 None
             }
         }

@@ -10,19 +10,19 @@ use super::{CheckedCounts, FindingCounts, FindingItem, UnreadableItem};
 /// `sp audit`
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct AuditReport {
-    /// How many items were audited, and how many findings there are.
+    /// Number of audited items and findings.
     pub summary: AuditSummary,
-    /// What was found against the rules of safety, sorted by file and place.
+    /// Security findings, sorted by file and position.
     pub findings: Vec<FindingItem>,
-    /// What each skill brings, asks for and names, sorted by path.
+    /// Contents and permissions of each skill, sorted by path.
     pub skills: Vec<AuditedSkill>,
-    /// Who signed each package, sorted by path.
+    /// Signer of each package, sorted by path.
     pub packages: Vec<AuditedPackage>,
-    /// What could not be read at all.
+    /// Items that could not be read.
     pub unreadable: Vec<UnreadableItem>,
 }
 
-/// How many items were audited, and how many findings there are.
+/// Number of audited items and findings.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct AuditSummary {
     #[serde(flatten)]
@@ -31,48 +31,48 @@ pub struct AuditSummary {
     pub found: FindingCounts,
 }
 
-/// What somebody should know of a skill before trusting it.
+/// Facts about a skill that are relevant to whether it can be trusted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct AuditedSkill {
-    /// The skill's folder.
+    /// Directory of the skill.
     pub path: PathBuf,
-    /// The skill's own name.
+    /// Name from the frontmatter.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The tools that it asks to use without a question.
+    /// Tools that the skill requests to use without asking the user.
     pub allowed_tools: FactList,
-    /// Its files that are made to be run: by their mode, their first line or their ending.
+    /// Executable files, recognized by mode, shebang line or extension.
     pub scripts: FactList,
-    /// The hosts of the addresses that its texts name, without this machine.
+    /// Hosts of the URLs in the skill's files, except loopback addresses.
     pub hosts: FactList,
-    /// Its files in which something looks like a secret.
+    /// Files that appear to contain secrets.
     pub secrets: FactList,
 }
 
-/// Some names, of which not all may be listed.
+/// A list that may be truncated.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct FactList {
-    /// How many there are; 1000 means as many or more.
+    /// Total number of entries; 1000 means 1000 or more.
     pub count: usize,
-    /// The first 50 of them, sorted.
+    /// The first 50 entries, sorted.
     pub listed: Vec<String>,
 }
 
-/// Who signed a package.
+/// A package and its signer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct AuditedPackage {
-    /// The file.
+    /// Path of the package file.
     pub path: PathBuf,
-    /// The package's name.
+    /// Package name, including its scope.
     pub name: String,
-    /// Its version.
+    /// Package version.
     pub version: String,
-    /// The key that signed it.
+    /// Public key that signed the package, in hex.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
-    /// As `sp pkg verify` says: `passed` if the key is trusted, `warned` if it is new, `failed` if
-    /// it is refused, `skipped` if nobody signed it.
+    /// Result of the `signer` step of `sp pkg verify`: `passed` if the key is trusted, `warned` if
+    /// it is new, `failed` if it is rejected, `skipped` if the package is not signed.
     pub signer: String,
-    /// The same in words.
+    /// Description of the result.
     pub detail: String,
 }

@@ -11,54 +11,54 @@ use crate::report::LocatedFinding;
 /// `sp check`, also with `--fix`
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct CheckReport {
-    /// How many items were checked, and how many findings there are.
+    /// Number of checked items and findings.
     pub summary: CheckSummary,
-    /// Everything that was found, sorted by file and place.
+    /// All findings, sorted by file and position.
     pub findings: Vec<FindingItem>,
-    /// What each skill costs, sorted by path.
+    /// Token cost of each skill, sorted by path.
     pub skills: Vec<SkillCost>,
-    /// Which tokenizer counted.
+    /// Tokenizer that was used to count tokens.
     pub tokenizer: String,
-    /// The files that were mended, or would be with `--dry-run`.
+    /// Files changed by `--fix`, or that would be changed with `--dry-run`.
     pub fixed: Vec<FixedFileItem>,
-    /// What could not be read at all.
+    /// Items that could not be read.
     pub unreadable: Vec<UnreadableItem>,
 }
 
-/// How many items were checked, and how many findings there are.
+/// Number of checked items and findings.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct CheckSummary {
     #[serde(flatten)]
     pub checked: CheckedCounts,
     #[serde(flatten)]
     pub found: FindingCounts,
-    /// How many findings `--fix` would fix.
+    /// Number of findings that `--fix` can fix.
     pub fixable: usize,
-    /// How many imports were not looked at; `--imports` does.
+    /// Number of imports that were not checked; `--imports` checks them.
     pub imports_left: usize,
 }
 
-/// How many findings there are.
+/// Number of findings of each severity.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct FindingCounts {
-    /// How many errors there are.
+    /// Number of errors.
     pub errors: usize,
-    /// How many warnings there are.
+    /// Number of warnings.
     pub warnings: usize,
-    /// How many notes there are.
+    /// Number of notes.
     pub notes: usize,
 }
 
 /// A kind of item that `sp check` counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CountedKind {
-    /// The member of the JSON output, such as `context_packs`.
+    /// Member of the JSON output, such as `context_packs`.
     pub key: &'static str,
-    /// Such as `context pack`.
+    /// Singular noun, such as `context pack`.
     pub noun: &'static str,
 }
 
-/// The number of checked items of each kind, as an object.
+/// Number of checked items of each kind.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CheckedCounts(pub Vec<(CountedKind, usize)>);
 
@@ -94,106 +94,106 @@ impl JsonSchema for CheckedCounts {
     }
 }
 
-/// What a skill costs in tokens, by when it is read.
+/// Number of tokens in a skill, by when they are read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct SkillCost {
-    /// The skill's folder.
+    /// Directory of the skill.
     pub path: PathBuf,
-    /// The skill's own name.
+    /// Name from the frontmatter.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The name and description, which every session reads.
+    /// Tokens of the name and description, which are part of every session.
     pub always: usize,
-    /// The body, which is read when the skill is used.
+    /// Tokens of the body of `SKILL.md`, which is read when the skill is used.
     pub body: usize,
-    /// The other files, which are read when they are needed.
+    /// Tokens of all other files, which are read on demand.
     pub files: usize,
 }
 
-/// A file that was mended.
+/// A file that `--fix` changed.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct FixedFileItem {
-    /// The file.
+    /// Path of the file.
     pub file: String,
-    /// Whether it was written, or only shown.
+    /// Whether the file was written; `false` with `--dry-run`.
     pub applied: bool,
     /// The change as a unified diff.
     pub diff: String,
 }
 
-/// Something that could not be read.
+/// An item that could not be read.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct UnreadableItem {
-    /// The stable code, from `docs/errors.md`.
+    /// Stable error code from `docs/errors.md`.
     pub code: String,
     /// What failed.
     pub message: String,
-    /// Why, outermost first.
+    /// Causes, outermost first.
     pub because: Vec<String>,
-    /// What to do.
+    /// Suggested fixes.
     pub hints: Vec<String>,
 }
 
 /// `sp cost`
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct CostReport {
-    /// Which tokenizer counted.
+    /// Tokenizer that was used to count tokens.
     pub tokenizer: String,
-    /// What is looked at together, such as an agent's sink.
+    /// Skills grouped by location, such as an agent's skills directory.
     pub groups: Vec<CostGroup>,
 }
 
-/// Skills that are looked at together.
+/// Skills in one location.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct CostGroup {
-    /// The sink's name, if it is one.
+    /// ID of the agent, if the location is an agent's skills directory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sink: Option<String>,
-    /// Where they are.
+    /// Directory that contains the skills.
     pub path: PathBuf,
-    /// The names and descriptions together: what every session pays before the first word.
+    /// Tokens of all names and descriptions, which are part of every session.
     pub always: usize,
-    /// All bodies together.
+    /// Tokens of all bodies.
     pub body: usize,
-    /// All other files together.
+    /// Tokens of all other files.
     pub files: usize,
-    /// The skills, the dearest first.
+    /// Skills of the group, most expensive first.
     pub skills: Vec<SkillCost>,
 }
 
 /// `sp explain`
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct RuleList {
-    /// The rules.
+    /// Matching rules.
     pub rules: Vec<RuleItem>,
 }
 
 /// A rule that `sp check` can report.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct RuleItem {
-    /// Its id.
+    /// Rule ID, such as `SP-17`.
     pub rule: String,
-    /// What it asks, in a line.
+    /// Requirement in one line.
     pub title: String,
-    /// What it asks.
+    /// Requirement in detail.
     pub what: String,
-    /// Why it is there.
+    /// Reason for the rule.
     pub why: String,
-    /// Files that break it.
+    /// Files that violate the rule.
     pub bad: Vec<ExampleItem>,
-    /// The same files, mended.
+    /// The same files, corrected.
     pub good: Vec<ExampleItem>,
 }
 
 /// A file of an example.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ExampleItem {
-    /// Its path.
+    /// Path relative to the example.
     pub path: String,
-    /// Its text, if it is a file.
+    /// Content of a regular file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
-    /// Its target, if it is a link.
+    /// Target of a symbolic link.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub link: Option<String>,
 }
@@ -201,34 +201,34 @@ pub struct ExampleItem {
 /// A problem in a file.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct FindingItem {
-    /// The rule's id.
+    /// Rule ID, such as `SP-17`.
     pub rule: String,
     /// `error`, `warning` or `note`.
     pub severity: String,
-    /// The file.
+    /// Path of the file.
     pub file: String,
-    /// The line, from 1.
+    /// Start line, starting at 1.
     pub line: usize,
-    /// The column in characters, from 1.
+    /// Start column in characters, starting at 1.
     pub column: usize,
-    /// The line on which it ends; absent if it is about the file as a whole.
+    /// End line; absent if the finding refers to the whole file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub end_line: Option<usize>,
-    /// The column behind its last character.
+    /// End column, exclusive.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub end_column: Option<usize>,
-    /// The first of its bytes, from 0.
+    /// Start offset in bytes, starting at 0.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub start_byte: Option<usize>,
-    /// The byte behind its last.
+    /// End offset in bytes, exclusive.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub end_byte: Option<usize>,
-    /// What is wrong.
+    /// Description of the problem.
     pub message: String,
-    /// What to do.
+    /// How to fix the problem.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub help: Option<String>,
-    /// Whether `sp check --fix` mends it.
+    /// Whether `sp check --fix` can fix the problem.
     pub fixable: bool,
 }
 

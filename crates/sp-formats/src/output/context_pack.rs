@@ -10,276 +10,277 @@ use super::{ChangeKind, DiffEntry, MemberChange};
 /// `sp context new`, `seal`, `unzip`, `install` and `uninstall`
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ContextPackWriteReport {
-    /// The folder of the pack.
+    /// Directory of the context pack.
     pub dir: PathBuf,
-    /// Its files.
+    /// Files of the context pack.
     pub files: Vec<ContextPackWrittenFile>,
 }
 
-/// A file that was written, or was right already.
+/// A file of a context pack that was written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ContextPackWrittenFile {
-    /// Its path in the pack.
+    /// Path within the context pack.
     pub path: String,
-    /// How many bytes it has.
+    /// Size in bytes.
     pub bytes: usize,
-    /// What became of it.
+    /// What happened to the file.
     pub change: FileChangeKind,
 }
 
-/// What became of a file.
+/// What happened to a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum FileChangeKind {
-    /// It is new.
+    /// The file was created.
     New,
-    /// It was changed.
+    /// The file was changed.
     Changed,
-    /// It was so already.
+    /// The file was already up to date.
     Same,
-    /// It is not there any more.
+    /// The file was removed.
     Gone,
 }
 
 /// `sp context zip`
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ContextPackZipReport {
-    /// The zip.
+    /// Path of the zip file.
     pub file: PathBuf,
-    /// The pack in it.
+    /// ID of the context pack.
     pub pack_id: String,
-    /// How many bytes it has.
+    /// Size of the zip file in bytes.
     pub bytes: usize,
-    /// Their hash.
+    /// SHA-256 of the zip file, in hex.
     pub sha256: String,
-    /// How many files are in it.
+    /// Number of files in the zip file.
     pub files: usize,
 }
 
 /// `sp context push`
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ContextPackPushReport {
-    /// The registry.
+    /// URL of the registry.
     pub registry: String,
-    /// The pack.
+    /// ID of the context pack.
     pub pack_id: String,
-    /// The hash of its zip.
+    /// SHA-256 of the zip file, in hex.
     pub sha256: String,
-    /// How many bytes the zip has.
+    /// Size of the zip file in bytes.
     pub bytes: usize,
-    /// How many files are in it.
+    /// Number of files in the zip file.
     pub files: usize,
-    /// Whether it is new there; if not, this very pack was there.
+    /// Whether the context pack is new; `false` if the same bytes had already been pushed.
     pub new: bool,
-    /// How many warnings the registry has.
+    /// Number of warnings from the registry.
     pub warnings: usize,
 }
 
 /// `sp context url`
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ContextPackUrlReport {
-    /// The registry.
+    /// URL of the registry.
     pub registry: String,
-    /// The pack.
+    /// ID of the context pack.
     pub pack_id: String,
-    /// The folder of the pack, signed in its path: whoever has it may read the pack.
+    /// Base URL of the context pack with the signature in the path. Anyone with this URL can read
+    /// the context pack.
     pub url: String,
-    /// The manifest, signed in its query.
+    /// URL of the manifest with the signature in the query.
     pub query_url: String,
-    /// The zip, signed in its path.
+    /// URL of the zip file with the signature in the path.
     pub zip_url: String,
-    /// The key that signed them.
+    /// ID of the key that signed the URLs.
     pub kid: String,
-    /// Until when they are good.
+    /// Time at which the URLs expire.
     pub expires_at: String,
 }
 
 /// `sp context revoke`
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ContextPackRevokeReport {
-    /// The registry.
+    /// URL of the registry.
     pub registry: String,
-    /// The pack, of which every address that was given so far opens nothing any more.
+    /// ID of the context pack. All signed URLs issued so far are invalid.
     pub pack_id: String,
 }
 
 /// `sp context show`
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ContextPackView {
-    /// What tells it from every other.
+    /// ID of the context pack (ULID or UUID).
     pub pack_id: String,
-    /// When it was made.
+    /// Creation time.
     pub generated_at: String,
-    /// What made it.
+    /// Tool that created the context pack.
     pub generator: String,
-    /// The project that it is for.
+    /// Name of the project.
     pub name: String,
-    /// What is intended.
+    /// Description of the project.
     pub description: String,
-    /// What it is built with.
+    /// Technologies that the project uses.
     pub stack: Vec<String>,
-    /// Its files.
+    /// Files of the context pack.
     pub files: Vec<ContextPackFileItem>,
-    /// Its sources.
+    /// Sources of the context pack.
     pub sources: Vec<ContextPackSourceItem>,
-    /// Which tokenizer counted.
+    /// Tokenizer that was used to count tokens.
     pub tokenizer: String,
-    /// How many errors `sp context check` reports.
+    /// Number of errors that `sp context check` reports.
     pub errors: usize,
-    /// How many warnings.
+    /// Number of warnings that `sp context check` reports.
     pub warnings: usize,
 }
 
-/// A file of a pack.
+/// A file of a context pack.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ContextPackFileItem {
-    /// Its path.
+    /// Path within the context pack.
     pub path: String,
-    /// How many bytes it has.
+    /// Size in bytes.
     pub bytes: usize,
-    /// How many tokens it costs.
+    /// Number of tokens.
     pub tokens: usize,
 }
 
-/// A source of a pack.
+/// A source of a context pack.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ContextPackSourceItem {
-    /// By which footnotes name it.
+    /// ID that footnotes use to refer to the source.
     pub id: String,
-    /// What it is called.
+    /// Title of the source.
     pub title: String,
-    /// Where it is.
+    /// URL of the source.
     pub url: String,
-    /// What it is.
+    /// Kind of source.
     pub kind: String,
-    /// When it was taken.
+    /// Time of capture.
     pub captured_at: String,
 }
 
 /// `sp context build`
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ContextPackBuildReport {
-    /// The folder of the pack.
+    /// Directory of the context pack.
     pub dir: PathBuf,
-    /// The zip, if one was asked for.
+    /// The zip file, if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub zip: Option<ContextPackZipReport>,
-    /// What tells it from every other.
+    /// ID of the context pack (ULID or UUID).
     pub pack_id: String,
-    /// When it was made.
+    /// Creation time.
     pub generated_at: String,
-    /// Its files.
+    /// Files of the context pack.
     pub files: Vec<ContextPackBuiltFile>,
-    /// Its sources, the most needed first.
+    /// Sources of the context pack, most important first.
     pub sources: Vec<ContextPackSourceItem>,
-    /// How many documents there are.
+    /// Number of documents in the knowledge bases.
     pub documents: usize,
-    /// How many of them are within the window.
+    /// Number of documents within the time window.
     pub in_window: usize,
-    /// How many of those have something of what is asked for.
+    /// Number of documents within the time window that are relevant to the brief.
     pub relevant: usize,
-    /// Which tokenizer counted.
+    /// Tokenizer that was used to count tokens.
     pub tokenizer: String,
-    /// Files, and parts of files, that hold no document.
+    /// Files, and parts of files, that were skipped because they contain no document.
     pub skipped: Vec<KbSkippedItem>,
-    /// What is not in the pack, and why; with `--explain`.
+    /// Documents and sentences that were left out, with reasons; only with `--explain`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub left: Option<Vec<ContextPackOmission>>,
-    /// What became of what a model chose, if one was asked.
+    /// Result of the model's selection, if a model was used.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<ModelChoiceReport>,
 }
 
-/// A file of a pack that was built.
+/// A file of a context pack that was built.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ContextPackBuiltFile {
-    /// Its path in the pack.
+    /// Path within the context pack.
     pub path: String,
-    /// How many bytes it has.
+    /// Size in bytes.
     pub bytes: usize,
-    /// How many tokens it costs.
+    /// Number of tokens.
     pub tokens: usize,
-    /// What became of it.
+    /// What happened to the file.
     pub change: FileChangeKind,
 }
 
-/// Something that is not in a pack.
+/// A document or sentence that was left out.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ContextPackOmission {
-    /// The address of the document.
+    /// URL of the document.
     pub url: String,
-    /// The sentence, if it is not the whole document.
+    /// The sentence; absent if the whole document was left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
-    /// Why.
+    /// Reason for leaving it out.
     pub why: String,
 }
 
-/// What a model chose.
+/// Result of the model's selection.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ModelChoiceReport {
-    /// How many sentences it was offered.
+    /// Number of sentences that the model could select.
     pub offered: usize,
-    /// How many it chose that were taken.
+    /// Number of selected sentences that were accepted.
     pub chosen: usize,
-    /// What it chose that was refused, and why.
+    /// Selected quotes that were rejected.
     pub refused: Vec<RejectedQuoteItem>,
-    /// Why it was of no use, if it was not.
+    /// Reason why the model could not be used; absent on success.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failed: Option<String>,
 }
 
-/// Something that a model said and that was refused.
+/// A quote from the model that was rejected.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct RejectedQuoteItem {
-    /// What it said.
+    /// Text that the model returned.
     pub quote: String,
-    /// Why it was refused.
+    /// Reason for the rejection.
     pub why: String,
 }
 
 /// `sp context kb add`
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct KbAddReport {
-    /// The folder.
+    /// Directory of the knowledge base.
     pub dir: PathBuf,
-    /// How many files in it may hold documents.
+    /// Number of files that can contain documents.
     pub files: usize,
-    /// How many documents they hold.
+    /// Number of documents in these files.
     pub documents: usize,
-    /// How many files were read: those that are new, or may have changed.
+    /// Number of files that were read because they are new or may have changed.
     pub read: usize,
-    /// How many are gone.
+    /// Number of files that no longer exist.
     pub removed: usize,
-    /// Files, and parts of files, that hold no document.
+    /// Files, and parts of files, that were skipped because they contain no document.
     pub skipped: Vec<KbSkippedItem>,
 }
 
-/// A file, or a part of one, that holds no document.
+/// A file, or a part of one, that was skipped because it contains no document.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct KbSkippedItem {
-    /// Its path in the folder.
+    /// Path within the knowledge base.
     pub file: String,
-    /// The line, where it is one of many.
+    /// Line number, if only a part of the file was skipped.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<usize>,
-    /// Why.
+    /// Reason for skipping it.
     pub why: String,
 }
 
 /// `sp context kb remove`
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct KbRemoveReport {
-    /// The folder that was forgotten. It is still there.
+    /// Directory that is no longer indexed. Its files are not deleted.
     pub dir: PathBuf,
 }
 
 /// `sp context kb list`
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct KbList {
-    /// The folders.
+    /// All knowledge bases.
     pub bases: Vec<KnowledgeBaseItem>,
-    /// The documents, if a folder was named, the latest first.
+    /// Documents of the given knowledge base, newest first; absent if none was given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub documents: Option<Vec<KbDocument>>,
 }
@@ -287,155 +288,155 @@ pub struct KbList {
 /// A knowledge base.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct KnowledgeBaseItem {
-    /// The folder.
+    /// Directory of the knowledge base.
     pub dir: PathBuf,
-    /// How many files in it may hold documents.
+    /// Number of files that can contain documents.
     pub files: usize,
-    /// How many documents they hold.
+    /// Number of documents in these files.
     pub documents: usize,
-    /// When it was read.
+    /// Time of the last indexing.
     pub indexed_at: String,
 }
 
 /// A document.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct KbDocument {
-    /// What it is called.
+    /// Title of the document.
     pub title: String,
-    /// Where it is from.
+    /// URL of the document.
     pub url: String,
-    /// What it is.
+    /// Kind of document.
     pub kind: String,
-    /// When it was published.
+    /// Time of publication.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub published_at: Option<String>,
-    /// When it was captured.
+    /// Time of capture.
     pub captured_at: String,
-    /// What it is about.
+    /// Tags of the document.
     pub tags: Vec<String>,
-    /// The file that it is in.
+    /// File that contains the document.
     pub file: String,
 }
 
 /// `sp context kb search`
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct KbSearchReport {
-    /// What was looked for.
+    /// Search query.
     pub query: String,
-    /// Among how many documents.
+    /// Number of documents that were searched.
     pub documents: usize,
-    /// How many have something of it.
+    /// Number of documents that match.
     pub found: usize,
-    /// The best of them.
+    /// Best matches.
     pub hits: Vec<KbHit>,
 }
 
-/// A document that was found.
+/// A document that matches a search.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct KbHit {
-    /// What it is called.
+    /// Title of the document.
     pub title: String,
-    /// Where it is from.
+    /// URL of the document.
     pub url: String,
-    /// What it is.
+    /// Kind of document.
     pub kind: String,
-    /// When it was published.
+    /// Time of publication.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub published_at: Option<String>,
-    /// When it was captured.
+    /// Time of capture.
     pub captured_at: String,
-    /// The file that it is in.
+    /// File that contains the document.
     pub file: PathBuf,
-    /// The sentence that is nearest to what was looked for.
+    /// Sentence that matches the query best.
     pub snippet: String,
-    /// How near it is; only to be compared with others of the same search.
+    /// Relevance score. Only comparable within the same search.
     pub score: u64,
-    /// Whether its file is as it was when it was read.
+    /// Whether the file has changed since it was indexed.
     pub state: KbFileState,
 }
 
-/// Whether a file is as it was when it was read.
+/// Whether a file has changed since it was indexed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum KbFileState {
-    /// It is.
+    /// The file has not changed.
     Fresh,
-    /// It was changed since.
+    /// The file has changed.
     Changed,
-    /// It is not there any more.
+    /// The file no longer exists.
     Gone,
 }
 
 /// `sp context kb stats`
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct KbStats {
-    /// The folders.
+    /// All knowledge bases.
     pub bases: Vec<KnowledgeBaseItem>,
-    /// How many files may hold documents.
+    /// Number of files that can contain documents.
     pub files: usize,
-    /// How many documents they hold.
+    /// Number of documents in these files.
     pub documents: usize,
-    /// How many documents there are of each kind.
+    /// Number of documents of each kind.
     pub kinds: Vec<KbKindCount>,
-    /// How many files, or parts of files, hold none.
+    /// Number of files, or parts of files, that contain no document.
     pub skipped: usize,
-    /// When the first document was captured; empty without any.
+    /// Earliest time of capture; empty if there are no documents.
     pub oldest: String,
-    /// When the last one was.
+    /// Latest time of capture; empty if there are no documents.
     pub newest: String,
-    /// How many were captured more than a year before the last one.
+    /// Number of documents that were captured more than a year before the newest.
     pub old: usize,
-    /// How many files are new since they were read.
+    /// Number of files added since the last indexing.
     pub new: usize,
-    /// How many were changed.
+    /// Number of files changed since the last indexing.
     pub changed: usize,
-    /// How many are gone.
+    /// Number of files removed since the last indexing.
     pub gone: usize,
 }
 
-/// How many documents are of a kind.
+/// Number of documents of a kind.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct KbKindCount {
-    /// The kind.
+    /// Kind of document.
     pub kind: String,
-    /// How many.
+    /// Number of documents.
     pub documents: usize,
 }
 
 /// `sp context diff`
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ContextPackDiff {
-    /// The first pack, by its place.
+    /// Location of the first context pack.
     pub before: String,
-    /// The second pack, by its place.
+    /// Location of the second context pack.
     pub after: String,
-    /// Whether both say the same. What tells two generations of a pack apart does not count.
+    /// Whether both context packs are equal, apart from `pack_id` and `generated_at`.
     pub same: bool,
-    /// `pack_id` and `generated_at`, where they differ.
+    /// Differences in `pack_id` and `generated_at`.
     pub generation: Vec<MemberChange>,
-    /// Other members of the manifest that differ.
+    /// Differences in other members of the manifest.
     pub manifest: Vec<MemberChange>,
-    /// What only one of the two is built with.
+    /// Technologies that only one of the context packs lists.
     pub stack: Vec<DiffEntry>,
     /// Sources that differ.
     pub sources: Vec<DiffEntry>,
-    /// Files that differ. The frontmatter of Markdown does not count.
+    /// Files that differ, ignoring the frontmatter of Markdown files.
     pub files: Vec<ContextPackFileDiff>,
 }
 
 /// A file that differs.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ContextPackFileDiff {
-    /// Its path.
+    /// Path within the context pack.
     pub path: String,
-    /// What happened to it.
+    /// Whether the file was added, removed or changed.
     pub change: ChangeKind,
-    /// What differs in its entry of the manifest; for what is no Markdown its hash and its size
-    /// too.
+    /// Differences in the file's manifest entry. Hash and size are included only for files other
+    /// than Markdown.
     pub members: Vec<MemberChange>,
-    /// The `##` sections that differ, in Markdown that changed.
+    /// `##` sections that differ, for changed Markdown files.
     pub sections: Vec<ContextPackSectionDiff>,
-    /// How Markdown changed: a unified diff without the frontmatter.
+    /// Unified diff of a Markdown file without its frontmatter.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub diff: Option<String>,
 }
@@ -443,8 +444,8 @@ pub struct ContextPackFileDiff {
 /// A section that differs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ContextPackSectionDiff {
-    /// The words of its heading.
+    /// Heading of the section.
     pub title: String,
-    /// What happened to it.
+    /// Whether the section was added, removed or changed.
     pub change: ChangeKind,
 }

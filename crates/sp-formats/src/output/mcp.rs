@@ -8,48 +8,48 @@ use serde::Serialize;
 /// `sp mcp install` and `sp mcp uninstall`, also with `--dry-run`
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct McpChangeReport {
-    /// Whether it was done, or only planned.
+    /// Whether the changes were applied; `false` for a dry run.
     pub applied: bool,
-    /// The name of the server in the agents' settings.
+    /// Name of the server in the agents' settings.
     pub server: String,
-    /// What changed, or would, by agent.
+    /// Changes to the settings of each agent.
     pub agents: Vec<McpAgentChange>,
 }
 
-/// What changed in the settings of one agent.
+/// Change to the settings of one agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct McpAgentChange {
-    /// The agent's id.
+    /// ID of the agent.
     pub agent: String,
-    /// The agent's own name.
+    /// Display name of the agent.
     pub name: String,
-    /// The file that the agent reads.
+    /// Settings file that the agent reads.
     pub file: PathBuf,
-    /// The file that is written, if the agent's is a link to it.
+    /// Target of `file`, if it is a symbolic link.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub real_file: Option<PathBuf>,
-    /// Whether there is no such file yet, so that it is made.
+    /// Whether the file does not exist yet and is created.
     pub new_file: bool,
-    /// What happens to the server in it.
+    /// What happens to the server entry.
     pub action: McpServerAction,
-    /// What the file would be if nothing else was in it; none for `sp mcp uninstall`.
+    /// Minimal settings file with only the server entry; absent for `sp mcp uninstall`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub entry: Option<String>,
-    /// What is left to do in the agent.
+    /// Steps that the user has to take in the agent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,
 }
 
-/// What happens to a server in an agent's settings.
+/// Change to a server entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum McpServerAction {
-    /// It is new.
+    /// The entry is added.
     Add,
-    /// It takes the place of another of its name.
+    /// An existing entry of the same name is replaced.
     Replace,
-    /// It goes.
+    /// The entry is removed.
     Remove,
-    /// Nothing changes.
+    /// The entry does not change.
     Keep,
 }

@@ -29,144 +29,144 @@ pub use workspace::*;
 /// `sp list`
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct SkillList {
-    /// The directory that holds `skills/` and `packs/`.
+    /// The repository: the directory that contains `skills/` and `packs/`.
     pub root: PathBuf,
-    /// The skills, sorted by id.
+    /// Local skills, sorted by ID.
     pub skills: Vec<SkillItem>,
-    /// Directories with a `SKILL.md` that are no skills because another stands below them.
+    /// Directories with a `SKILL.md` that are not skills because they contain other skills.
     pub hidden: Vec<String>,
 }
 
 /// A local skill.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct SkillItem {
-    /// The path below `skills/`.
+    /// Path below `skills/`.
     pub id: String,
-    /// Where it is.
+    /// Directory of the skill.
     pub path: PathBuf,
 }
 
 /// `sp packs`
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct PackList {
-    /// The directory that holds `skills/` and `packs/`.
+    /// The repository: the directory that contains `skills/` and `packs/`.
     pub root: PathBuf,
-    /// The packs, sorted by name.
+    /// Packs of the repository, sorted by name.
     pub packs: Vec<PackItem>,
 }
 
 /// A pack file.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct PackItem {
-    /// The pack's name.
+    /// Name of the pack; the file name without its extension if the file is invalid.
     pub name: String,
-    /// The file.
+    /// Path of the pack file.
     pub path: PathBuf,
-    /// Whether it can be read; `sp show` says what is wrong if not.
+    /// Whether the file is a valid pack. If not, `sp show` reports the errors.
     pub valid: bool,
 }
 
 /// `sp show`
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct PackView {
-    /// The pack's name.
+    /// Name of the pack.
     pub pack: String,
-    /// The pack file.
+    /// Path of the pack file.
     pub pack_file: PathBuf,
-    /// The selected skills in the order of installation: local ones, then imports.
+    /// Selected skills in installation order: local skills first, then imported ones.
     pub skills: Vec<SelectedSkillItem>,
-    /// What was imported, in the order of the file.
+    /// Imports of the pack, in the order of the file.
     pub imports: Vec<ImportItem>,
 }
 
 /// A selected skill.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct SelectedSkillItem {
-    /// The skill's id in its source.
+    /// ID of the skill in its source.
     pub id: String,
-    /// Which of the imports it comes from; none for a local skill.
+    /// Index in `imports` of the import that provides the skill; absent for local skills.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub import: Option<usize>,
-    /// The folder that it gets in a sink.
+    /// Name of the directory that the skill is installed as.
     pub folder: String,
 }
 
-/// An import and what it resolved to.
+/// An import and the commit that it resolved to.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ImportItem {
-    /// The repository, as the pack names it, without credentials.
+    /// Repository as written in the pack, without credentials.
     pub repo: String,
-    /// The ref that the pack asks for.
+    /// Tag, branch or commit that the pack requests.
     #[serde(rename = "ref", skip_serializing_if = "Option::is_none")]
     pub git_ref: Option<String>,
-    /// The full commit.
+    /// Full hash of the resolved commit.
     pub commit: String,
 }
 
 /// `sp install`, `sp uninstall` and `sp switch`, also with `--dry-run`
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct PackChangeReport {
-    /// Whether it was done, or only planned.
+    /// Whether the changes were applied; `false` for a dry run.
     pub applied: bool,
-    /// What tells the plan from every other: `--plan` takes it, and does this and nothing else.
+    /// ID of the plan. `--plan <ID>` applies exactly these changes, or fails.
     pub plan: String,
-    /// What changed, or would, by sink.
+    /// Changes in each agent's skills directory.
     pub sinks: Vec<SinkChange>,
 }
 
-/// What changed in one sink.
+/// Changes in one agent's skills directory.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct SinkChange {
-    /// The sink's name.
+    /// ID of the agent, or `custom` for a directory given with `--path`.
     pub sink: String,
-    /// Its real path.
+    /// Real path of the skills directory.
     pub path: PathBuf,
-    /// The packs that are installed there by this command.
+    /// Packs that this command installs in the directory.
     pub packs: Vec<String>,
-    /// The packs that are removed from there by this command.
+    /// Packs that this command removes from the directory.
     pub removed_packs: Vec<String>,
-    /// The folders, in the order of the plan.
+    /// Changed and unchanged skill folders, in the order of the plan.
     pub folders: Vec<FolderChange>,
-    /// Old folders that were kept because they had been edited.
+    /// Replaced or removed folders that had been edited and were moved to the trash.
     pub kept: Vec<TrashedFolder>,
 }
 
-/// What happens to one folder.
+/// What happens to one skill folder.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct FolderChange {
-    /// The folder's name.
+    /// Name of the folder.
     pub folder: String,
-    /// The pack that it belongs to.
+    /// Pack that the folder belongs to.
     pub pack: String,
-    /// The skill's id, if it is known.
+    /// ID of the skill, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    /// What happens.
+    /// The change.
     pub action: FolderAction,
-    /// Whether somebody has edited the folder since it was installed.
+    /// Whether the folder has been edited since it was installed.
     pub edited: bool,
 }
 
-/// What happens to a folder.
+/// A change to a folder, skill or package.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FolderAction {
-    /// It is new.
+    /// It is added.
     Add,
     /// Its content changes.
     Update,
-    /// It goes.
+    /// It is removed.
     Remove,
-    /// It stays as it is.
+    /// It does not change.
     Keep,
 }
 
-/// An old folder that was kept.
+/// An edited folder that was moved to the trash.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct TrashedFolder {
-    /// The folder's name in the sink.
+    /// Name of the folder in its original directory.
     pub folder: String,
-    /// Where it is now, until `sp clean`.
+    /// Current path of the folder. `sp clean` deletes it.
     pub kept_at: PathBuf,
 }
 
@@ -180,130 +180,130 @@ impl From<TrashedEntry> for TrashedFolder {
 /// `sp installed`
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct InstalledList {
-    /// The records, sorted by sink and pack.
+    /// Installed packs, sorted by agent and pack.
     pub installs: Vec<InstalledItem>,
 }
 
-/// A pack in a sink.
+/// A pack installed for an agent.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct InstalledItem {
-    /// The sink's name.
+    /// ID of the agent.
     pub sink: String,
-    /// The sink's path.
+    /// Skills directory of the agent.
     pub path: PathBuf,
-    /// The pack's name.
+    /// Name of the pack.
     pub pack: String,
-    /// The pack file it came from.
+    /// Pack file that was installed.
     pub pack_file: String,
-    /// The folders.
+    /// Names of the installed skill folders.
     pub folders: Vec<String>,
-    /// What was imported.
+    /// Imports of the pack with the commits that were installed.
     pub imports: Vec<ImportItem>,
-    /// When, in RFC 3339.
+    /// Time of installation, in RFC 3339.
     pub installed_at: String,
 }
 
 /// `sp config`
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ConfigView {
-    /// Skillpack's own directory.
+    /// Home directory of `sp`: `~/.skillpack`, or `SKILLPACK_HOME`.
     pub home: PathBuf,
-    /// The config file, whether it exists or not.
+    /// Path of the config file, which may not exist.
     pub config_file: PathBuf,
-    /// The git cache.
+    /// Directory of cached git repositories.
     pub cache: PathBuf,
-    /// Every sink, built-in and configured ones first.
+    /// All known agents: built-in and configured ones first.
     pub sinks: Vec<SinkItem>,
-    /// The limits in force.
+    /// Limits in effect.
     pub limits: Vec<LimitItem>,
 }
 
-/// A sink.
+/// An agent and its skills directory.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct SinkItem {
-    /// Its name, as `--agent` takes it.
+    /// ID of the agent for `--agent`.
     pub sink: String,
-    /// The agent's own name.
+    /// Display name of the agent.
     pub agent: String,
-    /// Where a global install goes; none where the agent has no such place.
+    /// Skills directory for global installs; absent if the agent has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<PathBuf>,
-    /// Where a project install goes, from the project's directory.
+    /// Skills directory for project installs, relative to the project.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub project_path: Option<PathBuf>,
-    /// Where the sink comes from.
+    /// Where the entry is defined.
     pub origin: SinkOrigin,
-    /// Whether the agent was found on this machine.
+    /// Whether the agent was detected on this machine.
     pub found: bool,
-    /// Where the agent really reads on this machine, if it is elsewhere.
+    /// Directory that the agent reads on this machine, if it differs from `path`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reads: Option<PathBuf>,
 }
 
-/// Where a sink comes from.
+/// Where an agent's skills directory is defined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SinkOrigin {
-    /// One of the format's own sinks.
+    /// Defined by the Skillpacks format.
     BuiltIn,
-    /// The user's config.
+    /// Defined in the config file.
     Config,
-    /// The table of agents.
+    /// Defined in the table of agents.
     Table,
 }
 
-/// A limit in force.
+/// A limit in effect.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct LimitItem {
-    /// Its name, as `--limit` takes it.
+    /// Name of the limit for `--limit`.
     pub name: String,
-    /// Its value.
+    /// Current maximum.
     pub value: u64,
 }
 
 /// `sp init`
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct InitReport {
-    /// The new repository.
+    /// Root directory of the new repository.
     pub root: PathBuf,
-    /// The pack that it has.
+    /// Name of the generated pack.
     pub pack: String,
-    /// The files that were written.
+    /// Files that were written.
     pub files: Vec<String>,
 }
 
 /// `sp clean`
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct CleanReport {
-    /// Whether it was done, or only planned.
+    /// Whether the files were deleted; `false` for a dry run.
     pub applied: bool,
-    /// What was removed.
+    /// Deleted files and directories.
     pub removed: Vec<PathBuf>,
-    /// Their bytes together.
+    /// Total size in bytes.
     pub bytes: u64,
 }
 
-/// What is printed on stderr when a command fails.
+/// Printed on stderr when a command fails.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ErrorReport {
-    /// The error.
+    /// The error that ended the command.
     pub error: ErrorItem,
 }
 
 /// An error.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ErrorItem {
-    /// The stable code: the rule ID of the first finding, or a code from `docs/errors.md`.
+    /// Stable error code: the rule ID of the first finding, or a code from `docs/errors.md`.
     pub code: String,
-    /// The exit code that goes with it.
+    /// Exit code of the process.
     pub exit_code: u8,
     /// What failed.
     pub message: String,
-    /// Why, outermost first.
+    /// Causes, outermost first.
     pub because: Vec<String>,
-    /// What to do.
+    /// Suggested fixes.
     pub hints: Vec<String>,
-    /// Problems in files.
+    /// Findings that caused the error, if any.
     pub findings: Vec<FindingItem>,
 }
 

@@ -11,19 +11,19 @@ use crate::package::{PackageKind, VerificationOutcome};
 /// `sp pkg create` and `sp pkg import`
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct StoredPackageList {
-    /// The packages.
+    /// Packages that were added to the store.
     pub packages: Vec<StoredPackageItem>,
 }
 
-/// A package that was put into the store.
+/// A package that was added to the store.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct StoredPackageItem {
-    /// Its name, version and figures.
+    /// Name, version and statistics of the package.
     #[serde(flatten)]
     pub package: PackageItem,
-    /// Whether it was not in the store before.
+    /// Whether the package was not in the store before.
     pub new: bool,
-    /// The file that was written, if one was.
+    /// Package file that was written, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<PathBuf>,
 }
@@ -31,196 +31,196 @@ pub struct StoredPackageItem {
 /// `sp pkg list`
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct PackageList {
-    /// The packages of the store, sorted by name and version.
+    /// Packages in the store, sorted by name and version.
     pub packages: Vec<PackageItem>,
-    /// Packages that were received and wait to be taken.
+    /// Received packages that have not been accepted yet.
     pub waiting: Vec<WaitingPackageItem>,
 }
 
 /// A package.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct PackageItem {
-    /// Its name.
+    /// Package name, including its scope.
     pub name: String,
-    /// Its version.
+    /// Package version.
     pub version: String,
-    /// `context`, `skills`, `addon` or `grammar`.
+    /// Kind of package: `context`, `skills`, `addon` or `grammar`.
     pub kind: PackageKind,
-    /// What it is about.
+    /// Description from the manifest.
     pub description: String,
-    /// How many nodes its graph has.
+    /// Number of nodes in the graph.
     pub nodes: u64,
-    /// How many edges its graph has.
+    /// Number of edges in the graph.
     pub edges: u64,
-    /// The bytes of its file.
+    /// Size of the package file in bytes.
     pub size: u64,
-    /// The digest of its file.
+    /// SHA-256 of the package file.
     pub digest: String,
-    /// What name, version and content hash to.
+    /// Composite hash of name, version and content hash.
     pub sha256: String,
-    /// Who signed it.
+    /// Public key of the signer, in hex; absent if the package is not signed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub signer: Option<String>,
-    /// When it was made, as it says.
+    /// Creation time from the manifest.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub created_at: Option<String>,
-    /// When it came into the store.
+    /// Time at which the package was added to the store.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stored_at: Option<String>,
-    /// Where it came from.
+    /// Source of the package.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub from: Option<String>,
-    /// Whether it was rolled back.
+    /// Whether the version was rolled back.
     pub withdrawn: bool,
-    /// Whether this version is installed in this project.
+    /// Whether this version is installed in the current project.
     pub installed: bool,
 }
 
-/// A package that waits to be taken.
+/// A received package that has not been accepted yet.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct WaitingPackageItem {
-    /// By which it is taken or refused.
+    /// ID for accepting or rejecting the package.
     pub id: String,
-    /// Its name.
+    /// Package name, including its scope.
     pub name: String,
-    /// Its version.
+    /// Package version.
     pub version: String,
-    /// Who sent it, as they say.
+    /// Name that the sender gave; not verified.
     pub sender: String,
-    /// When it came.
+    /// Time of receipt.
     pub received_at: String,
 }
 
 /// `sp pkg info`
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct PackageInfo {
-    /// Its name, version and figures.
+    /// Name, version and statistics of the package.
     #[serde(flatten)]
     pub package: PackageItem,
-    /// 1 or 2.
+    /// Schema version of the manifest: 1 or 2.
     pub schema_version: u64,
-    /// The level that it claims.
+    /// Conformance level that the manifest declares.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub conformance_level: Option<u64>,
-    /// Who wrote it.
+    /// Author from the manifest.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub author: Option<String>,
-    /// What made it.
+    /// Name and version of the tool that created the package.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub made_by: Option<String>,
-    /// Its layers.
+    /// Names of the layers in the package.
     pub layers: Vec<String>,
-    /// Free words.
+    /// Tags from the manifest.
     pub tags: Vec<String>,
-    /// How many nodes there are of each type.
+    /// Number of nodes of each type.
     pub node_types: Vec<TypeCount>,
-    /// How many edges there are of each type.
+    /// Number of edges of each type.
     pub edge_types: Vec<TypeCount>,
-    /// What it needs.
+    /// Packages that this package depends on.
     pub dependencies: Vec<PackageDependencyItem>,
-    /// What it cannot be together with.
+    /// Packages that cannot be installed together with this package.
     pub conflicts: Vec<String>,
-    /// The files that it carries.
+    /// Files that the package contains.
     pub files: Vec<PackageFileItem>,
 }
 
-/// How many there are of a type.
+/// Number of nodes or edges of a type.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct TypeCount {
-    /// The type.
+    /// Type of the nodes or edges.
     #[serde(rename = "type")]
     pub kind: String,
-    /// How many.
+    /// Number of nodes or edges.
     pub count: usize,
 }
 
-/// What a package needs.
+/// A dependency of a package.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct PackageDependencyItem {
-    /// The package.
+    /// Name of the package.
     pub name: String,
-    /// Which versions of it.
+    /// SemVer range of accepted versions.
     pub range: String,
-    /// Whether it may be missing.
+    /// Whether the package can be used without this dependency.
     pub optional: bool,
 }
 
-/// A file that a package carries.
+/// A file in a package.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct PackageFileItem {
-    /// Its path.
+    /// Path within the package.
     pub path: String,
-    /// Its bytes.
+    /// Uncompressed size in bytes.
     pub size: u64,
 }
 
 /// `sp pkg export`
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct PackageExportReport {
-    /// The package.
+    /// Package name, including its scope.
     pub name: String,
-    /// Its version.
+    /// Package version.
     pub version: String,
-    /// The file.
+    /// File that was written.
     pub file: PathBuf,
-    /// Its bytes.
+    /// Size of the file in bytes.
     pub size: u64,
 }
 
 /// `sp pkg remove`
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct PackageRemoveReport {
-    /// What went out of the store.
+    /// Packages that were removed from the store.
     pub removed: Vec<PackageItem>,
 }
 
 /// `sp pkg log`
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct PackageLog {
-    /// The package.
+    /// Package name, including its scope.
     pub name: String,
-    /// Its versions, the newest first.
+    /// Versions in the store, newest first.
     pub versions: Vec<PackageItem>,
-    /// Versions that were removed; their numbers are never free again.
+    /// Removed versions. Their numbers cannot be used again.
     pub removed: Vec<String>,
 }
 
 /// `sp pkg verify`
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct PackageVerification {
-    /// What was verified.
+    /// File or package that was verified.
     pub subject: String,
-    /// The package that it says it is.
+    /// Package name from the manifest.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The version that it says it is.
+    /// Package version from the manifest.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// Whether it can be used.
+    /// Whether no step failed, so that the package can be used.
     pub verified: bool,
-    /// The steps, in order.
+    /// Verification steps, in order.
     pub steps: Vec<VerificationStepItem>,
 }
 
 /// A step of the verification.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct VerificationStepItem {
-    /// `form`, `content hash`, `composite hash`, `size`, `signature`, `signer`, `provenance` or
-    /// `freshness`.
+    /// Name of the step: `form`, `content hash`, `composite hash`, `size`, `signature`, `signer`,
+    /// `provenance` or `freshness`.
     pub step: String,
     pub outcome: VerificationOutcome,
-    /// The figure that it is about.
+    /// Details, such as the hash or key that was verified.
     pub detail: String,
 }
 
 /// `sp pkg diff`
 #[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct PackageDiff {
-    /// The first package.
+    /// First package.
     pub before: String,
-    /// The second package.
+    /// Second package.
     pub after: String,
-    /// Members of the manifest that differ.
+    /// Manifest members that differ.
     pub manifest: Vec<MemberChange>,
     /// Nodes that differ.
     pub nodes: Vec<DiffEntry>,
@@ -235,123 +235,122 @@ pub struct PackageDiff {
 /// A member that differs.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct MemberChange {
-    /// Which.
+    /// Path of the member.
     pub member: String,
-    /// What it was, as JSON.
+    /// Old value, as JSON; absent if the member was added.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub before: Option<String>,
-    /// What it is, as JSON.
+    /// New value, as JSON; absent if the member was removed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub after: Option<String>,
 }
 
-/// Something that was added, removed or changed.
+/// An item that was added, removed or changed.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct DiffEntry {
-    /// By what it is known: an id, two ids and a type, a path, a name.
+    /// Identifies the item: an ID, two IDs and a type, a path, or a name.
     pub id: String,
-    /// What happened to it.
+    /// Whether the item was added, removed or changed.
     pub change: ChangeKind,
-    /// What it says, or what of it changed.
+    /// Members of the item that differ.
     pub members: Vec<MemberChange>,
 }
 
-/// What happened to something.
+/// How an item differs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ChangeKind {
-    /// It is new.
+    /// Only the new version has it.
     Added,
-    /// It is gone.
+    /// Only the old version has it.
     Removed,
-    /// It is another.
+    /// Both versions have it, and it differs.
     Changed,
 }
 
 /// `sp pkg install`, `sp pkg uninstall` and `sp pkg rollback`
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct PackageChangeReport {
-    /// Whether it was done, or only planned.
+    /// Whether the changes were applied; `false` for a dry run.
     pub applied: bool,
-    /// The project.
+    /// Root directory of the project.
     pub root: PathBuf,
-    /// What happens to packages, sorted by name.
+    /// Package changes, sorted by name.
     pub packages: Vec<PackageChangeItem>,
-    /// What happens in sinks.
+    /// Changes in agents' skills directories.
     pub sinks: Vec<SinkChange>,
-    /// Old files that were kept because they had been edited.
+    /// Replaced or removed files that had been edited and were moved to the trash.
     pub kept: Vec<TrashedFolder>,
-    /// What that brings to what the project knows; nothing where that stays as it is.
+    /// Changes to the merged graph of the project; absent if it does not change.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context: Option<GraphChangeReport>,
 }
 
-/// What changes in the merged graph of a project.
+/// Changes to the merged graph of a project.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct GraphChangeReport {
-    /// How many nodes it has.
+    /// Number of nodes after the change.
     pub nodes: usize,
-    /// How many edges it has.
+    /// Number of edges after the change.
     pub edges: usize,
-    /// Nodes that are new.
+    /// IDs of new nodes.
     pub added: Vec<String>,
-    /// Nodes of which something else is said: another content, other members, or another
-    /// activation.
+    /// IDs of nodes whose content, members or activation changed.
     pub updated: Vec<String>,
-    /// Nodes that go.
+    /// IDs of removed nodes.
     pub removed: Vec<String>,
-    /// Nodes that another supersedes now.
+    /// Nodes that are superseded after the change.
     pub superseded: Vec<SupersededNodeItem>,
-    /// Nodes that contradict each other now.
+    /// Nodes that contradict each other after the change.
     pub contradictions: Vec<ContradictionItem>,
 }
 
-/// What happens to a package of a project.
+/// Change to a package of a project.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct PackageChangeItem {
-    /// The package.
+    /// Package name, including its scope.
     pub name: String,
-    /// What happens.
+    /// The change.
     pub action: FolderAction,
-    /// Its version; of one that goes, the version that goes.
+    /// New version, or the version that is removed.
     pub version: String,
-    /// The version that was there before.
+    /// Version that was installed before.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub from_version: Option<String>,
-    /// `context` or `skills`.
+    /// Kind of package: `context` or `skills`.
     pub kind: PackageKind,
-    /// Who needs it; empty for one that was asked for.
+    /// Packages that depend on this one; empty if it was requested directly.
     pub needed_by: Vec<String>,
 }
 
 /// `sp pkg send`
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct PackageSendReport {
-    /// The package.
+    /// Package name, including its scope.
     pub name: String,
-    /// Its version.
+    /// Package version.
     pub version: String,
-    /// Where it went.
+    /// URL that the package was sent to.
     pub target: String,
-    /// What the other side answered.
+    /// Response of the receiver.
     pub answer: String,
 }
 
-/// A line of `sp pkg receive`
+/// A line of output of `sp pkg receive`
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct PackageReceiveEvent {
-    /// `listening`, `imported`, `waiting` or `refused`.
+    /// Type of event: `listening`, `imported`, `waiting` or `refused`.
     pub event: String,
-    /// The address, when it starts to listen.
+    /// Listen address; only for `listening`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub address: Option<String>,
-    /// The package.
+    /// Name and version of the package.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub package: Option<String>,
-    /// Who sent it, as they say.
+    /// Name that the sender gave; not verified.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sender: Option<String>,
-    /// Why it was refused.
+    /// Reason, if the package was refused.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub because: Option<String>,
 }
@@ -359,170 +358,170 @@ pub struct PackageReceiveEvent {
 /// `sp key list`, `sp key new` and their like
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct KeyList {
-    /// Our own keys.
+    /// Own signing keys.
     pub keys: Vec<KeyItem>,
-    /// Whom we trust for which names.
+    /// Public keys that are trusted, by namespace.
     pub trusted: Vec<KeyPinItem>,
 }
 
-/// A key of our own.
+/// An own signing key.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct KeyItem {
-    /// Its name.
+    /// Name of the key.
     pub name: String,
-    /// Its public half.
+    /// Public key, in hex.
     pub public_key: String,
-    /// Where the private half is.
+    /// File that contains the private key.
     pub file: PathBuf,
-    /// Whether it was rotated away.
+    /// Whether the key was replaced by a rotation.
     pub retired: bool,
 }
 
-/// Whom we trust for a namespace.
+/// A public key that is trusted for a namespace.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct KeyPinItem {
-    /// A scope, or the name of a package without one.
+    /// Scope, or name of a package without a scope.
     pub namespace: String,
-    /// The key.
+    /// Public key, in hex.
     pub public_key: String,
-    /// Since when.
+    /// Time since which the key is trusted.
     pub since: String,
-    /// Why: `first use`, `you said so` or `rotation`.
+    /// Reason for trusting the key: `first use`, `you said so` (explicitly trusted) or `rotation`.
     pub because: String,
 }
 
 /// `sp pkg merge`
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct PackageMergeReport {
-    /// The package that it became.
+    /// The merged package.
     #[serde(flatten)]
     pub stored: StoredPackageItem,
-    /// The packages that it is made of.
+    /// Packages that were merged.
     pub sources: Vec<String>,
-    /// Nodes that more than one of them has.
+    /// IDs of nodes that more than one package contains.
     pub shared: Vec<String>,
-    /// Nodes that the first of them does not have.
+    /// IDs of nodes that the first package does not contain.
     pub added: Vec<String>,
-    /// Nodes that the first of them has, and of which the others say more.
+    /// IDs of nodes of the first package that other packages extend.
     pub updated: Vec<String>,
-    /// Nodes that another supersedes.
+    /// Nodes that are superseded by other nodes.
     pub superseded: Vec<SupersededNodeItem>,
     /// Nodes that contradict each other.
     pub contradictions: Vec<ContradictionItem>,
 }
 
-/// A node that another took the place of.
+/// A node that another node supersedes.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct SupersededNodeItem {
-    /// The old one.
+    /// ID of the superseded node.
     pub old: String,
-    /// The new one.
+    /// ID of the node that supersedes it.
     pub new: String,
 }
 
 /// Two nodes that contradict each other.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ContradictionItem {
-    /// The first.
+    /// ID of the first node.
     pub from: String,
-    /// What it says.
+    /// Content of the first node.
     pub from_content: String,
-    /// The second.
+    /// ID of the second node.
     pub to: String,
-    /// What it says.
+    /// Content of the second node.
     pub to_content: String,
-    /// Whether the two had one id in two packages.
+    /// Whether both nodes had the same ID in two packages.
     pub same_id: bool,
 }
 
 /// `sp pkg load`
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct PackageLoadReport {
-    /// What an agent reads.
+    /// Text for the agent.
     pub context: String,
-    /// How many tokens it has.
+    /// Number of tokens in the text.
     pub tokens: usize,
-    /// How many it may have.
+    /// Maximum number of tokens.
     pub budget: usize,
-    /// Which tokenizer counted.
+    /// Tokenizer that was used to count tokens.
     pub tokenizer: String,
-    /// The packages that it is from.
+    /// Packages that the nodes are from.
     pub sources: Vec<String>,
-    /// The nodes that are in it, the best first.
+    /// Nodes in the text, best first.
     pub nodes: Vec<LoadedNode>,
-    /// How many nodes were left out, by reason.
+    /// Nodes that were left out, by reason.
     pub left_out: Vec<OmittedNodes>,
 }
 
-/// A node that was chosen.
+/// A selected node.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct LoadedNode {
-    /// Its id.
+    /// ID of the node.
     pub id: String,
-    /// Its type.
+    /// Type of the node.
     #[serde(rename = "type")]
     pub kind: String,
-    /// What it is worth to the question, from 0 to 1.
+    /// Relevance score, from 0 to 1.
     pub worth: f64,
 }
 
-/// Nodes that were left out for one reason.
+/// Nodes that were left out for the same reason.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct OmittedNodes {
-    /// `superseded`, `faded` or `no room`.
+    /// Reason: `superseded`, `faded` (not relevant enough) or `no room` (over the budget).
     pub reason: String,
-    /// How many.
+    /// Number of nodes.
     pub count: usize,
-    /// The best of them, by their ids.
+    /// IDs of the best nodes among them.
     pub best: Vec<String>,
 }
 
 /// `sp pkg stale`
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct StaleReport {
-    /// The packages that were compared.
+    /// Packages that were compared with the files of the project.
     pub sources: Vec<String>,
-    /// How many nodes are as their files are.
+    /// Number of nodes whose source lines have not changed.
     pub fresh: usize,
-    /// How many nodes have no file, or nothing to compare it with.
+    /// Number of nodes without a source file, or without information to compare it with.
     pub unknown: usize,
-    /// The others, by file.
+    /// All other nodes, by file.
     pub stale: Vec<StaleNode>,
 }
 
-/// A node whose file is not what it was.
+/// A node whose source file has changed.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct StaleNode {
-    /// Its id.
+    /// ID of the node.
     pub id: String,
-    /// Its type.
+    /// Type of the node.
     #[serde(rename = "type")]
     pub kind: String,
-    /// How it stands to its file.
+    /// How the source file has changed.
     pub state: StaleState,
-    /// Its file.
+    /// Path of the source file.
     pub file: String,
-    /// The first line that it was read from.
+    /// First line that the node was extracted from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<usize>,
-    /// The first line now, where the lines moved.
+    /// Current number of that line, if it has moved.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line_now: Option<usize>,
-    /// What it says.
+    /// Content of the node.
     pub content: String,
 }
 
-/// How a node stands to its file.
+/// State of the source lines of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum StaleState {
-    /// The lines are as they were.
+    /// The lines have not changed.
     Fresh,
-    /// The lines are as they were, further up or down.
+    /// The lines are unchanged, but at a different position.
     Moved,
-    /// The lines, or the file, were changed.
+    /// The lines or the file have changed.
     Changed,
-    /// The file is not there any more.
+    /// The file no longer exists.
     Gone,
 }
 
@@ -540,30 +539,30 @@ impl StaleState {
 /// `sp pkg query` and `sp pkg graph --format json`
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct GraphView {
-    /// The packages that it is from.
+    /// Packages that the graph is from.
     pub sources: Vec<String>,
-    /// The nodes; on a way from one to another, in its order.
+    /// Selected nodes. For a path query, in the order of the path.
     pub nodes: Vec<GraphNodeItem>,
-    /// The edges between them; on a way, those that it goes along.
+    /// Edges between the selected nodes. For a path query, only those on the path.
     pub edges: Vec<GraphEdgeItem>,
 }
 
 /// A node.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct GraphNodeItem {
-    /// Its id.
+    /// ID of the node.
     pub id: String,
-    /// Its type.
+    /// Type of the node.
     #[serde(rename = "type")]
     pub kind: String,
-    /// What it says.
+    /// Content of the node.
     pub content: String,
-    /// How active it is now.
+    /// Current activation, after decay.
     pub activation: f64,
-    /// Its file.
+    /// Path of the source file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
-    /// The first line of it.
+    /// First line in the source file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<u64>,
 }
@@ -571,13 +570,13 @@ pub struct GraphNodeItem {
 /// An edge.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct GraphEdgeItem {
-    /// From which node.
+    /// ID of the start node.
     pub from: String,
-    /// To which node.
+    /// ID of the end node.
     pub to: String,
-    /// Its type.
+    /// Type of the edge.
     #[serde(rename = "type")]
     pub kind: String,
-    /// How strong it is.
+    /// Weight of the edge.
     pub weight: f64,
 }

@@ -10,18 +10,18 @@ use crate::registry::{PackageVersionItem, RegistryIndexItem, TrustFinding, Trust
 /// `sp mcp --http`, when it has started
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct McpStartReport {
-    /// Where it is asked.
+    /// URL of the MCP endpoint.
     pub address: String,
 }
 
 /// `sp serve`, once it listens
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct RegistryStartReport {
-    /// Where it listens.
+    /// URL that the registry listens on.
     pub address: String,
-    /// Where everything is kept.
+    /// Directory of the registry's data.
     pub data: PathBuf,
-    /// The token of whoever runs it, the first time only.
+    /// Token of the administrator; only present on the first start.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub admin_token: Option<String>,
 }
@@ -29,25 +29,25 @@ pub struct RegistryStartReport {
 /// `sp serve backup` and `sp serve restore`
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct RegistryBackupReport {
-    /// What was copied.
+    /// Directory that was copied.
     pub from: PathBuf,
-    /// Where the copy is.
+    /// Directory of the copy.
     pub to: PathBuf,
-    /// How many packages' bytes are in it.
+    /// Number of stored objects in the copy.
     pub objects: u64,
-    /// How many bytes they have.
+    /// Total size of the objects in bytes.
     pub bytes: u64,
 }
 
 /// `sp login` and `sp logout`
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct RegistryLoginReport {
-    /// The registry.
+    /// URL of the registry.
     pub registry: String,
-    /// Whose token it is; nobody's after `sp logout`.
+    /// Owner of the token; absent after `sp logout`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub user: Option<String>,
-    /// What it may be used for.
+    /// Scope of the token.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scope: Option<String>,
 }
@@ -55,70 +55,70 @@ pub struct RegistryLoginReport {
 /// `sp publish`
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct RegistryPublishReport {
-    /// The registry.
+    /// URL of the registry.
     pub registry: String,
-    /// The package.
+    /// Package name, including its scope.
     pub name: String,
-    /// Its version.
+    /// Published version.
     pub version: String,
-    /// The hash of its bytes.
+    /// SHA-256 of the package file, in hex.
     pub sha256: String,
-    /// Whether it is new there; if not, these very bytes were there.
+    /// Whether the version is new; `false` if the same bytes had already been published.
     pub published: bool,
-    /// Who signed it, as a public key in hex.
+    /// Public key of the signer, in hex.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub signer: Option<String>,
-    /// How many warnings the registry has.
+    /// Number of warnings from the registry.
     pub warnings: usize,
 }
 
 /// `sp yank`
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct RegistryYankReport {
-    /// The registry.
+    /// URL of the registry.
     pub registry: String,
-    /// The package.
+    /// Package name, including its scope.
     pub name: String,
-    /// Its version.
+    /// Version that was yanked or unyanked.
     pub version: String,
-    /// Whether it is yanked now.
+    /// Whether the version is now yanked.
     pub yanked: bool,
 }
 
 /// `sp search`
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct RegistrySearchReport {
-    /// The registry.
+    /// URL of the registry.
     pub registry: String,
-    /// What was looked for.
+    /// Search query.
     pub query: String,
-    /// What was found, the best first.
+    /// Matching packages, best match first.
     pub packages: Vec<RegistryIndexItem>,
 }
 
 /// `sp info`
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct RegistryPackageInfo {
-    /// The registry.
+    /// URL of the registry.
     pub registry: String,
-    /// The package.
+    /// Package name, including its scope.
     pub name: String,
-    /// The version that is shown.
+    /// Version that `steps` and `findings` refer to.
     pub version: String,
-    /// What it is for: `context` or `skills`.
+    /// Kind of package: `context` or `skills`.
     pub kind: String,
-    /// What it is about.
+    /// Description from the manifest.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// Whether strangers do not see it.
+    /// Whether the package is visible only to authorized users.
     pub private: bool,
-    /// The newest version that was not yanked.
+    /// Newest version that is not yanked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub latest: Option<String>,
-    /// The versions, the newest first.
+    /// All versions, newest first.
     pub versions: Vec<PackageVersionItem>,
-    /// What the registry verified, step by step.
+    /// Verification steps that the registry performed.
     pub steps: Vec<TrustStep>,
-    /// What it found.
+    /// Findings of the registry.
     pub findings: Vec<TrustFinding>,
 }

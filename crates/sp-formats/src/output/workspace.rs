@@ -10,30 +10,30 @@ use super::{FolderAction, TrashedFolder};
 /// `sp bag init`, `sp bag get`, `sp bag sync`, `sp bag remove` and `sp bag source init`
 #[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct WorkspaceChangeReport {
-    /// Whether it was done, or only planned.
+    /// Whether the changes were applied; `false` for a dry run.
     pub applied: bool,
-    /// The workspace.
+    /// Root directory of the workspace.
     pub root: PathBuf,
-    /// What happens to skills, sorted by name.
+    /// Skill changes, sorted by name.
     pub skills: Vec<WorkspaceSkillChange>,
-    /// Files outside the skills that were written.
+    /// Files outside of skills that were written.
     pub files: Vec<String>,
-    /// Whether the catalog is other than it was.
+    /// Whether the catalog `.skills/SKILLS.md` changed.
     pub catalog_changed: bool,
-    /// Old folders that were kept because they had been edited.
+    /// Replaced or removed folders that had been edited and were moved to the trash.
     pub kept: Vec<TrashedFolder>,
 }
 
-/// What happens to a skill of a workspace.
+/// Change to a skill of a workspace.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct WorkspaceSkillChange {
-    /// The skill.
+    /// Name of the skill.
     pub name: String,
-    /// What happens.
+    /// The change.
     pub action: FolderAction,
-    /// Who asked for it.
+    /// What requested the skill: the command line, skills or context files.
     pub by: Vec<String>,
-    /// Where it comes from, if it does not stay as it is.
+    /// Source of the skill; absent if the skill does not change.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
 }
@@ -41,164 +41,165 @@ pub struct WorkspaceSkillChange {
 /// `sp bag list`
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct WorkspaceSkillList {
-    /// The workspace.
+    /// Root directory of the workspace.
     pub root: PathBuf,
-    /// Its skills, sorted by name.
+    /// Skills of the workspace, sorted by name.
     pub skills: Vec<WorkspaceSkillItem>,
 }
 
 /// A skill of a workspace.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct WorkspaceSkillItem {
-    /// The skill.
+    /// Name of the skill.
     pub name: String,
-    /// What it does.
+    /// Description from the frontmatter.
     pub description: String,
-    /// Its tags, after the contexts had their say.
+    /// Tags of the skill, including changes by context files.
     pub tags: Vec<String>,
-    /// Where it came from; absent if it was not installed by `sp`.
+    /// Source of the skill; absent if `sp` did not install it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
-    /// The version that was asked for.
+    /// Version that was requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// The full commit.
+    /// Full hash of the installed commit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
-    /// Whether it is other than what was installed.
+    /// Whether the skill has been edited since it was installed.
     pub edited: bool,
 }
 
 /// `sp bag deps`
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct WorkspaceDependencyReport {
-    /// The workspace.
+    /// Root directory of the workspace.
     pub root: PathBuf,
-    /// The skills that are here.
+    /// Names of the installed skills.
     pub skills: Vec<String>,
-    /// Who needs whom.
+    /// Declared dependencies.
     pub dependencies: Vec<WorkspaceDependencyItem>,
-    /// Where two declarations want different things, in words.
+    /// Descriptions of conflicting declarations.
     pub conflicts: Vec<String>,
 }
 
 /// A declared dependency.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct WorkspaceDependencyItem {
-    /// The skill that is needed.
+    /// Name of the required skill.
     pub name: String,
-    /// Who needs it: a skill, or a context file.
+    /// Skill or context file that declares the dependency.
     pub by: String,
-    /// Where it is to come from.
+    /// Source that the skill should be installed from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
-    /// Which version.
+    /// Version that is requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// Whether it cannot be done without.
+    /// Whether the dependency is mandatory.
     pub required: bool,
-    /// Whether it is here.
+    /// Whether the skill is installed in the workspace.
     pub present: bool,
 }
 
 /// `sp bag enter`
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct WorkspaceOverview {
-    /// The workspace.
+    /// Root directory of the workspace.
     pub root: PathBuf,
-    /// The version that the entrypoint states.
+    /// SkillBag version from the entrypoint.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// The context files that are there.
+    /// Context files that exist.
     pub contexts: Vec<String>,
-    /// The catalog.
+    /// Skills in the catalog.
     pub skills: Vec<WorkspaceOverviewSkill>,
-    /// The skills that run without being asked for, in order.
+    /// Skills that run automatically, in order.
     pub always: Vec<String>,
-    /// Skills that are needed and not here.
+    /// Required skills that are not installed.
     pub missing: Vec<String>,
 }
 
-/// A skill of the catalog.
+/// A skill in the catalog.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct WorkspaceOverviewSkill {
-    /// The skill.
+    /// Name of the skill.
     pub name: String,
-    /// The identifier by which it is run.
+    /// Identifier for running the skill.
     pub run: String,
-    /// What it does.
+    /// Description from the frontmatter.
     pub description: String,
-    /// Its tags, after the contexts had their say.
+    /// Tags of the skill, including changes by context files.
     pub tags: Vec<String>,
 }
 
 /// `sp bag run`
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct WorkspaceRunReport {
-    /// The skill.
+    /// The requested skill.
     pub skill: WorkspaceRunSkill,
-    /// Its parameters.
+    /// Parameters of the skill and their values.
     pub parameters: Vec<ParameterItem>,
-    /// Required parameters that nobody has given.
+    /// Required parameters without a value.
     pub missing: Vec<String>,
-    /// Skills that run with it.
+    /// Skills that run together with the requested skill.
     pub companions: Vec<WorkspaceRunSkill>,
     /// Whether values were written to `USER_CONTEXT.md`.
     pub saved: bool,
 }
 
-/// A skill that is ready.
+/// A skill that is ready to run.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct WorkspaceRunSkill {
-    /// The skill.
+    /// Name of the skill.
     pub name: String,
-    /// Where it is.
+    /// Directory of the skill.
     pub path: PathBuf,
-    /// What to do.
+    /// Instructions for the agent.
     pub instructions: String,
 }
 
 /// `sp bag params`
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ParameterList {
-    /// The skill.
+    /// Name of the skill.
     pub skill: String,
-    /// Its parameters, in the order of its file.
+    /// Parameters of the skill, in the order of its file.
     pub parameters: Vec<ParameterItem>,
 }
 
-/// A parameter and why it is what it is.
+/// A parameter, its value, and where the value comes from.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ParameterItem {
-    /// Its name.
+    /// Name of the parameter.
     pub name: String,
-    /// Whether the skill cannot run without it.
+    /// Whether the skill requires a value.
     pub required: bool,
-    /// What it is about.
+    /// Description of the parameter.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// The value that counts.
+    /// Effective value; absent if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub from: Option<ParameterValueItem>,
-    /// What it overrode, the nearest first.
+    /// Values that were overridden, closest first.
     pub overrode: Vec<ParameterValueItem>,
-    /// What a prohibition kept out.
+    /// Values that were ignored because a context file prohibits them.
     pub kept_out: Vec<ParameterValueItem>,
 }
 
-/// A value and where it was said.
+/// A value and where it is set.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ParameterValueItem {
     /// The value.
     pub value: serde_json::Value,
-    /// `conversation`, `user context`, `context`, `entrypoint` or `skill`.
+    /// Level that sets the value: `conversation`, `user context`, `context`, `entrypoint` or
+    /// `skill`.
     pub level: String,
-    /// The file.
+    /// File that sets the value.
     pub file: String,
-    /// The line.
+    /// Line in the file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<usize>,
-    /// Where it was prohibited, if it was.
+    /// Location of the prohibition, if the value is prohibited.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prohibited_by: Option<String>,
 }

@@ -61,9 +61,10 @@ fn report_duplicates(dependencies: &[ReadDependency<'_>], report: &mut Report) {
     let mut seen = HashSet::new();
     for ReadDependency { dependency, name } in dependencies {
         if !seen.insert(&dependency.name) {
-            let message =
-                format!("`{}` is named as a dependency for a second time", dependency.name);
-            report.error(&PK_05, name.span(), message).help("name it once, with one range");
+            let message = format!("duplicate dependency `{}`", dependency.name);
+            report
+                .error(&PK_05, name.span(), message)
+                .help("list each dependency once, with one range");
         }
     }
 }
@@ -110,14 +111,16 @@ impl DependencyDefault {
 
 fn read_version_range(value: JsonValue<'_>, report: &mut Report) -> Option<VersionRange> {
     let Some(text) = value.text() else {
-        let message = format!("a range of versions must be text, not {}", value.kind().describe());
-        report.error(&PK_05, value.span(), message).help("write it as `\"^1.2\"`");
+        let message = format!("a version range must be a string, not {}", value.kind().describe());
+        report.error(&PK_05, value.span(), message).help("use a range such as `\"^1.2\"`");
         return None;
     };
     let range = VersionRange::new(&text);
     if !range.is_semver() {
-        let message = format!("`{}` is no range of versions", truncate_for_message(&text));
-        report.warning(&PK_05, value.span(), message).help("write it as `^1.2` or `>=1, <3`");
+        let message = format!("invalid version range `{}`", truncate_for_message(&text));
+        report
+            .warning(&PK_05, value.span(), message)
+            .help("use a range such as `^1.2` or `>=1, <3`");
     }
     Some(range)
 }
@@ -136,8 +139,7 @@ fn read_optional_flag(item: JsonValue<'_>, report: &mut Report) -> Option<bool> 
 
 fn read_package_name(value: JsonValue<'_>, report: &mut Report) -> Option<PackageName> {
     let Some(text) = value.text() else {
-        let message =
-            format!("the name of a package must be text, not {}", value.kind().describe());
+        let message = format!("a package name must be a string, not {}", value.kind().describe());
         report.error(&PK_05, value.span(), message).help("put it in double quotes");
         return None;
     };
@@ -147,7 +149,7 @@ fn read_package_name(value: JsonValue<'_>, report: &mut Report) -> Option<Packag
             let message = invalid_name_message(&text, &why);
             report
                 .error(&PK_05, value.span(), message)
-                .help("name a package, such as `my-project` or `@team/my-project`");
+                .help("use a name such as `my-project` or `@team/my-project`");
             None
         }
     }

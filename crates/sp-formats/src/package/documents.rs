@@ -40,8 +40,10 @@ pub(super) fn read(
         .iter()
         .any(|finding| finding.severity == crate::Severity::Error);
     if !has_skill && !broken {
-        let message = format!("there is no skill in it: no file is called `{SKILL_FILE}`");
-        report.warning(&PK_24, files.span(), message).help("it cannot be installed");
+        let message = format!("the package contains no skill: there is no `{SKILL_FILE}`");
+        report
+            .warning(&PK_24, files.span(), message)
+            .help("add a skill; the package cannot be installed without one");
     }
     content.filter(|_| !broken)
 }
@@ -56,21 +58,21 @@ fn find_files<'j>(
         let message = "a package of kind `skills` has no `documents.files`";
         report
             .error(&PK_24, start_span(content), message)
-            .help("make it with `sp pkg create --kind skills <skill>`");
+            .help("create the package with `sp pkg create --kind skills <skill>`");
         return None;
     };
     if files.kind() != JsonKind::Array {
         let message = "`documents.files` must be a list";
-        report.error(&PK_24, files.span(), message).help("make the package anew");
+        report.error(&PK_24, files.span(), message).help("create the package again");
         return None;
     }
     let count = files.items().count() as u64;
     if count > limits.package_files {
         let message =
-            format!("it carries {count} files, and the limit is {}", limits.package_files);
+            format!("the package contains {count} files; the limit is {}", limits.package_files);
         report
             .error(&PK_24, files.span(), message)
-            .help("raise it with `--limit package-files=<number>` if you trust it");
+            .help("if you trust the file, raise the limit with `--limit package-files=<number>`");
         return None;
     }
     Some(files)
@@ -88,10 +90,11 @@ fn unpack_files<'j>(
         let Some(document) = read_file(value, limits, report) else { continue };
         let Some(after) = remaining.checked_sub(document.bytes.len() as u64) else {
             let message = format!(
-                "its files are larger than {} together",
+                "the total size of the files is more than {}",
                 ByteSize(limits.package_files_bytes)
             );
-            let help = "raise it with `--limit package-files-bytes=<bytes>` if you trust it";
+            let help =
+                "if you trust the file, raise the limit with `--limit package-files-bytes=<bytes>`";
             report.error(&PK_24, value.get("body").unwrap_or(value).span(), message).help(help);
             return None;
         };
@@ -110,7 +113,7 @@ fn read_file<'j>(
         let text = value.get(key).and_then(|member| Some((member, member.text()?)));
         if text.is_none() {
             let message = format!("a document has no `{key}`");
-            reject(report, value, message, "make the package anew");
+            reject(report, value, message, "create the package again");
         }
         text
     };
@@ -125,8 +128,8 @@ fn read_file<'j>(
         .map_err(|UnpackError { message, help }| reject(report, body_value, message, help))
         .ok()?;
     if Digest::of(&bytes).hex() != sha256 {
-        let message = format!("`{path}` does not have the bytes that its `sha256` says");
-        reject(report, sha256_value, message, "get the package again");
+        let message = format!("the content of `{path}` does not match its `sha256`");
+        reject(report, sha256_value, message, "get another copy of the package");
         return None;
     }
     let executable = value.get("executable").and_then(JsonValue::as_bool).unwrap_or(false);
@@ -135,8 +138,8 @@ fn read_file<'j>(
 
 fn parse_path(text: &str, value: JsonValue<'_>, report: &mut Report) -> Option<RelPath> {
     let reject_path = |why: PathError| {
-        let message = format!("the path `{}` is not safe: {why}", truncate_for_message(text));
-        let help = "do not use the package: such a path leads out of where it belongs";
+        let message = format!("unsafe path `{}`: {why}", truncate_for_message(text));
+        let help = "do not use this package: the path could write outside of the install directory";
         reject(report, value, message, help);
     };
     RelPath::new(text).map_err(reject_path).ok()
@@ -147,8 +150,8 @@ fn check_encoding(encoding: &str, value: JsonValue<'_>, report: &mut Report) -> 
     if encoding == DOCUMENT_ENCODING {
         return Some(());
     }
-    let message = format!("`{}` is no encoding that is known", truncate_for_message(encoding));
-    reject(report, value, message, "the encoding is `zstd+base64`");
+    let message = format!("unknown encoding `{}`", truncate_for_message(encoding));
+    reject(report, value, message, "use the encoding `zstd+base64`");
     None
 }
 
@@ -163,25 +166,27 @@ struct UnpackError {
 
 fn unpack_body(path: &RelPath, body: &str, limits: &Limits) -> Result<Vec<u8>, UnpackError> {
     let frame = STANDARD.decode(body.as_bytes()).map_err(|_| UnpackError {
-        message: format!("the body of `{path}` is no base64"),
-        help: "get the package again",
+        message: format!("the body of `{path}` is not valid base64"),
+        help: "get another copy of the package",
     })?;
     decompress(&frame, limits.package_file_bytes).map_err(|error| match error {
         ZstdError::TooLarge(limit) => UnpackError {
-            message: format!("`{path}` unpacks past the limit of {}", ByteSize(limit)),
-            help: "raise it with `--limit package-file-bytes=<bytes>` if you trust it",
+            message: format!("`{path}` is larger than {} when decompressed", ByteSize(limit)),
+            help: "if you trust the file, raise the limit with `--limit \
+                   package-file-bytes=<bytes>`",
         },
         why => UnpackError {
-            message: format!("the body of `{path}` cannot be unpacked: {why}"),
-            help: "get the package again",
+            message: format!("cannot decompress the body of `{path}`: {why}"),
+            help: "get another copy of the package",
         },
     })
 }
 
 fn check_sorted(files: &[UnpackedDocument<'_>], report: &mut Report) {
     if let Some(pair) = files.windows(2).find(|pair| pair[0].path > pair[1].path) {
-        let message = format!("`{}` stands before `{}`", pair[0].path, pair[1].path);
-        report.warning(&PK_24, pair[1].value.span(), message).help("documents are sorted by path");
+        let message =
+            format!("documents are not sorted: `{}` comes before `{}`", pair[0].path, pair[1].path);
+        report.warning(&PK_24, pair[1].value.span(), message).help("sort the documents by path");
     }
 }
 
@@ -220,7 +225,7 @@ fn build_content(
 fn listing_message(error: &ListingError) -> String {
     match error {
         ListingError::Collision(a, b) if a == b => {
-            format!("`{a}` stands there twice, or as a file and as a folder")
+            format!("`{a}` is listed twice, or as both a file and a directory")
         }
         other => other.to_string(),
     }
@@ -228,11 +233,11 @@ fn listing_message(error: &ListingError) -> String {
 
 fn listing_help(error: &ListingError) -> String {
     match error {
-        ListingError::Collision(a, b) if a == b => "remove one of the two".into(),
-        ListingError::Collision(..) => "rename one of the two".into(),
+        ListingError::Collision(a, b) if a == b => "remove one of them".into(),
+        ListingError::Collision(..) => "rename one of them".into(),
         other => {
             let name = other.limit_name().unwrap_or_default();
-            format!("raise it with `--limit {name}=<number>` if you trust it")
+            format!("if you trust the file, raise the limit with `--limit {name}=<number>`")
         }
     }
 }

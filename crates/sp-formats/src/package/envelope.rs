@@ -53,18 +53,18 @@ pub struct Envelope {
 /// Why a text is not an envelope.
 #[derive(Debug, Error, PartialEq, Eq)]
 pub enum EnvelopeError {
-    #[error("an envelope has {0} bytes at the most")]
+    #[error("the envelope is larger than {0} bytes")]
     TooLarge(u64),
-    #[error("it is no JSON: {0}")]
+    #[error("invalid JSON: {0}")]
     Json(#[from] JsonError),
     /// A member is missing or has the wrong type.
     #[error("`{0}` must be {1}")]
     InvalidMember(&'static str, &'static str),
     /// The format version is not supported.
-    #[error("its format version is not {FORMAT_VERSION}")]
+    #[error("unsupported format version: expected {FORMAT_VERSION}")]
     UnsupportedVersion,
     /// The content is not a package.
-    #[error("it does not hold a package: its content type is not `{CONTENT_TYPE}`")]
+    #[error("the envelope does not contain a package: the content type is not `{CONTENT_TYPE}`")]
     ContentType,
 }
 
@@ -90,7 +90,7 @@ impl Envelope {
             root.get("sender").ok_or(EnvelopeError::InvalidMember("sender", "an object"))?;
         Ok(Self {
             sent_at: time::parse(&sent_at)
-                .ok_or(EnvelopeError::InvalidMember("sent_at", "a time in RFC 3339"))?,
+                .ok_or(EnvelopeError::InvalidMember("sent_at", "an RFC 3339 time"))?,
             sender: EnvelopeSender {
                 agent_id: required_text(sender, "agent_id")?,
                 agent_type: required_text(sender, "agent_type")?,
@@ -208,7 +208,7 @@ fn required_text(value: JsonValue<'_>, key: &'static str) -> Result<String, Enve
         .get(key)
         .and_then(JsonValue::text)
         .map(Into::into)
-        .ok_or(EnvelopeError::InvalidMember(key, "text"))
+        .ok_or(EnvelopeError::InvalidMember(key, "a string"))
 }
 
 fn optional_text(value: JsonValue<'_>, key: &'static str) -> Result<Option<String>, EnvelopeError> {
@@ -219,7 +219,7 @@ fn optional_text(value: JsonValue<'_>, key: &'static str) -> Result<Option<Strin
 }
 
 fn read_capabilities(value: Option<JsonValue<'_>>) -> Result<Vec<String>, EnvelopeError> {
-    let wrong = EnvelopeError::InvalidMember("capabilities", "a list of texts");
+    let wrong = EnvelopeError::InvalidMember("capabilities", "a list of strings");
     let Some(value) = value.filter(|value| value.kind() == JsonKind::Array) else {
         return Err(wrong);
     };
@@ -227,7 +227,7 @@ fn read_capabilities(value: Option<JsonValue<'_>>) -> Result<Vec<String>, Envelo
 }
 
 fn read_metadata(value: Option<JsonValue<'_>>) -> Result<BTreeMap<String, String>, EnvelopeError> {
-    let wrong = EnvelopeError::InvalidMember("metadata", "an object of texts");
+    let wrong = EnvelopeError::InvalidMember("metadata", "an object with string values");
     match value.filter(|value| !value.is_null()) {
         None => Ok(BTreeMap::new()),
         Some(value) if value.kind() == JsonKind::Object => {

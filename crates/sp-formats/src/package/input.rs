@@ -62,8 +62,8 @@ pub fn read_input(file: &str, bytes: &[u8], limits: &Limits) -> (Option<PackageI
     let Ok(text) = std::str::from_utf8(bytes) else {
         let mut report = Report::new(file, "");
         report
-            .whole_file(crate::Severity::Error, &PK_01, "it is not UTF-8 text")
-            .help("save it as UTF-8");
+            .whole_file(crate::Severity::Error, &PK_01, "the file is not UTF-8")
+            .help("save the file as UTF-8");
         return (None, report);
     };
     let mut report = Report::new(file, text);
@@ -90,10 +90,10 @@ pub fn read_input(file: &str, bytes: &[u8], limits: &Limits) -> (Option<PackageI
 fn parse_input(json: &JsonDocument, report: &mut Report) -> Option<PackageInput> {
     let root = json.root();
     if root.kind() != JsonKind::Object {
-        let message = format!("it must be an object, not {}", root.kind().describe());
+        let message = format!("the input must be an object, not {}", root.kind().describe());
         report
             .error(&PK_01, root.span(), message)
-            .help("write `nodes:` and below it one node after the other");
+            .help("write `nodes:`, followed by a list of nodes");
         return None;
     }
     let manifest = root.get("manifest");
@@ -160,9 +160,9 @@ fn read_fields(head: JsonValue<'_>, report: &mut Report) -> PackageInput {
             .error(
                 &PK_03,
                 span("created_at"),
-                format!("`created_at` is no time: `{}`", truncate_for_message(time)),
+                format!("invalid time in `created_at`: `{}`", truncate_for_message(time)),
             )
-            .help("write it as `2026-05-22T00:00:00Z`");
+            .help("use RFC 3339, such as `2026-05-22T00:00:00Z`");
     }
     input.name =
         fields.text("name", report).and_then(|text| read_name(&text, span("name"), report));
@@ -178,8 +178,8 @@ fn read_name(text: &str, span: Range<usize>, report: &mut Report) -> Option<Pack
     PackageName::new(text)
         .inspect_err(|why| {
             let shown = truncate_for_message(text);
-            let message = format!("`{shown}` is no name of a package: {why}");
-            report.error(&PK_03, span, message).help("write a name such as `my-project`");
+            let message = format!("invalid package name `{shown}`: {why}");
+            report.error(&PK_03, span, message).help("use a name such as `my-project`");
         })
         .ok()
 }
@@ -188,8 +188,8 @@ fn read_version(text: &str, span: Range<usize>, report: &mut Report) -> Option<P
     PackageVersion::new(text)
         .inspect_err(|why| {
             let shown = truncate_for_message(text);
-            let message = format!("`{shown}` is no version: {why}");
-            report.error(&PK_03, span, message).help("write it as `\"1.2.3\"`");
+            let message = format!("invalid version `{shown}`: {why}");
+            report.error(&PK_03, span, message).help("use a version such as `\"1.2.3\"`");
         })
         .ok()
 }
@@ -198,8 +198,8 @@ fn read_kind(text: &str, span: Range<usize>, report: &mut Report) -> Option<Pack
     let kind = PackageKind::parse(text);
     if kind.is_none() {
         let shown = truncate_for_message(text);
-        let message = format!("there is no kind of package called `{shown}`");
-        report.error(&PK_04, span, message).help("the kinds are: context, skills, addon, grammar");
+        let message = format!("unknown package kind `{shown}`");
+        report.error(&PK_04, span, message).help("valid kinds: context, skills, addon, grammar");
     }
     kind
 }

@@ -40,21 +40,21 @@ fn integrity_members(manifest: &PackageManifest, compact: CompactDigest) -> [Int
             key: "content_hash",
             stated: stated.content_hash.clone(),
             actual: compact.digest.hex(),
-            mismatch: "the content is not what was hashed",
+            mismatch: "content hash mismatch",
         },
         IntegrityMember {
             check: VerificationCheck::CompositeHash,
             key: "sha256",
             stated: stated.sha256.clone(),
             actual: composite,
-            mismatch: "name, version and content hash do not belong together",
+            mismatch: "composite hash mismatch",
         },
         IntegrityMember {
             check: VerificationCheck::Size,
             key: "byte_size",
             stated: format_size(stated.byte_size),
             actual: format_size(compact.size),
-            mismatch: "the content does not have the size that is stated",
+            mismatch: "content size mismatch",
         },
     ]
 }
@@ -75,12 +75,12 @@ fn verify_member(
     }
     // A hash with uppercase digits is rejected, but it is not a sign of tampering.
     let (message, help) = if stated.eq_ignore_ascii_case(&actual) {
-        ("a hash has lower-case hex digits", "write it in lower case")
+        ("hash is not in lowercase", "write the hash in lowercase")
     } else {
-        (mismatch, "do not use it: get it again from whoever made it")
+        (mismatch, "do not use this package; get a new copy from its author")
     };
     let shown = truncate_for_message(&stated);
-    let detail = format!("it is {actual}, and the manifest says {shown}");
+    let detail = format!("expected {shown}, found {actual}");
     let block = manifest.get("integrity");
     let span = block.and_then(|block| block.get(key)).map_or(0..1, JsonValue::span);
     report.error(&PK_08, span, format!("{message}: {detail}")).help(help);

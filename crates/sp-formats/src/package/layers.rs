@@ -120,8 +120,8 @@ pub(super) fn check(
         let is_declared = manifest.layers.iter().any(|(declared, _)| declared == layer.name);
         // Other tools reject a package that declares the policies.
         if !is_declared && layer.name != POLICIES_LAYER {
-            let message = format!("the layer `{}` is there and not declared", layer.name);
-            findings.add_at_span(key.span(), message, "name it in `layers`");
+            let message = format!("the layer `{}` is not declared in `layers`", layer.name);
+            findings.add_at_span(key.span(), message, "add it to `layers`");
         }
         check_layer(layer, value, &mut findings);
     }
@@ -138,14 +138,14 @@ fn check_declared(
     for (declared, span) in manifest.layers.iter().filter(|(declared, _)| seen.insert(declared)) {
         if !is_layer(declared) {
             let name = truncate_for_message(declared);
-            let message = format!("there is no layer called `{name}`");
+            let message = format!("unknown layer `{name}`");
             findings
                 .report
                 .warning(&PK_06, span.clone(), message)
-                .help("it is kept, and nothing is made of it");
+                .help("`sp` keeps the layer, but does not use it");
         } else if content.get(declared).is_none_or(JsonValue::is_null) {
-            let message = format!("the layer `{declared}` is declared and not there");
-            let help = "take it out of `layers`, or put it into `content`";
+            let message = format!("the declared layer `{declared}` is missing");
+            let help = "remove it from `layers`, or add it to `content`";
             findings.add_at_span(span.clone(), message, help);
         }
     }
@@ -165,7 +165,7 @@ fn check_layer(layer: &PackageLayer, value: JsonValue<'_>, findings: &mut Capped
         let message = || {
             format!("the layer `{}` must be an object, not {}", layer.name, value.kind().describe())
         };
-        findings.add_at_value("write it as an object", &PK_06, value, message);
+        findings.add_at_value("write the layer as an object", &PK_06, value, message);
         return;
     }
     check_fields(value, layer.fields, findings, || format!("the layer `{}`", layer.name));
@@ -193,7 +193,7 @@ fn check_fields(
     let missing: Vec<&str> =
         fields.iter().copied().filter(|field| value.get(field).is_none()).collect();
     if !missing.is_empty() {
-        let help = "other tools do not read an entry without it";
+        let help = "add the missing members; other tools require them";
         findings.add_at_value(help, &PK_07, value, || {
             format!("{} has no {}", subject(), join_quoted(&missing))
         });

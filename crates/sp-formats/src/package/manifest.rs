@@ -162,8 +162,8 @@ fn read_identity(
         && !(1..=3).contains(&claimed)
     {
         report
-            .error(&PK_04, value.span(), format!("there is no conformance level {claimed}"))
-            .help("the levels are 1, 2 and 3");
+            .error(&PK_04, value.span(), format!("invalid conformance level {claimed}"))
+            .help("valid levels: 1, 2, 3");
     }
     PackageIdentity { level, schema, kind, name, version, integrity }
 }
@@ -175,7 +175,7 @@ fn read_schema(
 ) -> Option<u64> {
     let Some(value) = fields.get("schema_version") else {
         let schema = if looks_like_2 { 2 } else { 1 };
-        let message = format!("`schema_version` is missing, and was read as {schema}");
+        let message = format!("`schema_version` is missing; assuming {schema}");
         report
             .warning(&PK_02, start_span(fields.value), message)
             .help(format!("add `\"schema_version\": {schema}`"));
@@ -185,7 +185,7 @@ fn read_schema(
         Some(schema @ (1 | 2)) => Some(schema),
         _ => {
             let help = match value.as_u64() {
-                Some(newer) if newer > 2 => "a newer `sp` may know it",
+                Some(newer) if newer > 2 => "a newer version of `sp` may support it",
                 _ => "write `\"schema_version\": 2`",
             };
             let message =
@@ -203,13 +203,14 @@ fn read_kind(
 ) -> Option<PackageKind> {
     let Some(value) = fields.get("kind") else { return Some(PackageKind::Context) };
     let Some(kind) = value.text().and_then(|word| PackageKind::parse(&word)) else {
-        let message = format!("there is no kind of package called {}", describe_value(value));
-        let help = "the kinds are: context, skills, addon, grammar; a newer `sp` may know more";
+        let message = format!("unknown package kind {}", describe_value(value));
+        let help = "valid kinds: context, skills, addon, grammar; a newer version of `sp` may \
+                    support more";
         report.error(&PK_04, value.span(), message).help(help);
         return None;
     };
     if kind != PackageKind::Context && schema == Some(1) {
-        let message = format!("a package of kind `{}` needs schema 2", kind.as_str());
+        let message = format!("the package kind `{}` requires schema 2", kind.as_str());
         report.error(&PK_04, value.span(), message).help("write `\"schema_version\": 2`");
         return None;
     }
@@ -225,10 +226,10 @@ fn read_name(
     let text = value.text().unwrap_or_default();
     match PackageName::new(&text) {
         Ok(name) if name.scope().is_some() && schema == Some(1) => {
-            let message = format!("the name `{name}` has a scope, which needs schema 2");
+            let message = format!("the name `{name}` has a scope, which requires schema 2");
             report
                 .error(&PK_03, value.span(), message)
-                .help("write `\"schema_version\": 2`, or leave the scope out");
+                .help("write `\"schema_version\": 2`, or remove the scope");
             None
         }
         Ok(name) => Some(name),
@@ -236,7 +237,7 @@ fn read_name(
             let message = invalid_name_message(&text, &why);
             report
                 .error(&PK_03, value.span(), message)
-                .help("write a name such as `my-project` or `@team/my-project`");
+                .help("use a name such as `my-project` or `@team/my-project`");
             None
         }
     }
@@ -249,14 +250,20 @@ fn read_version(fields: &ManifestFields<'_>, report: &mut Report) -> Option<Pack
         Ok(version) => {
             if version.semver().is_none() {
                 report
-                    .warning(&PK_03, value.span(), format!("the version `{version}` is no SemVer"))
-                    .help("write it as `1.2.3`: no range fits it otherwise");
+                    .warning(
+                        &PK_03,
+                        value.span(),
+                        format!("the version `{version}` is not a SemVer version"),
+                    )
+                    .help(
+                        "use a version such as `1.2.3`; version ranges do not match other versions",
+                    );
             }
             Some(version)
         }
         Err(why) => {
-            let message = format!("`{}` is no version: {why}", truncate_for_message(&text));
-            report.error(&PK_03, value.span(), message).help("write it as `1.2.3`");
+            let message = format!("invalid version `{}`: {why}", truncate_for_message(&text));
+            report.error(&PK_03, value.span(), message).help("use a version such as `1.2.3`");
             None
         }
     }
@@ -270,7 +277,7 @@ fn required_text<'j>(
     match fields.value.get(key) {
         Some(value) if value.kind() == JsonKind::Text => Some(value),
         Some(value) => {
-            let message = format!("`{key}` must be text, not {}", value.kind().describe());
+            let message = format!("`{key}` must be a string, not {}", value.kind().describe());
             report.error(&PK_03, value.span(), message).help(format!("write `\"{key}\": \"…\"`"));
             None
         }
@@ -287,7 +294,7 @@ fn required_text<'j>(
 fn recommended_text(fields: &ManifestFields<'_>, key: &str, report: &mut Report) -> Option<String> {
     let text = fields.text(key, report);
     if fields.get(key).is_none() {
-        let help = format!("add `\"{key}\"`: other tools do not read a package without it");
+        let help = format!("add `\"{key}\"`; other tools require it");
         report.warning(&PK_03, start_span(fields.value), format!("`{key}` is missing")).help(help);
     }
     text
@@ -302,8 +309,10 @@ fn read_time(fields: &ManifestFields<'_>, key: &str, report: &mut Report) -> Opt
     if let (Some(text), Some(value)) = (&text, fields.get(key))
         && !is_timestamp(text)
     {
-        let message = format!("`{key}` is no time: `{}`", truncate_for_message(text));
-        report.warning(&PK_03, value.span(), message).help("write it as `2026-05-22T00:00:00Z`");
+        let message = format!("invalid time in `{key}`: `{}`", truncate_for_message(text));
+        report
+            .warning(&PK_03, value.span(), message)
+            .help("use RFC 3339, such as `2026-05-22T00:00:00Z`");
     }
     text
 }
@@ -317,8 +326,8 @@ fn read_layers(
     let mut seen = HashSet::new();
     for (layer, span) in &layers {
         if !seen.insert(layer) {
-            let message = format!("the layer `{}` is declared twice", printable(layer));
-            report.error(&PK_03, span.clone(), message).help("remove one of the two");
+            let message = format!("duplicate layer `{}`", printable(layer));
+            report.error(&PK_03, span.clone(), message).help("remove the duplicate");
         }
     }
     if layers.is_empty() {
@@ -326,13 +335,13 @@ fn read_layers(
         match schema {
             Some(1) => {
                 report
-                    .error(&PK_03, span, "a package of schema 1 declares no layers")
-                    .help("name what is in `content`: `\"layers\": [\"knowledge\"]`");
+                    .error(&PK_03, span, "schema 1 requires at least one declared layer")
+                    .help("list the layers of `content`, such as `\"layers\": [\"knowledge\"]`");
             }
             _ if fields.get("layers").is_none() => {
-                let help = "write `\"layers\": []`: other tools do not read a package without it";
+                let help = "add `\"layers\": []`; other tools require it";
                 report
-                    .warning(&PK_03, span, "`layers` is missing, and was read as empty")
+                    .warning(&PK_03, span, "`layers` is missing; assuming an empty list")
                     .help(help);
             }
             _ => {}
@@ -353,7 +362,7 @@ fn read_integrity(fields: &ManifestFields<'_>, report: &mut Report) -> Option<In
         };
         report
             .error(&PK_08, member.map_or(start_span(fields.value), JsonValue::span), message)
-            .help("`sp pkg create --input <file>` makes a whole package of a file that is written by hand");
+            .help("run `sp pkg create --input <file>` to create a package from a handwritten file");
         return None;
     };
     let mut hash = |key: &str| {
@@ -362,7 +371,7 @@ fn read_integrity(fields: &ManifestFields<'_>, report: &mut Report) -> Option<In
             let span = value.get(key).map_or(start_span(value), JsonValue::span);
             report
                 .error(&PK_08, span, format!("`integrity.{key}` must be 64 hex digits"))
-                .help("make the package anew");
+                .help("create the package again");
         }
         text
     };
@@ -372,7 +381,7 @@ fn read_integrity(fields: &ManifestFields<'_>, report: &mut Report) -> Option<In
         let span = value.get("byte_size").map_or(start_span(value), JsonValue::span);
         report
             .error(&PK_08, span, "`integrity.byte_size` must be a whole number")
-            .help("make the package anew");
+            .help("create the package again");
     }
     Some(Integrity { sha256: sha256?, content_hash: content_hash?, byte_size: byte_size? })
 }
@@ -389,7 +398,7 @@ fn read_provenance(fields: &ManifestFields<'_>, report: &mut Report) -> Option<P
         if text.is_none() {
             report
                 .warning(&PK_03, value.span(), format!("`provenance.{key}` is missing"))
-                .help("say what made the package");
+                .help("add the tool that created the package");
         }
         text
     });
@@ -401,10 +410,10 @@ fn check_scope(fields: &ManifestFields<'_>, name: &PackageName, report: &mut Rep
     let stated = value.text();
     let plain = stated.as_deref().map(|stated| stated.strip_prefix('@').unwrap_or(stated));
     if plain.is_none() || name.scope().map(|scope| &scope[1..]) != plain {
-        let message = format!("`scope` says {}, and the name is `{name}`", describe_value(value));
+        let message = format!("`scope` is {}, but the name is `{name}`", describe_value(value));
         report
             .warning(&PK_04, value.span(), message)
-            .help("the name decides: make `scope` the part before its `/`");
+            .help("set `scope` to the part of the name before `/`");
     }
 }
 
@@ -414,6 +423,6 @@ fn check_visibility(fields: &ManifestFields<'_>, report: &mut Report) {
     {
         let message =
             format!("`visibility` must be `public` or `private`, not {}", describe_value(value));
-        report.warning(&PK_04, value.span(), message).help("write one of the two");
+        report.warning(&PK_04, value.span(), message).help("use `public` or `private`");
     }
 }

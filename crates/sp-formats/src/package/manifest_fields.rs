@@ -55,7 +55,7 @@ impl<'j> ManifestFields<'j> {
         for item in value.items() {
             match item.text() {
                 Some(text) => words.push((text.into_owned(), item.span())),
-                None => warn_kind(item, key, "a list of texts", report),
+                None => warn_kind(item, key, "a list of strings", report),
             }
         }
         words
@@ -76,14 +76,14 @@ pub(super) fn describe_value(value: JsonValue<'_>) -> String {
 /// Like [`describe_value`] where a number is expected: a string such as `"2"` is described as text.
 pub(super) fn describe_non_number(value: JsonValue<'_>) -> String {
     match value.kind() {
-        JsonKind::Text => format!("the text {}", describe_value(value)),
+        JsonKind::Text => format!("the string {}", describe_value(value)),
         _ => describe_value(value),
     }
 }
 
 pub(super) fn warn_kind(value: JsonValue<'_>, key: &str, expected: &str, report: &mut Report) {
     let message = format!("`{key}` must be {expected}, not {}", value.kind().describe());
-    report.warning(&PK_03, value.span(), message).help("it is read as if it were not there");
+    report.warning(&PK_03, value.span(), message).help("the value is ignored");
 }
 
 /// The first byte of an object, where missing members are reported.
@@ -94,7 +94,7 @@ pub(super) fn start_span(value: JsonValue<'_>) -> Range<usize> {
 
 /// Returns the message for an invalid package name.
 pub(super) fn invalid_name_message(text: &str, why: &impl std::fmt::Display) -> String {
-    format!("`{}` is no name of a package: {why}", truncate_for_message(text))
+    format!("invalid package name `{}`: {why}", truncate_for_message(text))
 }
 
 /// Truncates a text for a message, and escapes what a terminal must not interpret.

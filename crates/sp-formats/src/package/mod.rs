@@ -102,7 +102,7 @@ pub const PACKAGE_EXTENSIONS: [&str; 2] = ["ctxpkg", "lctxpkg"];
 #[serde(rename_all = "lowercase")]
 pub enum VerificationOutcome {
     Passed,
-    /// Not as it should be, but the package can be used.
+    /// There is a problem, but the package can be used.
     Warned,
     /// The package is rejected.
     Failed,
@@ -277,9 +277,7 @@ pub fn read(file: &str, bytes: Vec<u8>, limits: &Limits) -> PackageReadResult {
         Err(error) => {
             let at = error.utf8_error().valid_up_to();
             let mut report = Report::new(file, String::from_utf8_lossy(&error.as_bytes()[..at]));
-            report
-                .error(&PK_01, at..at, "it is not UTF-8 text from here on")
-                .help("save it as UTF-8");
+            report.error(&PK_01, at..at, "invalid UTF-8").help("save the file as UTF-8");
             unreadable_result(report)
         }
     }
@@ -315,10 +313,10 @@ fn read_text(
 fn too_large(file: &str, size: usize, limits: &Limits) -> PackageReadResult {
     let mut report = Report::deferred(file);
     let (size, limit) = (ByteSize(size as u64), ByteSize(limits.package_bytes));
-    let message = format!("it is {size}, more than the limit of {limit}");
+    let message = format!("the package is {size}; the limit is {limit}");
     report
         .whole_file(Severity::Error, &PK_01, message)
-        .help("raise it with `--max-size <bytes>` if you trust it");
+        .help("if you trust the package, raise the limit with `--max-size <bytes>`");
     unreadable_result(report)
 }
 
@@ -326,7 +324,7 @@ fn unreadable_result(report: Report) -> PackageReadResult {
     let steps = vec![VerificationStep::new(
         VerificationCheck::Form,
         VerificationOutcome::Failed,
-        "it cannot be read",
+        "the package cannot be read",
     )];
     PackageReadResult { package: None, report, steps, claimed_id: None, content_is_clean: false }
 }
@@ -400,7 +398,7 @@ fn verify(
 /// Marks the form as invalid, unless another step explains why the package is not usable.
 fn fail_form(steps: &mut [VerificationStep]) {
     if steps.iter().all(|step| step.outcome != VerificationOutcome::Failed) {
-        let why = "it breaks the rules of the format";
+        let why = "the package violates the format";
         steps[0] = VerificationStep::new(VerificationCheck::Form, VerificationOutcome::Failed, why);
     }
 }
@@ -417,7 +415,7 @@ fn read_manifest_and_content(
 ) -> Option<(PackageManifest, CompactDigest)> {
     let root = json.root();
     if root.kind() != JsonKind::Object {
-        let message = format!("a package is an object, not {}", root.kind().describe());
+        let message = format!("a package must be an object, not {}", root.kind().describe());
         report.error(&PK_01, root.span(), message).help(PACKAGE_FORM_HELP);
         return None;
     }
@@ -428,8 +426,10 @@ fn read_manifest_and_content(
         root.members().filter(|(key, _)| !key.eq_str("manifest") && !key.eq_str("content"))
     {
         let name = manifest_fields::describe_value(key);
-        let message = format!("{name} is covered by no hash and by no signature");
-        report.warning(&PK_02, key.span(), message).help("it is kept, and nothing is made of it");
+        let message = format!("{name} is not covered by any hash or signature");
+        report
+            .warning(&PK_02, key.span(), message)
+            .help("`sp` keeps this member, but does not use it");
     }
     if !report.is_usable() {
         return None;
@@ -470,17 +470,19 @@ fn verify_provenance(
     };
     match &manifest.provenance {
         Some(Provenance { tool, tool_version }) => {
-            let detail = format!("made by {tool} {tool_version}");
+            let detail = format!("created by {tool} {tool_version}");
             step(VerificationOutcome::Passed, detail.trim_end())
         }
         // A value that cannot be read is reported already.
         None if raw.get("provenance").is_some_and(|value| !value.is_null()) => {
-            step(VerificationOutcome::Warned, "it does not say what made it")
+            step(VerificationOutcome::Warned, "unknown tool")
         }
         None => {
-            let message = "it does not say what made it: `provenance` is missing";
-            report.whole_file(Severity::Warning, &PK_03, message).help("`sp pkg create` writes it");
-            step(VerificationOutcome::Warned, "missing: it does not say what made it")
+            let message = "`provenance` is missing";
+            report
+                .whole_file(Severity::Warning, &PK_03, message)
+                .help("create the package with `sp pkg create`, which adds it");
+            step(VerificationOutcome::Warned, "`provenance` is missing")
         }
     }
 }
@@ -497,7 +499,7 @@ fn check_graph_summary(
     if summary.kind() != JsonKind::Object {
         let message =
             format!("`graph_summary` must be an object, not {}", summary.kind().describe());
-        report.warning(&PK_04, summary.span(), message).help("it is read as if it were not there");
+        report.warning(&PK_04, summary.span(), message).help("the value is ignored");
         return;
     }
     check_summary_count(summary, "node_count", graph.node_count, report);
@@ -505,8 +507,8 @@ fn check_graph_summary(
     if let Some(types) = summary.get("node_types") {
         let stated: Vec<_> = types.items().filter_map(JsonValue::text).collect();
         if !stated.iter().eq(&graph.node_types) {
-            let message = "`graph_summary.node_types` are not the types of the nodes, sorted";
-            report.warning(&PK_04, types.span(), message).help("make the package anew");
+            let message = "`graph_summary.node_types` must list the types of all nodes, sorted";
+            report.warning(&PK_04, types.span(), message).help("create the package again");
         }
     }
 }
@@ -516,11 +518,13 @@ fn check_summary_count(summary: JsonValue<'_>, key: &str, count: usize, report: 
         return;
     };
     let message = match value.as_u64() {
-        Some(stated) => format!("`graph_summary.{key}` says {stated}, and there are {count}"),
+        Some(stated) => {
+            format!("`graph_summary.{key}` is {stated}, but the actual number is {count}")
+        }
         None => format!(
             "`graph_summary.{key}` must be a whole number, not {}",
             manifest_fields::describe_non_number(value)
         ),
     };
-    report.warning(&PK_04, value.span(), message).help("make the package anew");
+    report.warning(&PK_04, value.span(), message).help("create the package again");
 }

@@ -16,13 +16,16 @@ const MAX_VERSION_LEN: usize = 64;
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum PackageNameError {
     /// Empty or too long.
-    #[error("a name has 1 to {MAX_NAME_LEN} bytes, and this has {0}")]
+    #[error("a name must have 1 to {MAX_NAME_LEN} bytes, but this one has {0}")]
     Length(usize),
     /// Contains an invalid character.
-    #[error("a name is made of a-z, A-Z, 0-9, `.`, `_` and `-`, and may start with `@scope/`")]
+    #[error(
+        "a name can only contain `a-z`, `A-Z`, `0-9`, `.`, `_` and `-`, and an optional `@scope/` \
+         prefix"
+    )]
     InvalidSyntax,
     /// Could be interpreted as a path.
-    #[error("`{0}` is a path and no name")]
+    #[error("`{0}` is a path, not a name")]
     RelativePath(&'static str),
 }
 
@@ -87,11 +90,12 @@ impl fmt::Display for PackageName {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum PackageVersionError {
     /// Empty or too long.
-    #[error("a version has 1 to {MAX_VERSION_LEN} bytes, and this has {0}")]
+    #[error("a version must have 1 to {MAX_VERSION_LEN} bytes, but this one has {0}")]
     Length(usize),
     /// Contains an invalid character.
     #[error(
-        "a version is made of a-z, A-Z, 0-9, `.`, `_`, `+` and `-`, and does not start with `.`"
+        "a version can only contain `a-z`, `A-Z`, `0-9`, `.`, `_`, `+` and `-`, and cannot start \
+         with `.`"
     )]
     InvalidSyntax,
 }

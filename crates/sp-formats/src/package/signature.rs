@@ -72,14 +72,14 @@ pub(super) fn verify(
 ) -> (Option<Signer>, VerificationStep) {
     let Some(signature) = value.get("signature").filter(|signature| !signature.is_null()) else {
         report
-            .whole_file(Severity::Warning, &PK_13, "it is not signed: nobody vouches for it")
-            .help("whoever made it signs it with `sp pkg create --sign`");
+            .whole_file(Severity::Warning, &PK_13, "the package is not signed")
+            .help("ask the author to sign it with `sp pkg create --sign`");
         return (
             None,
             VerificationStep::new(
                 VerificationCheck::Signature,
                 VerificationOutcome::Warned,
-                "none: nobody vouches for it",
+                "not signed",
             ),
         );
     };
@@ -101,7 +101,7 @@ pub(super) fn verify(
             VerificationStep::new(
                 VerificationCheck::Signature,
                 VerificationOutcome::Failed,
-                "it does not hold",
+                "invalid signature",
             ),
         ),
     }
@@ -146,7 +146,7 @@ impl<'j> SignatureVerifier<'j, '_> {
         let span = value.map_or(start_span(self.signature), JsonValue::span);
         self.report
             .error(check, span, message)
-            .help("do not use it: get it again from whoever made it");
+            .help("do not use this package; get a new copy from its author");
         None
     }
 
@@ -171,7 +171,7 @@ impl<'j> SignatureVerifier<'j, '_> {
         match PublicKey::from_hex(&written.text().unwrap_or_default()) {
             Ok(key) => Some(key),
             Err(why) => {
-                let message = format!("the public key cannot be used: {why}");
+                let message = format!("invalid public key: {why}");
                 self.reject(&PK_11, Some(written), message)
             }
         }
@@ -191,7 +191,7 @@ impl<'j> SignatureVerifier<'j, '_> {
             Ok(()) => Some(()),
             Err(malformed) => {
                 let message = malformed.unwrap_or_else(|| {
-                    "name, version and content are not what this key signed".into()
+                    "the signature does not match the name, version and content".into()
                 });
                 self.reject(&PK_11, Some(value), message)
             }
@@ -209,11 +209,11 @@ impl<'j> SignatureVerifier<'j, '_> {
                 .warning(
                     &PK_12,
                     self.signature.span(),
-                    "the signature covers name, version and content, and nothing else",
+                    "the signature covers only the name, version and content",
                 )
                 .help(
-                    "description, author, dependencies, tags and times may have been changed since \
-                     it was signed",
+                    "the description, author, dependencies, tags and times could have been \
+                     changed after signing",
                 );
             return Some(SignatureCoverage::Content);
         };
@@ -221,7 +221,7 @@ impl<'j> SignatureVerifier<'j, '_> {
             Ok(()) => Some(SignatureCoverage::Whole),
             Err(why) => {
                 let message =
-                    why.unwrap_or_else(|| "the manifest is not what this key signed".into());
+                    why.unwrap_or_else(|| "the signature does not match the manifest".into());
                 self.reject(&PK_12, Some(value), message)
             }
         }
@@ -234,7 +234,7 @@ fn verify_manifest_value(
     manifest: JsonValue<'_>,
 ) -> Result<(), Option<String>> {
     let Some(rounded) = manifest_message(manifest, JsonNumberFormat::Rounded) else {
-        return Err(Some("the manifest holds a number that is too large to be signed".into()));
+        return Err(Some("the manifest contains a number that is too large to be signed".into()));
     };
     // Writers format exponents differently (`1e22`, `1e+22`), and the signature covers the text
     // that its writer wrote.

@@ -118,7 +118,7 @@ pub struct KeyPin {
     /// Whether its packages are signed including the manifest.
     pub whole: bool,
     pub since: String,
-    /// Why it was pinned: `first use`, or `you said so`.
+    /// Reason for pinning: `first use`, or `you said so` if the user trusted the key.
     pub because: String,
 }
 

@@ -104,22 +104,22 @@ impl GraphSummary {
 #[derive(Debug, Error)]
 pub enum PackageWriteError {
     /// The content is not JSON.
-    #[error("the content is no JSON: {0}")]
+    #[error("the content is not valid JSON: {0}")]
     Json(#[from] JsonError),
     /// The content is invalid.
-    #[error("the content is not as it must be")]
+    #[error("the content is invalid")]
     InvalidContent(Box<Report>),
     /// The version is not SemVer.
-    #[error("the version `{0}` is no SemVer")]
+    #[error("the version `{0}` is not a SemVer version")]
     InvalidVersion(PackageVersion),
     /// The package would be empty.
-    #[error("there is nothing in it: no nodes, no layers and no documents")]
+    #[error("the package is empty: it has no nodes, layers or documents")]
     Empty,
     /// The manifest contains a number that cannot be signed.
-    #[error("the manifest holds a number that cannot be signed")]
+    #[error("the manifest contains a number that cannot be signed")]
     UnsignableNumber,
     /// The package could not be read back.
-    #[error("the package would not be read again")]
+    #[error("the package is invalid")]
     Unreadable(Box<Report>),
 }
 

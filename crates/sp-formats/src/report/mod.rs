@@ -243,7 +243,7 @@ impl Report {
     fn overflow_finding(&self) -> Option<Finding> {
         let (check, severity) = (self.findings.last()?.check, self.worst_overflow?);
         let message = format!("{} more problems are not shown", self.overflow_count);
-        let help = Some("mend those that are".into());
+        let help = Some("fix the reported problems first".into());
         Some(Finding { check, severity, span: None, message, help, fix: Vec::new() })
     }
 

@@ -5,13 +5,13 @@ use super::rule_set;
 rule_set! {
     "MCP"
 
-    "MC-01" "Every revision of the protocol that clients speak, over stdio and HTTP"
-    "MC-02" "The skills extension: lists, entries and files with digests"
-    "MC-03" "Tools with schemas, structured results and annotations; writing only where it is allowed"
-    "MC-04" "Skills, context packs and packages as resources; prompts of context packs"
-    "MC-05" "Over HTTP: this machine only, the origin checked, tokens beyond it, limits"
-    "MC-06" "Plain schemas, and no answer to what is not declared"
-    "MC-07" "Proven with clients that others wrote"
-    "MC-08" "The agent's own config is extended, never overwritten"
-    "MC-09" "Skills where other installers look for them over HTTP"
+    "MC-01" "Every protocol revision in use is supported, over stdio and HTTP"
+    "MC-02" "The skills extension lists skills, and serves entries and files with digests"
+    "MC-03" "Tools have schemas, structured results and annotations; write tools must be enabled"
+    "MC-04" "Skills, context packs and packages are resources; context packs provide prompts"
+    "MC-05" "HTTP: loopback by default, origin checks, tokens for other addresses, limits"
+    "MC-06" "Schemas are plain; requests that no declared capability covers are rejected"
+    "MC-07" "Tested with third-party clients"
+    "MC-08" "Config files of agents are extended, never overwritten"
+    "MC-09" "Skills are served over HTTP where other installers look for them"
 }

@@ -56,10 +56,8 @@ impl<'t> JsonSettings<'t> {
         let settings = Self { text, json };
         match settings.root() {
             Some(root) if root.kind() != JsonKind::Object => {
-                let message = format!(
-                    "the file holds {}, and settings are an object",
-                    root.kind().describe()
-                );
+                let message =
+                    format!("the settings must be an object, not {}", root.kind().describe());
                 Err(SettingsError::new(root.span(), message, "write an object: `{}`"))
             }
             _ => Ok(settings),
@@ -84,7 +82,8 @@ impl<'t> JsonSettings<'t> {
         let found = self.root().and_then(|root| find_member(root, name));
         match found {
             Some((_, table)) if table.kind() != JsonKind::Object => {
-                let message = format!("`{name}` is {}, and not an object", table.kind().describe());
+                let message =
+                    format!("`{name}` must be an object, not {}", table.kind().describe());
                 Err(SettingsError::new(table.span(), message, "write an object here: `{}`"))
             }
             found => Ok(found),
@@ -362,7 +361,7 @@ impl<'t> JsonSettings<'t> {
 
 fn deserialize<T: DeserializeOwned>(value: JsonValue<'_>) -> Result<T> {
     serde_json::from_str(value.raw())
-        .map_err(|e| SettingsError::new(value.span(), e.to_string(), "mend the JSON here"))
+        .map_err(|e| SettingsError::new(value.span(), e.to_string(), "fix the JSON here"))
 }
 
 /// Formats a value on one line.

@@ -140,8 +140,8 @@ impl SettingsFormat {
         } else {
             Err(SettingsError::new(
                 0..0,
-                "it cannot be changed without a risk for the rest",
-                "edit it by hand",
+                "the file cannot be changed without affecting other settings",
+                "edit the file by hand",
             ))
         }
     }

@@ -23,7 +23,7 @@ fn parse(text: &str) -> Result<Document<&str>> {
         SettingsError::new(
             span.start + mark.len()..span.end + mark.len(),
             message,
-            "mend the TOML here",
+            "fix the TOML syntax here",
         )
     })
 }
@@ -43,8 +43,8 @@ fn check_is_table(document: &Document<&str>, name: &str, shift: usize) -> Result
     match document.get(name) {
         Some(item) if !item.is_table_like() => {
             let span = item.span().unwrap_or(0..0);
-            let message = format!("`{name}` is {}, and not a table", item.type_name());
-            let help = "write a table, or take it out";
+            let message = format!("`{name}` must be a table, not {}", item.type_name());
+            let help = "write a table, or remove the key";
             Err(SettingsError::new(span.start + shift..span.end + shift, message, help))
         }
         _ => Ok(()),

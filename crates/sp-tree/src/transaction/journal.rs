@@ -27,10 +27,10 @@ pub enum JournalError {
     #[error(transparent)]
     File(#[from] FileError),
     /// Not a valid journal.
-    #[error("the journal `{}` cannot be read", path.display())]
+    #[error("invalid journal `{}`", path.display())]
     Broken { path: PathBuf, source: serde_json::Error },
     /// Written by a newer `sp`.
-    #[error("the journal `{}` has version {version}, which this `sp` does not know", path.display())]
+    #[error("the journal `{}` has the unsupported version {version}", path.display())]
     UnsupportedVersion { path: PathBuf, version: u32 },
 }
 

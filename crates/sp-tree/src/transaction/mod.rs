@@ -91,13 +91,13 @@ pub enum TransactionError {
     #[error(transparent)]
     Journal(#[from] JournalError),
     /// Something exists where nothing did when the plan was made.
-    #[error("`{}` appeared while the change was being made", .0.display())]
+    #[error("`{}` was created by another process during the change", .0.display())]
     Appeared(PathBuf),
     /// The path of a root leads to a different directory than when the plan was made.
-    #[error("`{}` was replaced by another directory or link while the change was being made", .0.display())]
+    #[error("`{}` was replaced by another directory or link during the change", .0.display())]
     RootReplaced(PathBuf),
     /// The root of an interrupted change is no longer there.
-    #[error("`{}` is not the directory in which an interrupted change was made", path.display())]
+    #[error("`{}` is not the directory of the interrupted change", path.display())]
     RootMismatch {
         path: PathBuf,
         /// The journal of the interrupted change.
@@ -107,10 +107,10 @@ pub enum TransactionError {
     #[error("`{}` changed while the command was running", .0.display())]
     Changed(PathBuf),
     /// The change could neither be completed nor rolled back.
-    #[error("the change could not be taken back; the next `sp` command will try again")]
+    #[error("the change could not be rolled back; the next `sp` command will retry")]
     RollbackFailed(#[source] FileError),
     /// The change was committed, but cleanup failed.
-    #[error("the change was made, but cleanup failed; the next `sp` command will finish it")]
+    #[error("the change was applied, but cleanup failed; the next `sp` command will finish it")]
     CleanupFailed(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
 

@@ -17,9 +17,9 @@ pub(super) fn read(source: SourceText<'_>, found: &mut FileExtract) {
     let whose = format!("`{}`", source.path);
     for (table, what) in [
         (&["dependencies"][..], "Dependencies"),
-        (&["dev-dependencies"][..], "Dependencies of the tests"),
-        (&["build-dependencies"][..], "Dependencies of the build script"),
-        (&["workspace", "dependencies"][..], "Dependencies that its crates may use"),
+        (&["dev-dependencies"][..], "Dev dependencies"),
+        (&["build-dependencies"][..], "Build dependencies"),
+        (&["workspace", "dependencies"][..], "Workspace dependencies"),
     ] {
         let names: Vec<String> = toml
             .entries(table)
@@ -49,7 +49,7 @@ pub(super) fn read(source: SourceText<'_>, found: &mut FileExtract) {
 fn add_package(source: SourceText<'_>, toml: &TomlFile<'_>, name: &str, found: &mut FileExtract) {
     let own = |key: &str| toml.scalar_text(&["package", key]);
     let mut content = format!("`{name}`{} is a Rust crate", location_suffix(source));
-    let details: Vec<String> = [("edition", "edition "), ("rust-version", "at least Rust ")]
+    let details: Vec<String> = [("edition", "edition "), ("rust-version", "Rust ")]
         .into_iter()
         .filter_map(|(key, word)| Some(format!("{word}{}", own(key)?)))
         .collect();
@@ -81,7 +81,7 @@ fn add_workspace(source: SourceText<'_>, toml: &TomlFile<'_>, found: &mut FileEx
         })
         .collect();
     if !shared.is_empty() {
-        content += &format!(". They share {}", shared.join(", "));
+        content += &format!(". Shared settings: {}", shared.join(", "));
     }
     let mut lines = toml.line_range(&["workspace"]);
     lines.last = lines.last.min(toml.line_range(&["workspace", "package"]).last.max(lines.first));
@@ -119,7 +119,7 @@ fn add_lints(source: SourceText<'_>, toml: &TomlFile<'_>, found: &mut FileExtrac
                 let list: Vec<String> = list.into_iter().map(|(_, text)| text).collect();
                 let tool_path = [path, &[tool.as_str()]].concat();
                 let content =
-                    format!("Lints of {tool}{}: {}.", location_suffix(source), list.join(", "));
+                    format!("{tool} lints{}: {}.", location_suffix(source), list.join(", "));
                 found.add_note(ExtractedNote::new(
                     "policy",
                     "lint",

@@ -19,10 +19,9 @@ pub(super) fn read_image(source: SourceText<'_>, found: &mut FileExtract) {
     if from.is_empty() {
         return;
     }
-    let mut content =
-        format!("The image of `{}` is built from {}", source.path, from.join(", then "));
+    let mut content = format!("`{}` builds an image from {}", source.path, from.join(", then "));
     for (what, values) in
-        [("It listens on", ports), ("It starts", entry), ("Its command is", command)]
+        [("It listens on", ports), ("Its entry point is", entry), ("Its command is", command)]
     {
         if let Some(last) = values.last() {
             content += &format!(". {what} {last}");
@@ -41,7 +40,7 @@ pub(super) fn read_services(source: SourceText<'_>, found: &mut FileExtract) {
             let image = service.get("image").and_then(YamlNode::text);
             let from = image
                 .map(|image| format!(": `{image}`"))
-                .or_else(|| service.get("build").map(|_| ": built here".to_owned()));
+                .or_else(|| service.get("build").map(|_| ": built locally".to_owned()));
             format!("- `{name}`{}", from.unwrap_or_default())
         })
         .collect();

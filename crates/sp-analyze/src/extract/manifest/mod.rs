@@ -70,7 +70,7 @@ fn read_tool_versions(source: SourceText<'_>, found: &mut FileExtract) {
         .map(str::trim)
         .filter(|line| !line.is_empty() && !line.starts_with('#'))
         .collect();
-    let content = format!("Versions of tools (`{}`): {}", source.path, text.join(", "));
+    let content = format!("Tool versions (`{}`): {}", source.path, text.join(", "));
     if content.len() < MAX_VERSIONS_LEN {
         found.add_note(ExtractedNote::fact("stack", content, source.all_lines()));
     }

@@ -31,7 +31,7 @@ fn add_package(source: SourceText<'_>, root: JsonValue<'_>, found: &mut FileExtr
     let text = |key: &str| text_member(root, key);
     let lines = |key: &str| member_lines(source, root, key);
     if let Some(name) = text("name") {
-        let mut content = format!("`{name}`{} is a package for Node", location_suffix(source));
+        let mut content = format!("`{name}`{} is a Node.js package", location_suffix(source));
         let engine =
             root.get("engines").and_then(|engines| engines.get("node")).and_then(JsonValue::text);
         content += &engine.map(|engine| format!(" ({engine})")).unwrap_or_default();
@@ -40,11 +40,11 @@ fn add_package(source: SourceText<'_>, root: JsonValue<'_>, found: &mut FileExtr
             .map(|text| format!(": {}", text.trim_end_matches('.')))
             .unwrap_or_default();
         content += match text("type").as_deref() {
-            Some("module") => ". Its files are ES modules.",
+            Some("module") => ". It uses ES modules.",
             _ => ".",
         };
         content += &text("packageManager")
-            .map(|manager| format!(" Packages come by {manager}."))
+            .map(|manager| format!(" Its package manager is {manager}."))
             .unwrap_or_default();
         let first = lines("name").first;
         let last = ["description", "type", "version"]
@@ -64,8 +64,8 @@ fn add_dependencies(source: SourceText<'_>, root: JsonValue<'_>, found: &mut Fil
     let whose = format!("`{}`", source.path);
     for (key, what) in [
         ("dependencies", "Dependencies"),
-        ("devDependencies", "Dependencies of development"),
-        ("peerDependencies", "Dependencies that users bring"),
+        ("devDependencies", "Dev dependencies"),
+        ("peerDependencies", "Peer dependencies"),
     ] {
         let members = root.get(key).into_iter().flat_map(JsonValue::members);
         let names: Vec<String> = members
@@ -85,8 +85,7 @@ fn add_workspaces(source: SourceText<'_>, root: JsonValue<'_>, found: &mut FileE
         .filter_map(|item| Some(item.text()?.into_owned()))
         .collect();
     if !workspaces.is_empty() {
-        let content =
-            format!("A workspace of packages; they are in `{}`.", workspaces.join("`, `"));
+        let content = format!("A workspace with packages in `{}`.", workspaces.join("`, `"));
         found.add_note(ExtractedNote::fact(
             "layout",
             content,

@@ -22,7 +22,7 @@ pub(super) fn read_pyproject(source: SourceText<'_>, found: &mut FileExtract) {
             .unwrap_or_default();
         content += &toml
             .scalar_text(&["build-system", "build-backend"])
-            .map(|tool| format!(". It is built by `{tool}`"))
+            .map(|tool| format!(". It is built with `{tool}`"))
             .unwrap_or_default();
         found.add_note(
             ExtractedNote::fact("layout", content + ".", toml.line_range(table))
@@ -93,7 +93,7 @@ fn add_tool_settings(toml: &TomlFile<'_>, found: &mut FileExtract) {
             .map(|(key, value)| format!("{key} = {}", format_value(value)))
             .collect();
         if !settings.is_empty() {
-            let content = format!("Settings of {tool}: {}.", settings.join(", "));
+            let content = format!("Settings for {tool}: {}.", settings.join(", "));
             found.add_note(ExtractedNote::new("policy", "lint", content, toml.line_range(&path)));
         }
     }

@@ -112,7 +112,7 @@ function fillHeader() {
   const button = by("disputes");
   button.hidden = disputes.size === 0;
   button.textContent = several(disputes.size, "contradiction", "contradictions");
-  button.title = "Show only what contradicts each other";
+  button.title = "Show only contradictions";
   button.addEventListener("click", () => {
     state.onlyDisputes = !state.onlyDisputes;
     button.setAttribute("aria-pressed", state.onlyDisputes);
@@ -150,7 +150,7 @@ function fillSwitches({ list, all, counts, hidden, sample }) {
   for (const [type, count] of counts) {
     const button = made("button");
     button.type = "button";
-    button.title = `${type}\nClick to hide or show it, double-click to see it alone`;
+    button.title = `${type}\nClick to show or hide, double-click to show only this type`;
     button.append(sample(type), made("bdi", "one", type), made("span", "count", number(count)));
     button.addEventListener("click", (event) => (event.altKey ? only(type) : toggle(type)));
     button.addEventListener("dblclick", () => only(type));
@@ -226,7 +226,7 @@ function listHits() {
   listed = state.hits ? [...state.hits].slice(0, LISTED) : [];
   marked = -1;
   list.replaceChildren(...listed.map(hit));
-  if (state.hits?.size === 0) list.append(made("li", "none", "No node says this"));
+  if (state.hits?.size === 0) list.append(made("li", "none", "No matching nodes"));
   openHits(state.hits !== null);
 }
 
@@ -351,19 +351,19 @@ function fillFacts(node) {
     gauge.style.setProperty("--part", `${Math.round(Math.max(0, Math.min(1, part)) * 100)}%`);
     return gauge;
   };
-  add("Active now", share(node.now), node.now.toFixed(2));
-  if (node.stored !== null) add("As stored", share(node.stored), node.stored.toFixed(2));
+  add("Activation now", share(node.now), node.now.toFixed(2));
+  if (node.stored !== null) add("Stored activation", share(node.stored), node.stored.toFixed(2));
   if (node.confidence !== null) add("Confidence", share(node.confidence), node.confidence.toFixed(2));
   if (node.created) add("Created", made("bdi", "", node.created));
   const id = made("code");
   id.append(made("bdi", "", node.id));
-  add("Id", id);
+  add("ID", id);
 }
 
 /** What hangs together with a node; contradictions first. */
 function fillNeighbours(i) {
   const near = edgesOf[i].map((at) => edges[at]).sort((a, b) => (b.type === CONTRADICTS) - (a.type === CONTRADICTS));
-  by("panel-near-title").textContent = near.length === 0 ? "No neighbours" : several(near.length, "neighbour", "neighbours");
+  by("panel-near-title").textContent = near.length === 0 ? "No neighbors" : several(near.length, "neighbor", "neighbors");
   by("panel-near").replaceChildren(...near.slice(0, NEIGHBOURS).map((edge) => neighbour(edge, i)));
   const more = near.length - NEIGHBOURS;
   if (more > 0) by("panel-near").append(made("li", "rest", `and ${number(more)} more`));

@@ -151,7 +151,7 @@ impl ClaimPool {
         }
         let distinct: HashSet<&str> = claims.iter().map(|claim| claim.text.as_str()).collect();
         if distinct.len() < 2 {
-            let why = "it says too little to be quoted".to_owned();
+            let why = "it contains too little text to quote".to_owned();
             self.omitted.push(OmittedItem { url: source.document.url, text: None, reason: why });
             return;
         }
@@ -214,11 +214,11 @@ impl ClaimPool {
             let of_source =
                 || taken.iter().filter(|(known, _)| known.source == claim.source).count();
             let reason = if taken.iter().any(|(_, known)| is_near_duplicate(known, &words)) {
-                "it says what another says"
+                "it duplicates another sentence"
             } else if taken.len() >= list.limit || is_far {
-                "others are nearer to what is asked for"
+                "other sentences are more relevant"
             } else if claim.selection_rank.is_none() && of_source() >= max_per_source {
-                "its source is quoted often enough"
+                "too many quotes from the same source"
             } else {
                 taken.push((claim, words));
                 continue;

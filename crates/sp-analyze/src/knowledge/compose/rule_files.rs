@@ -40,7 +40,7 @@ impl RuleFiles {
             ranked.into_iter().partition(|(_, claim)| !mentions_cursor(&claim.text));
         for (_, claim) in cursors {
             let url = pool.sources[claim.source].document.url.clone();
-            pool.omit(&url, &claim.text, "`AGENTS.md` is for every agent, and it names one");
+            pool.omit(&url, &claim.text, "it mentions Cursor, but `AGENTS.md` is for all agents");
         }
         let agents = RuleFile { file: AGENTS_FILE, brief, sources }.fit(pool, &generic, budget)?;
         Ok(Self { cursor, agents })
@@ -95,7 +95,11 @@ impl RuleFile<'_> {
         let text = render(count);
         for (_, claim) in &ranked[count..] {
             let url = pool.sources[claim.source].document.url.clone();
-            pool.omit(&url, &claim.text, &format!("`{}` has no room for it", self.file));
+            pool.omit(
+                &url,
+                &claim.text,
+                &format!("it exceeds the token budget of `{}`", self.file),
+            );
         }
         Ok(text)
     }
@@ -119,14 +123,17 @@ impl RuleFile<'_> {
         format!(
             "# Project: {}\n\n## Summary\n\n{}\n\n## Stack\n\n{}\n## Conventions\n\n{}\n\
              ## Current focus\n\n{}{}\n## Don't\n\n{}\n\
-             ## Citations\n\nFootnotes lead to `sources.md`.\n\n{}",
+             ## Citations\n\nFootnotes refer to `sources.md`.\n\n{}",
             escape_markdown(&self.brief.name),
             split_sentences(&escape_markdown(&self.brief.description)).join(" "),
-            non_empty_or(stack, "- Nothing was said of it.\n"),
-            non_empty_or(lines(RuleSection::Conventions), "- The sources name none.\n"),
+            non_empty_or(stack, "- Not specified.\n"),
+            non_empty_or(
+                lines(RuleSection::Conventions),
+                "- No conventions found in the sources.\n"
+            ),
             focus_lines(self.brief),
             lines(RuleSection::Focus),
-            non_empty_or(lines(RuleSection::Dont), "- The sources name nothing to avoid.\n"),
+            non_empty_or(lines(RuleSection::Dont), "- No restrictions found in the sources.\n"),
             self.citations(pool),
         )
     }

@@ -326,8 +326,10 @@ fn render_tasks(tasks: &[TaskSection], pool: &ClaimPool) -> Vec<String> {
     let render = |(number, task): (usize, &TaskSection)| {
         let id = &pool.sources[task.source].id;
         let steps: String = task.steps.iter().map(|step| format!("- {step} [^{id}]\n")).collect();
-        let acceptance =
-            task.acceptance.as_deref().unwrap_or("Every step above is done as the source says.");
+        let acceptance = task
+            .acceptance
+            .as_deref()
+            .unwrap_or("Every step above is complete, as described in the source.");
         format!("## {number}. {}\n\n{steps}- Acceptance: {acceptance} [^{id}]\n", task.title)
     };
     (1..).zip(tasks).map(render).collect()
@@ -348,11 +350,11 @@ fn render_prompts(
             .map(|source| format!("[^{}]", source.id))
             .collect();
         let text = format!(
-            "{}\n\nFollow AGENTS.md and its footnotes. Name the source behind every choice.",
+            "{}\n\nFollow AGENTS.md and its footnotes. Cite the source of every decision.",
             prompt.trim()
         );
         if !cited.is_empty() {
-            prompts.push(render_prompt("What was asked for", &text, &cited.join(", ")));
+            prompts.push(render_prompt("Original request", &text, &cited.join(", ")));
         }
     }
     for skill in skills.iter().take(MAX_PROMPTS - prompts.len()) {
@@ -363,7 +365,8 @@ fn render_prompts(
             .map(|line| format!("- {} [^{id}]\n", unescape_outside_code(line)))
             .collect();
         let text = format!(
-            "Project: {}. {}\n\nApply this to the project: {}\n{pattern}\nFollow AGENTS.md. Name the source behind every choice.",
+            "Project: {}. {}\n\nApply this to the project: {}\n{pattern}\n\
+             Follow AGENTS.md. Cite the source of every decision.",
             brief.name,
             brief.description.trim(),
             unescape_outside_code(&skill.title),

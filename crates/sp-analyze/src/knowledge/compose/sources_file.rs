@@ -29,7 +29,7 @@ pub(super) fn fit_sources(pool: &mut ClaimPool, budget: usize) -> Result<Sources
         return Err(BudgetError { file: SOURCES_FILE, required_tokens: token_cost(&text(1)) });
     }
     for source in &pool.sources[count..] {
-        let why = "`sources.md` has no room for it".to_owned();
+        let why = "it exceeds the token budget of `sources.md`".to_owned();
         pool.omitted.push(OmittedItem {
             url: source.document.url.clone(),
             text: None,

@@ -21,14 +21,14 @@ fn read_capture(number: usize, line: &str, give: &mut DocumentCollector<'_>) -> 
         return Err(format!("the line is larger than {}", ByteSize(MAX_DOCUMENT_BYTES)));
     }
     let value: Value =
-        serde_json::from_str(line).map_err(|error| format!("it is no JSON: {error}"))?;
+        serde_json::from_str(line).map_err(|error| format!("invalid JSON: {error}"))?;
     if !value.is_object() {
-        return Err("it is no object".into());
+        return Err("not a JSON object".into());
     }
     let mut meta = DocumentMeta::from_json(&value);
     let text = match (meta.text.take(), meta.html.take()) {
         (Some(text), _) if is_too_deep(&text) => {
-            return Err("its lists and quotes stand in each other too deep".into());
+            return Err("lists and quotes are nested too deeply".into());
         }
         (Some(text), _) => markdown::parse(&text),
         (None, Some(html)) => match web_page::rejection_reason(&html) {

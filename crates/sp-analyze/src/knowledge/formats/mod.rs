@@ -90,11 +90,11 @@ impl FolderDefaults {
         let value = node.to_json();
         let own = DocumentMeta::from_json(&value);
         if let Some((key, found)) = &own.bad_date {
-            return Err(format!("`{key}` is no date: `{found}`"));
+            return Err(format!("invalid date in `{key}`: `{found}`"));
         }
         let base = value.get("base_url").and_then(|base| base.as_str()).map(str::to_owned);
         if base.as_deref().is_some_and(|base| normalize_url(base).is_none()) {
-            return Err("`base_url` is no address of the web".into());
+            return Err("`base_url` is not a web URL".into());
         }
         let from = if base.is_some() { path.len() } else { self.base_path_len };
         let base_url = base.or_else(|| self.base_url.clone());
@@ -221,7 +221,7 @@ impl<'a> DocumentCollector<'a> {
     fn finish(self) {
         if self.skipped_count > MAX_REPORTED {
             let why = format!(
-                "{} more of its documents cannot be used",
+                "{} more documents of this file were skipped",
                 self.skipped_count - MAX_REPORTED
             );
             self.parsed.skipped.push(SkippedInput {
@@ -236,7 +236,7 @@ impl<'a> DocumentCollector<'a> {
         let bytes = self.file.bytes;
         let text = std::str::from_utf8(bytes).ok().filter(|text| !text.contains('\0'));
         if text.is_none() {
-            self.skip(None, "it is no text in UTF-8");
+            self.skip(None, "not a UTF-8 text file");
         }
         text.map(|text| text.trim_start_matches('\u{feff}'))
     }
@@ -244,13 +244,13 @@ impl<'a> DocumentCollector<'a> {
     /// The metadata in the sidecar.
     fn sidecar_meta(&mut self) -> Option<DocumentMeta> {
         let Some(bytes) = self.file.sidecar else { return Some(DocumentMeta::default()) };
-        let text = std::str::from_utf8(bytes).map_err(|_| "it is no text in UTF-8".to_owned());
+        let text = std::str::from_utf8(bytes).map_err(|_| "not a UTF-8 text file".to_owned());
         let node = text
             .and_then(|text| yaml::parse(text, &Limits::default()).map_err(|error| error.message));
         match node {
             Ok(node) => Some(DocumentMeta::from_json(&node.to_json())),
             Err(why) => {
-                self.skip(None, format!("what tells of it cannot be read: {why}"));
+                self.skip(None, format!("invalid sidecar file: {why}"));
                 None
             }
         }
@@ -270,14 +270,14 @@ impl<'a> DocumentCollector<'a> {
         text: MarkdownContent,
     ) -> Result<KnowledgeDocument, String> {
         if let Some((key, value)) = &meta.bad_date {
-            return Err(format!("`{key}` is no date: `{value}`"));
+            return Err(format!("invalid date in `{key}`: `{value}`"));
         }
         let path = self.file.path;
         let url = self.document_url(meta.url.as_deref())?;
         let captured_at = meta
             .captured
             .or_else(|| date::date_from_file_name(path))
-            .ok_or("it has no date when it was captured")?;
+            .ok_or("the capture date is missing")?;
         let title = document_title(path, meta.title, text.title).unwrap_or_else(|| url.clone());
         let mut document = KnowledgeDocument {
             kind: meta.kind.unwrap_or_else(|| guess_kind(&url).into()),
@@ -295,19 +295,18 @@ impl<'a> DocumentCollector<'a> {
         append_highlights(&mut document, &meta.highlights);
         remove_unsafe_text(&mut document);
         let is_empty = document.sentences().next().is_none();
-        if is_empty { Err("it says nothing".into()) } else { Ok(document) }
+        if is_empty { Err("the document contains no text".into()) } else { Ok(document) }
     }
 
     /// The address in the metadata, or the one that the file has by default.
     fn document_url(&self, stated: Option<&str>) -> Result<String, String> {
         let url = match stated {
-            Some(stated) => normalize_url(stated).ok_or_else(|| {
-                format!("it has no address of the web: `{}`", to_single_line(stated, 80))
-            })?,
-            None => self.file.defaults.file_url(self.file.path).ok_or("it has no `url`")?,
+            Some(stated) => normalize_url(stated)
+                .ok_or_else(|| format!("not a web URL: `{}`", to_single_line(stated, 80)))?,
+            None => self.file.defaults.file_url(self.file.path).ok_or("`url` is missing")?,
         };
         if has_secret(&url) {
-            return Err("its address has something that looks like a secret".into());
+            return Err("the URL appears to contain a secret".into());
         }
         Ok(url)
     }

@@ -19,13 +19,12 @@ pub(super) fn read(text: &str, is_skill: bool, give: &mut DocumentCollector<'_>)
         match yaml::parse(&text[block], &Limits::default()) {
             Ok(node) => meta = frontmatter_meta(&node.to_json(), is_skill),
             Err(error) => {
-                return give
-                    .skip(None, format!("its frontmatter cannot be read: {}", error.message));
+                return give.skip(None, format!("invalid frontmatter: {}", error.message));
             }
         }
     }
     if is_too_deep(&text[body..]) {
-        return give.skip(None, "its lists and quotes stand in each other too deep");
+        return give.skip(None, "lists and quotes are nested too deeply");
     }
     let Some(beside) = give.sidecar_meta() else { return };
     give.push_document(None, meta.or(&beside), markdown::parse(&text[body..]));
@@ -45,7 +44,8 @@ fn frontmatter_meta(value: &serde_json::Value, is_skill: bool) -> DocumentMeta {
 /// Reads a saved web page.
 pub(super) fn read_page(html: &str, give: &mut DocumentCollector<'_>) {
     if html.len() as u64 > MAX_DOCUMENT_BYTES {
-        return give.skip(None, format!("it is larger than {}", ByteSize(MAX_DOCUMENT_BYTES)));
+        return give
+            .skip(None, format!("the file is larger than {}", ByteSize(MAX_DOCUMENT_BYTES)));
     }
     if let Some(why) = web_page::rejection_reason(html) {
         return give.skip(None, why);
@@ -56,7 +56,7 @@ pub(super) fn read_page(html: &str, give: &mut DocumentCollector<'_>) {
     // The title of the extracted article lacks the name of the site.
     let head = DocumentMeta { title: title.or(head.title), description: None, ..head };
     if is_too_deep(&article) {
-        return give.skip(None, "its lists and quotes stand in each other too deep");
+        return give.skip(None, "lists and quotes are nested too deeply");
     }
     give.push_document(None, beside.or(&head), markdown::parse(&article));
 }

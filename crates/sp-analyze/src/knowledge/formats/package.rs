@@ -55,7 +55,7 @@ pub(super) fn read(collector: &mut DocumentCollector<'_>) {
             .findings
             .first()
             .map_or_else(String::new, |finding| format!(": {}", finding.message));
-        return collector.skip(None, format!("it is no package that can be trusted{why}"));
+        return collector.skip(None, format!("invalid package{why}"));
     };
     let mut text = MarkdownContent::default();
     add_nodes(&package, &mut text);

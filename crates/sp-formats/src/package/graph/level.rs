@@ -29,7 +29,7 @@ impl ConformanceLevel {
 }
 
 fn missing_for_level_2(graph: &Graph<'_>) -> Vec<String> {
-    if graph.edges.is_empty() { vec!["there is no edge".into()] } else { Vec::new() }
+    if graph.edges.is_empty() { vec!["there are no edges".into()] } else { Vec::new() }
 }
 
 fn missing_for_level_3(graph: &Graph<'_>) -> Vec<String> {
@@ -49,8 +49,7 @@ fn missing_for_level_3(graph: &Graph<'_>) -> Vec<String> {
         missing.push(format!("{} no `weight`", count_with_verb(light, "edge")));
     }
     if !graph.nodes.iter().any(fades) {
-        missing
-            .push("no node has `created_at` and `decay_half_life_days`, so nothing fades".into());
+        missing.push("no node has both `created_at` and `decay_half_life_days`".into());
     }
     missing
 }
@@ -69,12 +68,12 @@ pub fn check_level(manifest: JsonValue<'_>, content: JsonValue<'_>, report: &mut
     let level = ConformanceLevel::of(&Graph::from_content(content));
     if claimed > level.reached {
         let message = format!(
-            "it claims level {claimed} and reaches {}: {}",
+            "the package declares level {claimed}, but only meets level {}: {}",
             level.reached,
             level.missing.join(", ")
         );
         report.error(&PK_16, value.span(), message).help(format!(
-            "write `\"conformance_level\": {}`, or add what is missing",
+            "write `\"conformance_level\": {}`, or add the missing members",
             level.reached
         ));
     }

@@ -172,12 +172,12 @@ impl<'a> CappedFindings<'a> {
                     Severity::Note,
                     check,
                     format!(
-                        "{} of these sorts {} not shown",
+                        "{} of these kinds {} not shown",
                         pluralize(more, "more finding"),
                         plural(more, "is", "are")
                     ),
                 )
-                .help("mend those that are");
+                .help("fix the reported findings first");
         }
     }
 }
@@ -221,17 +221,16 @@ pub(in crate::package) fn check<'j>(
 fn check_format(graph: JsonValue<'_>, report: &mut Report) {
     match graph.get("format") {
         None => {
-            let message =
-                format!("`context_graph.format` is missing, and was read as `{GRAPH_FORMAT}`");
+            let message = format!("`context_graph.format` is missing; assuming `{GRAPH_FORMAT}`");
             report
                 .warning(&PK_02, start_span(graph), message)
                 .help(format!("add `\"format\": \"{GRAPH_FORMAT}\"`"));
         }
         Some(format) if !format.eq_str(GRAPH_FORMAT) => {
-            let message = format!("there is no graph format called {}", describe_value(format));
-            report
-                .error(&PK_15, format.span(), message)
-                .help(format!("the format is `{GRAPH_FORMAT}`; a newer `sp` may know more"));
+            let message = format!("unknown graph format {}", describe_value(format));
+            report.error(&PK_15, format.span(), message).help(format!(
+                "use `{GRAPH_FORMAT}`; a newer version of `sp` may support more formats"
+            ));
         }
         Some(_) => {}
     }
@@ -245,7 +244,7 @@ fn check_list(graph: JsonValue<'_>, key: &str, report: &mut Report) {
             report.error(&PK_15, list.span(), message).help(format!("write `\"{key}\": []`"));
         }
         None => {
-            let help = format!("write `\"{key}\": []`: other tools do not read a graph without it");
+            let help = format!("add `\"{key}\": []`; other tools require it");
             report
                 .warning(&PK_15, start_span(graph), format!("`context_graph` has no `{key}`"))
                 .help(help);
@@ -274,7 +273,7 @@ fn check_nodes<'j>(
     for value in graph.get("nodes").into_iter().flat_map(JsonValue::items) {
         let [id, kind, content, numbers @ ..] = value.get_many(CHECKED_NODE_MEMBERS);
         let Some(node) = node_from_members(value, [id, kind, content]) else {
-            let help = "a node has `id`, `type` and `content`, each a text";
+            let help = "a node requires the strings `id`, `type` and `content`";
             findings.add_at_value(help, &PK_15, value, || {
                 describe_missing("node", value, &["id", "type", "content"])
             });
@@ -287,8 +286,8 @@ fn check_nodes<'j>(
         check_node_numbers(&node, numbers, findings);
         if ids.contains(&node.id) {
             let id_value = value.get("id").unwrap_or(value);
-            findings.add_at_value("every id belongs to one node", &PK_15, id_value, || {
-                format!("the id `{}` belongs to two nodes", printable_id(&node.id))
+            findings.add_at_value("use a unique ID for each node", &PK_15, id_value, || {
+                format!("duplicate node ID `{}`", printable_id(&node.id))
             });
         } else {
             ids.insert(node.id);
@@ -307,10 +306,10 @@ fn check_node_numbers(
         let Some(member) = member.filter(|member| !member.is_null()) else { continue };
         if !member.as_f64().is_some_and(|number| (0.0..=*max).contains(&number)) {
             let help =
-                "activation and confidence lie between 0 and 1, and a half-life is no less than 0";
+                "use an activation and confidence between 0 and 1, and a half-life of at least 0";
             findings.add_at_value(help, &PK_15, member, || {
                 let id = printable_id(&node.id);
-                format!("`{key}` of the node `{id}` is {}", describe_value(member))
+                format!("invalid `{key}` of the node `{id}`: {}", describe_value(member))
             });
         }
     }
@@ -325,7 +324,7 @@ fn check_edges(
     for value in graph.get("edges").into_iter().flat_map(JsonValue::items) {
         let [from, to, kind, weight] = value.get_many(["from", "to", "type", "weight"]);
         let Some(edge) = edge_from_members(value, [from, to, kind]) else {
-            let help = "an edge has `from`, `to` and `type`, each a text";
+            let help = "an edge requires the strings `from`, `to` and `type`";
             findings.add_at_value(help, &PK_15, value, || {
                 describe_missing("edge", value, &["from", "to", "type"])
             });
@@ -335,9 +334,9 @@ fn check_edges(
         for (key, end) in [("from", &edge.from), ("to", &edge.to)] {
             if !ids.contains(end.as_ref()) {
                 let end_value = value.get(key).unwrap_or(value);
-                let help = "an edge leads from a node to a node";
+                let help = "add the node, or remove the edge";
                 findings.add_at_value(help, &PK_15, end_value, || {
-                    format!("an edge names the node `{}`, which is not there", printable_id(end))
+                    format!("an edge refers to the missing node `{}`", printable_id(end))
                 });
             }
         }
@@ -353,9 +352,12 @@ fn check_weight(
     if let Some(weight) = weight.filter(|weight| !weight.is_null())
         && !weight.as_f64().is_some_and(f64::is_finite)
     {
-        findings.add_at_value("a weight is a number", &PK_15, weight, || {
+        findings.add_at_value("use a number as the weight", &PK_15, weight, || {
             let (from, to) = (printable_id(&edge.from), printable_id(&edge.to));
-            format!("the weight of the edge from `{from}` to `{to}` is {}", describe_value(weight))
+            format!(
+                "invalid weight of the edge from `{from}` to `{to}`: {}",
+                describe_value(weight)
+            )
         });
     }
 }
@@ -373,7 +375,7 @@ fn describe_missing(what: &str, value: JsonValue<'_>, keys: &[&str]) -> String {
         .map(|key| match value.get(key) {
             None => format!("has no `{key}`"),
             Some(member) if member.kind() == JsonKind::Text => format!("has an empty `{key}`"),
-            Some(member) => format!("has {} for its `{key}`", member.kind().describe()),
+            Some(member) => format!("has {} as its `{key}`", member.kind().describe()),
         })
         .collect();
     format!("{article} {what} {}", problems.join(" and "))
