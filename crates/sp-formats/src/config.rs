@@ -6,7 +6,6 @@ use schemars::JsonSchema;
 use sp_tree::{LIMIT_NAMES, Limits, PublicKey};
 
 use crate::pack::rules::{SP_27, SP_28};
-use crate::pack::{YamlMapping, YamlMappingSpec};
 use crate::package::rules::PK_13;
 use crate::printable::{mask_secrets, printable};
 use crate::registry::RegistryPackageName;
@@ -15,6 +14,7 @@ use crate::rules::safety::SE_04;
 use crate::suggest::nearest;
 use crate::web_url::{PlainHttp, UrlPolicy};
 use crate::yaml::{self, YamlNode, YamlValue};
+use crate::yaml_mapping::{YamlMapping, YamlMappingSpec};
 
 const CONFIG_KEYS: &[&str] = &["agents", "sinks", "limits", "packages", "registries"];
 const REGISTRY_KEYS: &[&str] = &["url", "namespaces"];

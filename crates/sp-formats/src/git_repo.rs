@@ -119,7 +119,8 @@ pub struct GitRepo {
     kept_query: QueryAllowlist,
 }
 
-const SHORTHAND_HOSTS: [&str; 3] = ["github.com/", "gitlab.com/", "bitbucket.org/"];
+/// Hosts whose repositories can be written without a scheme.
+pub(crate) const SHORTHAND_HOSTS: [&str; 3] = ["github.com/", "gitlab.com/", "bitbucket.org/"];
 
 impl GitRepo {
     /// Checks and expands a repository as written.

@@ -6,6 +6,7 @@
 //! network, reads the clock or prints, so all of it can be fuzzed.
 //!
 //! - Formats: [`skill`], [`pack`], [`workspace`], [`context_pack`], [`package`].
+//! - Projects: [`project`], with the manifest and the lockfile.
 //! - Syntax with spans: [`json`], [`yaml`], [`markdown`].
 //! - Text in URLs: [`web_url`], [`percent`], [`redact`].
 //! - Diagnostics: [`report`], [`rules`].
@@ -42,6 +43,7 @@ pub mod package;
 pub mod pattern;
 pub mod percent;
 pub mod printable;
+pub mod project;
 pub mod redact;
 pub mod registry;
 pub mod report;
@@ -53,9 +55,11 @@ pub mod state;
 pub mod suggest;
 pub mod text;
 pub mod time;
+mod toml_json;
 pub mod web_url;
 pub mod workspace;
 pub mod yaml;
+mod yaml_mapping;
 
 pub use json_record::JsonRecord;
 pub use report::{FileFindings, Finding, Report, Severity};

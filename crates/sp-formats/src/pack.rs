@@ -31,9 +31,8 @@ use crate::naming::FolderNaming;
 use crate::pack::rules::{SP_08, SP_10, SP_11, SP_13, SP_33};
 use crate::pattern::Pattern;
 use crate::report::Report;
-use crate::rules::CheckRule;
-use crate::suggest::nearest;
 use crate::yaml::{self, YamlNode, YamlValue};
+use crate::yaml_mapping::{YamlMapping, YamlMappingSpec};
 
 /// The default separator.
 pub const DEFAULT_SEP: &str = "__";
@@ -127,8 +126,8 @@ fn read_pack(root: &YamlNode, report: &mut Report) -> Option<Pack> {
             None
         }
     };
-    let include = fields.patterns("include", report);
-    let exclude = fields.patterns("exclude", report);
+    let include = read_patterns(&fields, "include", report);
+    let exclude = read_patterns(&fields, "exclude", report);
     let imports = read_imports(&fields, report);
     if include.is_empty() && imports.is_empty() && report.is_usable() {
         report
@@ -151,12 +150,12 @@ fn read_import(node: &YamlNode, report: &mut Report) -> Option<PackImport> {
     let fields = YamlMapping::of(node, pack_mapping("an import"), IMPORT_KEYS, report)?;
     let repo = read_repo(&fields, report);
     let git_ref = read_git_ref(&fields, report);
-    let include = fields.patterns("include", report);
+    let include = read_patterns(&fields, "include", report);
     if include.is_empty() && fields.list_is_empty("include") {
         let help = "add `include:` with a list of patterns; `\"**\"` selects all skills";
         fields.report_missing("include", help, report);
     }
-    let exclude = fields.patterns("exclude", report);
+    let exclude = read_patterns(&fields, "exclude", report);
     // An import with an invalid ref is dropped, so that a missing ref is not reported as well.
     let ((repo, span), git_ref) = (repo?, git_ref?);
     Some(PackImport { repo, span, git_ref, include, exclude })
@@ -257,116 +256,18 @@ fn check_folder_part(what: &str, text: &str, span: &Range<usize>, report: &mut R
     }
 }
 
-/// A kind of mapping, and the rule for its members.
-#[derive(Clone, Copy)]
-pub(crate) struct YamlMappingSpec {
-    pub name: &'static str,
-    pub check: &'static CheckRule,
-}
-
 const fn pack_mapping(name: &'static str) -> YamlMappingSpec {
     YamlMappingSpec { name, check: &SP_11 }
 }
 
-/// The members of a mapping, with reporting of invalid ones.
-pub(crate) struct YamlMapping<'a> {
-    node: &'a YamlNode,
-    pairs: &'a [(YamlNode, YamlNode)],
-}
-
-impl<'a> YamlMapping<'a> {
-    pub(crate) fn of(
-        node: &'a YamlNode,
-        what: YamlMappingSpec,
-        known: &[&str],
-        report: &mut Report,
-    ) -> Option<Self> {
-        let YamlMappingSpec { name: what, check } = what;
-        let YamlValue::Map(pairs) = &node.value else {
-            report
-                .error(
-                    check,
-                    node.span.clone(),
-                    if node.is_null() {
-                        format!("{what} is empty")
-                    } else {
-                        format!("{what} must be a mapping, not {}", node.kind())
-                    },
-                )
-                .help(format!("write `{}: …`", known[0]));
-            return None;
-        };
-        for (key, _) in pairs {
-            let text = key.text().unwrap_or_default();
-            if !known.contains(&text) {
-                let help = match nearest(text, known.iter().copied()) {
-                    Some(near) => format!("did you mean `{near}`?"),
-                    None => format!("valid keys: {}", known.join(", ")),
-                };
-                let shown = crate::printable::printable(text).into_owned();
-                report.error(check, key.span.clone(), format!("unknown key `{shown}`")).help(help);
-            }
-        }
-        Some(Self { node, pairs })
-    }
-
-    pub(crate) fn get(&self, key: &str) -> Option<&'a YamlNode> {
-        self.pairs.iter().find(|(name, _)| name.text() == Some(key)).map(|(_, value)| value)
-    }
-
-    fn report_missing(&self, key: &str, help: &str, report: &mut Report) {
-        let at = self.node.span.start;
-        report.error(&SP_11, at..at, format!("`{key}` is missing")).help(help);
-    }
-
-    /// The text of a member; null counts as missing.
-    fn text(&self, key: &str, report: &mut Report) -> Option<(String, Range<usize>)> {
-        let node = self.get(key).filter(|node| !node.is_null())?;
-        match node.text() {
-            Some(text) => Some((text.into(), node.span.clone())),
-            None => {
-                report
-                    .error(
-                        &SP_11,
-                        node.span.clone(),
-                        format!("`{key}` must be text, not {}", node.kind()),
-                    )
-                    .help(format!("write `{key}: …`"));
-                None
-            }
-        }
-    }
-
-    fn list(&self, key: &str, report: &mut Report) -> &'a [YamlNode] {
-        match self.get(key) {
-            Some(YamlNode { value: YamlValue::Seq(items), .. }) => items,
-            Some(node) if !node.is_null() => {
-                report
-                    .error(
-                        &SP_11,
-                        node.span.clone(),
-                        format!("`{key}` must be a list, not {}", node.kind()),
-                    )
-                    .help(format!(
-                        "write each item on its own line below `{key}:`, starting with `- `"
-                    ));
-                &[]
-            }
-            _ => &[],
-        }
-    }
-
-    fn list_is_empty(&self, key: &str) -> bool {
-        match self.get(key) {
-            Some(YamlNode { value: YamlValue::Seq(items), .. }) => items.is_empty(),
-            other => other.is_none_or(YamlNode::is_null),
-        }
-    }
-
-    fn patterns(&self, key: &str, report: &mut Report) -> Vec<SpannedPattern> {
-        let items = self.list(key, report);
-        items.iter().filter_map(|item| read_pattern(key, item, report)).collect()
-    }
+/// Reads a list of patterns.
+pub(crate) fn read_patterns(
+    fields: &YamlMapping<'_>,
+    key: &str,
+    report: &mut Report,
+) -> Vec<SpannedPattern> {
+    let items = fields.list(key, report);
+    items.iter().filter_map(|item| read_pattern(key, item, report)).collect()
 }
 
 fn read_pattern(key: &str, node: &YamlNode, report: &mut Report) -> Option<SpannedPattern> {

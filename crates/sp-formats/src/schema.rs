@@ -1,4 +1,4 @@
-//! JSON Schemas of pack files and the configuration for editors, generated from the types.
+//! JSON Schemas of pack files, project manifests and the configuration for editors, generated from the types.
 //!
 //! A schema cannot express everything that `sp check` verifies, but what it rejects, `sp check`
 //! rejects too. Doc comments on fields are the descriptions in the schema.
@@ -10,15 +10,17 @@ use sp_tree::LIMIT_NAMES;
 use crate::config::Config;
 use crate::git_repo::{GitRef, GitRepo};
 use crate::pack::{Pack, SpannedPattern};
+use crate::project::manifest::ProjectManifest;
 
 /// The files that have a schema.
-pub const SCHEMA_FILES: &[&str] = &["pack", "config"];
+pub const SCHEMA_FILES: &[&str] = &["pack", "config", "project"];
 
 /// Returns the schema of a file.
 pub fn file_schema(file: &str) -> Option<Schema> {
     match file {
         "pack" => Some(draft07_schema::<Pack>()),
         "config" => Some(draft07_schema::<Config>()),
+        "project" => Some(draft07_schema::<ProjectManifest>()),
         _ => None,
     }
 }
