@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use sp_formats::git_repo::{GitRef, GitRepo};
 use sp_formats::pack::PackImport;
 use sp_formats::redact::omits_query;
-use sp_formats::text::ByteSize;
+use sp_formats::text::OverLimit;
 use sp_formats::workspace::{SourceRef, WebSource};
 use sp_tree::{
     Archive, Digest, Dir, EntryKind, Follow, ListingKind, LoadedTree, Name, RelPath,
@@ -264,9 +264,8 @@ fn read_member(archive: &Archive, path: &str, limit: u64) -> Result<Option<Vec<u
         Some((_, ListingKind::File { size, .. })) if *size > limit => Err(Error::new(
             ErrorCode::LimitExceeded,
             format!(
-                "`{path}` is {}, which exceeds the limit of {}",
-                ByteSize(*size),
-                ByteSize(limit)
+                "`{path}` is {}",
+                OverLimit { bytes: *size, limit }
             ),
         )
         .hint("raise the limit with `--limit markdown-bytes=<bytes>` if you trust the source")),

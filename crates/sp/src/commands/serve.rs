@@ -185,8 +185,7 @@ pub(super) fn serve_error(error: ServeError) -> Error {
              add `?sslmode=require`"
         )),
         ServeError::Listen(_, source) => report.because(source).hint(
-            "use another address with `--listen`, or with `--http` for \
-                 `sp mcp`; port 0 selects a free one",
+            "use another address with `--listen`; port 0 selects a free one",
         ),
         ServeError::Io(source) => {
             report.because(source).hint("fix the cause, then run the command again")
