@@ -61,10 +61,7 @@ pub(super) fn scan_files(
     for (path, stamp) in &stamps {
         let Some(limit) = max_file_bytes(path.as_str()) else { continue };
         if stamp.size > limit {
-            let why = format!(
-                "the file is {}",
-                OverLimit { bytes: stamp.size, limit }
-            );
+            let why = format!("the file is {}", OverLimit { bytes: stamp.size, limit });
             skipped.push(SkippedInput { path: path.to_string(), line: None, reason: why });
             continue;
         }

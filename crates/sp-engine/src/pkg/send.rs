@@ -99,10 +99,7 @@ fn check_envelope_size(session: &Session<'_>, text: &str) -> Result<()> {
     }
     Err(Error::new(
         ErrorCode::LimitExceeded,
-        format!(
-            "the envelope is {}",
-            OverLimit { bytes: text.len() as u64, limit }
-        ),
+        format!("the envelope is {}", OverLimit { bytes: text.len() as u64, limit }),
     )
     .hint("export the package and copy the file, or reduce the size of the package"))
 }

@@ -263,10 +263,7 @@ fn read_member(archive: &Archive, path: &str, limit: u64) -> Result<Option<Vec<u
     match entry.map(|entry| (&entry.path, &entry.kind)) {
         Some((_, ListingKind::File { size, .. })) if *size > limit => Err(Error::new(
             ErrorCode::LimitExceeded,
-            format!(
-                "`{path}` is {}",
-                OverLimit { bytes: *size, limit }
-            ),
+            format!("`{path}` is {}", OverLimit { bytes: *size, limit }),
         )
         .hint("raise the limit with `--limit markdown-bytes=<bytes>` if you trust the source")),
         Some((path, ListingKind::File { handle, .. })) => Ok(Some(archive.read(path, handle)?)),

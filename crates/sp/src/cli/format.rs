@@ -61,16 +61,12 @@ impl TypedValueParser for FormatParser {
         arg: Option<&Arg>,
         value: &OsStr,
     ) -> Result<OutputFormat, Error> {
-        let known = value.to_str().and_then(|text| OutputFormat::from_str(text, false).ok());
-        known.map_or_else(
-            || {
-                let listed = PossibleValuesParser::new(possible_values(&self.listed));
-                listed
-                    .try_map(|text| <OutputFormat as ValueEnum>::from_str(&text, false))
-                    .parse_ref(command, arg, value)
-            },
-            Ok,
-        )
+        let from_str = |text: &str| <OutputFormat as ValueEnum>::from_str(text, false);
+        if let Some(Ok(format)) = value.to_str().map(from_str) {
+            return Ok(format);
+        }
+        let listed = PossibleValuesParser::new(possible_values(&self.listed));
+        listed.try_map(|text| from_str(&text)).parse_ref(command, arg, value)
     }
 
     fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
@@ -94,14 +90,18 @@ pub(super) fn check_format(command: &Command, matches: &ArgMatches) -> Result<()
         path.push(name);
         leaf = below;
     }
-    let Ok(Some(format)) = leaf.try_get_one::<OutputFormat>("format") else { return Ok(()) };
-    let supported = [COMMON, further(&path)].concat();
-    if supported.contains(format) {
-        return Ok(());
+    match leaf.try_get_one("format") {
+        Ok(Some(format)) if ![COMMON, further(&path)].concat().contains(format) => {
+            Err(unsupported(command, &path, format))
+        }
+        _ => Ok(()),
     }
+}
+
+/// Returns the same error as for a format that no command supports.
+fn unsupported(command: &Command, path: &[&str], format: &OutputFormat) -> Error {
     let name = |format: &OutputFormat| format.to_possible_value().map(|it| it.get_name().into());
-    let command =
-        path.iter().try_fold(command, |command, name| command.find_subcommand(name));
+    let command = path.iter().try_fold(command, |command, name| command.find_subcommand(name));
     let mut error = Error::new(ErrorKind::InvalidValue);
     if let Some(command) = command {
         error = error.with_cmd(command);
@@ -109,13 +109,13 @@ pub(super) fn check_format(command: &Command, matches: &ArgMatches) -> Result<()
     error.insert(ContextKind::InvalidArg, ContextValue::String("--format <FORMAT>".into()));
     let value = ContextValue::String(name(format).unwrap_or_default());
     error.insert(ContextKind::InvalidValue, value);
-    let values = supported.iter().filter_map(name).collect();
+    let values = [COMMON, further(path)].concat().iter().filter_map(name).collect();
     error.insert(ContextKind::ValidValue, ContextValue::Strings(values));
     if let Some((path, _)) = FURTHER.iter().find(|(_, formats)| formats.contains(format)) {
         let advice = format!("`sp {}` supports this format", path.join(" "));
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![advice.into()]));
     }
-    Err(error)
+    error
 }
 
 /// Lets each command accept and list exactly the formats that it supports.

@@ -51,11 +51,8 @@ impl GitCheckout {
         if let Some(size) =
             blob_sizes(&fetcher.git, &blobs)?.into_values().find(|size| *size > limit)
         {
-            let message = format!(
-                "a file in `{}` is {}",
-                self.repo,
-                OverLimit { bytes: size, limit }
-            );
+            let message =
+                format!("a file in `{}` is {}", self.repo, OverLimit { bytes: size, limit });
             return Err(Error::new(ErrorCode::LimitExceeded, message).hint(
                 "raise the limit with `--limit markdown-bytes=<bytes>` if you trust the source",
             ));

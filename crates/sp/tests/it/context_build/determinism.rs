@@ -291,7 +291,8 @@ fn build_any(
         write(&world, &format!("{}/{path}", setting.dir), text);
     }
     let kb = format!("{}/kb", setting.dir);
-    let args = ["context", "build", "--kb", &kb, "--output", "pack", "--generated-at", GENERATED_AT];
+    let args =
+        ["context", "build", "--kb", &kb, "--output", "pack", "--generated-at", GENERATED_AT];
     let options = ["--zip", "--explain", "--format", "json"];
     let mut command = world.command(&[&args, BRIEF, PROMPT, &options].concat());
     command

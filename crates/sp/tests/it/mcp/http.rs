@@ -121,9 +121,10 @@ fn mc_05_requests_need_the_configured_token() {
 #[test]
 fn mc_05_unprotected_server_does_not_start() {
     let mut world = two_skills();
-    for args in
-        [&["mcp", "--listen", "0.0.0.0:0"][..], &["mcp", "--listen", "127.0.0.1:0", "--allow-write"]]
-    {
+    for args in [
+        &["mcp", "--listen", "0.0.0.0:0"][..],
+        &["mcp", "--listen", "127.0.0.1:0", "--allow-write"],
+    ] {
         let error = world.sp_error(args);
         assert_eq!(error.code, "E-unprotected-server", "{args:?}");
         assert!(error.hints_at("SP_MCP_TOKEN"), "{error:?}");
