@@ -66,7 +66,7 @@ impl TypedValueParser for FormatParser {
             return Ok(format);
         }
         let listed = PossibleValuesParser::new(possible_values(&self.listed));
-        listed.try_map(|text| from_str(&text)).parse_ref(command, arg, value)
+        listed.try_map(move |text| from_str(&text)).parse_ref(command, arg, value)
     }
 
     fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
