@@ -189,7 +189,7 @@ impl EventListener for Terminal {
     fn on_event(&self, event: Event<'_>) {
         match event {
             Event::Waiting => {
-                self.print_labelled(HINT, "waiting", "another `sp` process is running")
+                self.print_labelled(HINT, "waiting", "another `sp` process is running");
             }
             Event::Recovered(recovery) => {
                 self.print_labelled(HINT, "recovered", recovery_message(&recovery.outcome));
