@@ -4,6 +4,7 @@
 //! - [`knowledge`] parses notes, web pages and bookmarks into documents, and composes context packs
 //!   from them;
 //! - [`graph`] merges, decays, queries, selects and renders knowledge graphs;
+//! - [`three_way`] merges the edits of a user with a newer version of a skill;
 //! - [`tokens`] counts tokens, [`hidden`] finds text that people do not see, [`secrets`] finds
 //!   credentials, and [`audit`] collects facts about a skill.
 //!
@@ -19,4 +20,5 @@ mod interner;
 pub mod knowledge;
 pub mod secrets;
 pub mod stemming;
+pub mod three_way;
 pub mod tokens;

@@ -118,6 +118,12 @@ impl LoadedTree {
         })
     }
 
+    /// The directories, in path order.
+    pub fn dirs(&self) -> impl Iterator<Item = &RelPath> {
+        let dirs = self.tree.entries.iter().filter(|entry| entry.kind == TreeKind::Dir);
+        dirs.map(|entry| &entry.path)
+    }
+
     /// The files with their executable bits and bytes, in path order.
     pub fn files(&self) -> impl Iterator<Item = (&RelPath, bool, &[u8])> {
         self.tree.entries.iter().zip(&self.bytes).filter_map(|(entry, bytes)| match entry.kind {

@@ -92,6 +92,7 @@ const DEPENDENCIES: &[(&str, &[&str], InTests)] = &[
     ("tokio-postgres-rustls", &["sp-serve"], OnlyShipping),
     ("tower", &["sp-serve"], OnlyShipping),
     ("schemars", &["sp-formats", "sp-serve"], OnlyShipping),
+    ("diffy", &["sp-analyze"], OnlyShipping),
     ("strsim", &["sp-formats"], OnlyShipping),
     ("tiktoken-rs", &["sp-analyze"], OnlyShipping),
     (
