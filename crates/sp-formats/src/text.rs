@@ -8,7 +8,7 @@ use std::fmt::Display;
 
 use crate::printable::printable;
 
-pub use sp_tree::ByteSize;
+pub use sp_tree::{ByteSize, OverLimit};
 
 /// Truncates a text to `max_chars` characters, followed by `…`.
 ///

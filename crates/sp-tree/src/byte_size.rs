@@ -16,6 +16,33 @@ use std::fmt;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ByteSize(pub u64);
 
+/// A size that exceeds a limit: `2 MiB, which exceeds the limit of 1 MiB`.
+///
+/// If rounding hides the difference, both are numbers of bytes.
+///
+/// ```
+/// use sp_tree::OverLimit;
+///
+/// let text = OverLimit { bytes: 2_000_001, limit: 2_000_000 }.to_string();
+/// assert_eq!(text, "2000001 bytes, which exceeds the limit of 2000000 bytes");
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OverLimit {
+    pub bytes: u64,
+    pub limit: u64,
+}
+
+impl fmt::Display for OverLimit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { bytes, limit } = *self;
+        let [mut size, mut allowed] = [bytes, limit].map(|bytes| ByteSize(bytes).to_string());
+        if size == allowed {
+            [size, allowed] = [bytes, limit].map(|bytes| format!("{bytes} bytes"));
+        }
+        write!(f, "{size}, which exceeds the limit of {allowed}")
+    }
+}
+
 const UNITS: [(&str, u128); 3] = [("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30)];
 /// For everything that is larger.
 const LARGEST_UNIT: (&str, u128) = ("TiB", 1 << 40);
@@ -48,6 +75,17 @@ fn format_with_unit(bytes: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_size_over_a_limit_is_never_shown_as_the_limit() {
+        for (bytes, limit, expected) in [
+            (2 << 20, 1 << 20, "2 MiB, which exceeds the limit of 1 MiB"),
+            (1025, 1024, "1.0 KiB, which exceeds the limit of 1 KiB"),
+            (2_000_001, 2_000_000, "2000001 bytes, which exceeds the limit of 2000000 bytes"),
+        ] {
+            assert_eq!(OverLimit { bytes, limit }.to_string(), expected);
+        }
+    }
 
     #[test]
     fn sizes_have_binary_units_and_one_digit() {

@@ -67,7 +67,7 @@ mod zstd;
 
 pub use archive::{Archive, ArchiveError, ZipMemberHandle};
 pub use blob_store::BlobStore;
-pub use byte_size::ByteSize;
+pub use byte_size::{ByteSize, OverLimit};
 pub use digest::{Digest, DigestError, Hasher};
 pub use digest_index::{DigestIndex, DirSnapshot, StampScope};
 pub use dir::{Dir, Follow};

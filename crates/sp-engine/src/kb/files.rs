@@ -1,6 +1,6 @@
 //! Finds the files of a knowledge base, each with its sidecar and the defaults of its directory.
 
-use sp_formats::text::ByteSize;
+use sp_formats::text::OverLimit;
 use std::collections::{BTreeMap, HashMap};
 use std::io::{ErrorKind, Read};
 use std::path::Path;
@@ -61,11 +61,7 @@ pub(super) fn scan_files(
     for (path, stamp) in &stamps {
         let Some(limit) = max_file_bytes(path.as_str()) else { continue };
         if stamp.size > limit {
-            let why = format!(
-                "the file is {}, which exceeds the limit of {}",
-                ByteSize(stamp.size),
-                ByteSize(limit)
-            );
+            let why = format!("the file is {}", OverLimit { bytes: stamp.size, limit });
             skipped.push(SkippedInput { path: path.to_string(), line: None, reason: why });
             continue;
         }

@@ -322,7 +322,7 @@ fn name_conflict_error(
         format!("`{path}` already has a different server named `{name}`"),
     )
     .because(describe_entry(old))
-    .hint("add `--replace` to replace it, or choose another name with `--name`")
+    .hint("add `--force` to replace it, or choose another name with `--name`")
 }
 
 /// Describes an entry without arguments, variables and headers, which may contain secrets.

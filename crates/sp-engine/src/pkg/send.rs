@@ -10,7 +10,7 @@ use sp_formats::package::envelope::{
 };
 use sp_formats::package::store::PackageStoreIndex;
 use sp_formats::redact::redact_secrets;
-use sp_formats::text::ByteSize;
+use sp_formats::text::OverLimit;
 
 use super::load_package::load_package;
 use super::package_spec::PackageSpec;
@@ -99,11 +99,7 @@ fn check_envelope_size(session: &Session<'_>, text: &str) -> Result<()> {
     }
     Err(Error::new(
         ErrorCode::LimitExceeded,
-        format!(
-            "the envelope is {}, which exceeds the limit of {}",
-            ByteSize(text.len() as u64),
-            ByteSize(limit)
-        ),
+        format!("the envelope is {}", OverLimit { bytes: text.len() as u64, limit }),
     )
     .hint("export the package and copy the file, or reduce the size of the package"))
 }

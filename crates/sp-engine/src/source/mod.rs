@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use sp_formats::git_repo::{GitRef, GitRepo};
 use sp_formats::pack::PackImport;
 use sp_formats::redact::omits_query;
-use sp_formats::text::ByteSize;
+use sp_formats::text::OverLimit;
 use sp_formats::workspace::{SourceRef, WebSource};
 use sp_tree::{
     Archive, Digest, Dir, EntryKind, Follow, ListingKind, LoadedTree, Name, RelPath,
@@ -263,11 +263,7 @@ fn read_member(archive: &Archive, path: &str, limit: u64) -> Result<Option<Vec<u
     match entry.map(|entry| (&entry.path, &entry.kind)) {
         Some((_, ListingKind::File { size, .. })) if *size > limit => Err(Error::new(
             ErrorCode::LimitExceeded,
-            format!(
-                "`{path}` is {}, which exceeds the limit of {}",
-                ByteSize(*size),
-                ByteSize(limit)
-            ),
+            format!("`{path}` is {}", OverLimit { bytes: *size, limit }),
         )
         .hint("raise the limit with `--limit markdown-bytes=<bytes>` if you trust the source")),
         Some((path, ListingKind::File { handle, .. })) => Ok(Some(archive.read(path, handle)?)),

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::registry::{PackageVersionItem, RegistryIndexItem, TrustFinding, TrustStep};
 
-/// `sp mcp --http`, when it has started
+/// `sp mcp --listen`, when it has started
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct McpStartReport {
     /// URL of the MCP endpoint.

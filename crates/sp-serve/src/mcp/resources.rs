@@ -11,7 +11,7 @@ use sp_formats::mcp::{
     McpSkillEntry, decode_path, media_type, not_served_message, parse_skill_uri,
 };
 use sp_formats::percent::{self, URI_PATH};
-use sp_formats::text::ByteSize;
+use sp_formats::text::OverLimit;
 
 use crate::mcp::backend::{McpBackend, McpContextPack, McpPackageSummary};
 use crate::mcp::cursor::{decode_cursor, encode_cursor, unknown_cursor};
@@ -184,9 +184,8 @@ pub(crate) fn read_bytes<B: McpBackend>(
     let Some(package) = found else { return Ok(None) };
     if package.size > MAX_PACKAGE_BYTES {
         let message = format!(
-            "the package is {}, which exceeds the limit of {}; use `load_context`",
-            ByteSize(package.size),
-            ByteSize(MAX_PACKAGE_BYTES)
+            "the package is {}; use `load_context`",
+            OverLimit { bytes: package.size, limit: MAX_PACKAGE_BYTES }
         );
         return Err(ErrorData::invalid_params(message, None));
     }

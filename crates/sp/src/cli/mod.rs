@@ -40,7 +40,7 @@ pub(crate) use pkg::{
 };
 pub(crate) use serve::{LogFormatArg, ServeArgs, ServeCopyCommand};
 
-/// Manage the skills, rules and knowledge that coding agents read
+/// Manage skills, rules and knowledge that coding agents read
 #[derive(Debug, Parser)]
 #[command(
     name = "sp",
@@ -67,6 +67,7 @@ pub(crate) fn parse<I: IntoIterator<Item = OsString>>(arguments: I) -> clap::err
     let mut command = command();
     let matches: ArgMatches =
         command.try_get_matches_from_mut(arguments).map_err(intentions::suggest_intended)?;
+    format::check_format(&command, &matches)?;
     Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
 }
 
@@ -79,7 +80,7 @@ pub(crate) struct GlobalOptions {
     json: bool,
 
     /// Output format
-    #[arg(long, global = true, default_value = "human", value_parser = format::common(), hide_short_help = true)]
+    #[arg(long, global = true, default_value = "human", value_parser = format::FormatParser::common(), hide_short_help = true)]
     format: OutputFormat,
 
     /// Print more details

@@ -284,7 +284,7 @@ pub(crate) struct PackageCreateArgs {
     /// Scope: `acme` makes `@acme/<name>`
     #[arg(long)]
     pub scope: Option<String>,
-    /// Version [default: 1.0.0, then the next patch version when the content changes]
+    /// Version [default: 1.0.0, or the next patch version]
     #[arg(long)]
     pub version: Option<String>,
     /// Description

@@ -184,10 +184,9 @@ pub(super) fn serve_error(error: ServeError) -> Error {
             "start the database, or correct `--database` or `{DATABASE_ENV}`; if it requires TLS, \
              add `?sslmode=require`"
         )),
-        ServeError::Listen(_, source) => report.because(source).hint(
-            "use another address with `--listen`, or with `--http` for \
-                 `sp mcp`; port 0 selects a free one",
-        ),
+        ServeError::Listen(_, source) => report
+            .because(source)
+            .hint("use another address with `--listen`; port 0 selects a free one"),
         ServeError::Io(source) => {
             report.because(source).hint("fix the cause, then run the command again")
         }

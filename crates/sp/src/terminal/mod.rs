@@ -21,7 +21,7 @@ use serde::Serialize;
 use sp_engine::{Error, ErrorCode, Event, EventListener, RecoveryOutcome, Result};
 use sp_formats::printable::printable_lines;
 use sp_formats::report::{Report, Severity};
-use sp_formats::text::{ByteSize, pluralize};
+use sp_formats::text::{ByteSize, plural, pluralize};
 
 use crate::cli::OutputFormat;
 pub(crate) use diagnostics::render_snippet;
@@ -177,8 +177,8 @@ impl Terminal {
                 WARNING,
                 "warning",
                 &format!(
-                    "warnings in {}; use `--verbose` to show them",
-                    pluralize(more, "more file")
+                    "{more} more {}; use `--verbose` to show them",
+                    plural(more, "file has warnings", "files have warnings")
                 ),
             );
         }
@@ -189,7 +189,7 @@ impl EventListener for Terminal {
     fn on_event(&self, event: Event<'_>) {
         match event {
             Event::Waiting => {
-                self.print_labelled(HINT, "waiting", "another `sp` process is running")
+                self.print_labelled(HINT, "waiting", "another `sp` process is running");
             }
             Event::Recovered(recovery) => {
                 self.print_labelled(HINT, "recovered", recovery_message(&recovery.outcome));

@@ -348,7 +348,7 @@ fn se_07_server_url_leaks_no_secret() {
             &["login", server],
             &["pkg", "send", "notes", "--target", server],
             &["context", "url", "pk_01KPZXWZQR5NRHCGNQ4TR480B2", "--registry", server],
-            &["mcp", "install", "--agent", "claude", "--http", server],
+            &["mcp", "install", "--agent", "claude", "--url", server],
         ] {
             let run = scene.sp("home/repo", args);
             assert_ne!(run.code, Some(0), "{args:?}: {run}");

@@ -1,6 +1,6 @@
 //! `docs/bag.md`, `docs/packages.md`, `docs/context.md`, `docs/check.md` and the pages of
 //! `docs/agents/` are correct: a test writes every file that a page shows, runs every command, and
-//! compares the output with the page.
+//! compares the output with the page. With `INSTA_UPDATE=always`, it updates the page instead.
 
 use std::fmt::Write;
 use std::os::unix::fs::symlink;
@@ -11,8 +11,11 @@ use sp_testkit::{World, world};
 
 /// Returns the text of a page of the documentation.
 fn page(name: &str) -> String {
-    std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(name))
-        .unwrap()
+    std::fs::read_to_string(page_path(name)).unwrap()
+}
+
+fn page_path(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(name)
 }
 
 /// A fenced code block of a page.
@@ -104,6 +107,7 @@ fn run_block(runner: &mut PageRunner, block: &Block) -> String {
 fn run_page(name: &str) -> PageRunner {
     let mut runner = PageRunner::new();
     let mut differences = String::new();
+    let mut updated = page(name);
     for block in blocks(&page(name)) {
         if let Some(path) = &block.file {
             runner.write(path, &block.text);
@@ -113,8 +117,13 @@ fn run_page(name: &str) -> PageRunner {
                 let Block { line, text, .. } = &block;
                 write!(differences, "docs/{name}:{line}: expected\n{text}actual\n{actual}\n")
                     .unwrap();
+                updated = updated.replacen(text, &actual, 1);
             }
         }
+    }
+    if std::env::var_os("INSTA_UPDATE").is_some_and(|mode| mode == "always") {
+        std::fs::write(page_path(name), updated).unwrap();
+        return runner;
     }
     assert!(differences.is_empty(), "{differences}");
     runner
@@ -196,7 +205,7 @@ fn mc_08_walkthroughs_of_agents_are_correct() {
         }
         let name = format!("agents/{agent}.md");
         run_page(&name);
-        let terms = ["sp mcp install", "cat ~/", "--scope project", "--http", "sp mcp uninstall"];
+        let terms = ["sp mcp install", "cat ~/", "--scope project", "--url", "sp mcp uninstall"];
         assert_mentions(&name, &terms);
     }
 }

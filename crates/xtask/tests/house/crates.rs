@@ -19,6 +19,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("sp", &["sp-engine", "sp-formats", "sp-serve"]),
     ("sp-testkit", &[]),
     ("xtask", &["sp-analyze", "sp-engine", "sp-formats"]),
+    ("sp-fuzz", &["sp-analyze", "sp-formats", "sp-tree"]),
 ];
 
 /// Maximum number of edges between crates that ship.
@@ -27,7 +28,7 @@ const MAX_EDGES: usize = 12;
 const MAX_PATH_LEN: usize = 5;
 
 /// Crates that do not ship.
-const DEV_ONLY: &[&str] = &["sp-testkit", "xtask"];
+const DEV_ONLY: &[&str] = &["sp-testkit", "sp-fuzz", "xtask"];
 
 /// Returns the crates that ship, lowest first, with the workspace crates they may depend on.
 pub fn shipped_crates() -> impl Iterator<Item = &'static (&'static str, &'static [&'static str])> {
@@ -108,6 +109,7 @@ const DEPENDENCIES: &[(&str, &[&str], InTests)] = &[
             "sp-serve",
             "sp",
             "sp-testkit",
+            "sp-fuzz",
             "xtask",
         ],
         AllCrates,
@@ -140,6 +142,7 @@ const DEPENDENCIES: &[(&str, &[&str], InTests)] = &[
     // Tests.
     ("globset", &[], AllCrates),
     ("insta", &[], AllCrates),
+    ("libfuzzer-sys", &["sp-fuzz"], OnlyShipping),
     ("jsonschema", &[], AllCrates),
     ("proptest", &["sp-testkit"], AllCrates),
     ("rcgen", &["sp-testkit"], OnlyShipping),

@@ -1,6 +1,6 @@
 //! The content of selected skills: fetched in one batch, then read as a stream.
 
-use sp_formats::text::ByteSize;
+use sp_formats::text::OverLimit;
 use std::collections::{HashMap, HashSet};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::ChildStdout;
@@ -51,12 +51,8 @@ impl GitCheckout {
         if let Some(size) =
             blob_sizes(&fetcher.git, &blobs)?.into_values().find(|size| *size > limit)
         {
-            let message = format!(
-                "a file in `{}` is {}, which exceeds the limit of {}",
-                self.repo,
-                ByteSize(size),
-                ByteSize(limit)
-            );
+            let message =
+                format!("a file in `{}` is {}", self.repo, OverLimit { bytes: size, limit });
             return Err(Error::new(ErrorCode::LimitExceeded, message).hint(
                 "raise the limit with `--limit markdown-bytes=<bytes>` if you trust the source",
             ));
@@ -163,9 +159,8 @@ impl BlobFetcher<'_> {
             format!("cannot install a link in the selected skills of `{}`", self.checkout.repo);
         Err(Error::new(ErrorCode::UnsafeLink, message)
             .because(format!(
-                "its target is {} long, which exceeds the limit of {}",
-                ByteSize(size),
-                ByteSize(MAX_LINK_TARGET_BYTES)
+                "its target is {}",
+                OverLimit { bytes: size, limit: MAX_LINK_TARGET_BYTES }
             ))
             .hint("exclude the skill, or ask its author to fix it"))
     }

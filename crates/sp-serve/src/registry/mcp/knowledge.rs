@@ -9,7 +9,7 @@ use sp_formats::output::{GraphView, PackageLoadReport};
 use sp_formats::package::{self, Package, PackageName, PackageVersion, VersionRange};
 use sp_formats::printable::printable;
 use sp_formats::registry::{PackageVersionItem, RegistryPackageName};
-use sp_formats::text::ByteSize;
+use sp_formats::text::OverLimit;
 use sp_tree::{Digest, from_hex};
 
 use super::RegistryBackend;
@@ -59,9 +59,8 @@ impl RegistryBackend {
         let bytes: u64 = chosen.iter().map(|(_, version)| version.bytes).sum();
         if bytes > MAX_PACKAGE_BYTES {
             let message = format!(
-                "the packages are {} in total, which exceeds the limit of {}",
-                ByteSize(bytes),
-                ByteSize(MAX_PACKAGE_BYTES)
+                "the packages together are {}",
+                OverLimit { bytes, limit: MAX_PACKAGE_BYTES }
             );
             return Err(
                 Error::new(ErrorCode::ResponseTooLarge, message).hint("pass fewer packages")

@@ -33,7 +33,7 @@ pub(super) fn run(
         WorkspaceCommand::Init { dir, entrypoint, steps_done } => {
             let dir = dir.as_deref().or(root);
             let report = workspace::init(context, dir, entrypoint.as_deref(), steps(*steps_done))?;
-            print_change(context, &report, "next: sp bag get <skill> --source <source>", terminal)?;
+            print_change(context, &report, "next: sp bag add <skill> --source <source>", terminal)?;
         }
         WorkspaceCommand::Add {
             names,

@@ -50,7 +50,7 @@ fn world_with_kb() -> World {
 /// Builds the context pack `work/<out>`, which must be valid and quote only its sources.
 fn build(world: &World, out: &str, options: &[&str]) -> Run {
     let about = "Retry requests to a payment server, with a limit and a queue.";
-    let args = ["build", "--kb", "kb", "--name", "Shop", "--description", about, "--out", out];
+    let args = ["build", "--kb", "kb", "--name", "Shop", "--description", about, "--output", out];
     let run = sp(world, &[&args, options].concat()).ok();
     sp(world, &["check", out]).ok();
     assert_quotes_only_sources(&world.path(&format!("work/{out}")));

@@ -81,7 +81,7 @@ fn cp_13_path_of_the_knowledge_base_changes_no_byte() {
     let world = world_with(&files());
     std::fs::create_dir_all(world.path("work/deep er/ä")).unwrap();
     std::fs::rename(world.path("work/kb"), world.path("work/deep er/ä/kb")).unwrap();
-    let options = [&["--out", "pack", "--generated-at", GENERATED_AT], BRIEF, PROMPT].concat();
+    let options = [&["--output", "pack", "--generated-at", GENERATED_AT], BRIEF, PROMPT].concat();
     let absolute = world.path("work/deep er/ä/kb");
     for dir in ["deep er/ä/kb", "./deep er/../deep er/ä/kb/", absolute.to_str().unwrap()] {
         sp(&world, &[&["build", "--kb", dir, "--zip", "--force"], &options[..]].concat()).ok();
@@ -132,7 +132,7 @@ struct PackAtTime {
 
 /// Builds the pack at this time, in seconds since the epoch.
 fn build_at(world: &World, epoch: &str) -> PackAtTime {
-    let args = [&["context", "build", "--kb", "kb", "--out", "pack"], BRIEF, PROMPT].concat();
+    let args = [&["context", "build", "--kb", "kb", "--output", "pack"], BRIEF, PROMPT].concat();
     let mut command = world.command(&args);
     command.current_dir(world.path("work")).env("SOURCE_DATE_EPOCH", epoch);
     world.run(command).ok();
@@ -291,7 +291,8 @@ fn build_any(
         write(&world, &format!("{}/{path}", setting.dir), text);
     }
     let kb = format!("{}/kb", setting.dir);
-    let args = ["context", "build", "--kb", &kb, "--out", "pack", "--generated-at", GENERATED_AT];
+    let args =
+        ["context", "build", "--kb", &kb, "--output", "pack", "--generated-at", GENERATED_AT];
     let options = ["--zip", "--explain", "--format", "json"];
     let mut command = world.command(&[&args, BRIEF, PROMPT, &options].concat());
     command

@@ -302,7 +302,7 @@ fn cp_12_secrets_and_credentials_are_removed() {
         let text = pack_text(&world);
         assert!(!text.contains(&secret) && !text.contains("hunter2"), "{text}");
         assert!(!String::from_utf8_lossy(&index).contains(&secret), "{secret} is in the index");
-        let run = sp(&world, &["kb", "search", "webhooks", "--most", "100"]).ok();
+        let run = sp(&world, &["kb", "search", "webhooks", "--max-results", "100"]).ok();
         assert!(!run.stdout.contains(&secret), "{run}");
     }
 }
@@ -371,7 +371,7 @@ fn cp_12_links_and_pipes_are_not_followed() {
     assert!(!text.contains("outside") && !text.contains("example.com/out"), "{text}");
     // The directory itself may be a link.
     symlink("kb", world.path("work/by-link")).unwrap();
-    let args = ["build", "--kb", "by-link", "--out", "other", "--generated-at", GENERATED_AT];
+    let args = ["build", "--kb", "by-link", "--output", "other", "--generated-at", GENERATED_AT];
     sp(&world, &[&args, BRIEF, PROMPT].concat()).ok();
     assert_eq!(dir_bytes(&world, "other"), dir_bytes(&world, "pack"));
 }
@@ -476,7 +476,7 @@ fn cp_12_markup_of_sources_and_arguments_has_no_effect() {
         "--stack=1. ```",
     ];
     let args =
-        [&["build", "--kb", "kb", "--out", "pack", "--budget", "20000"], &hostile[..]].concat();
+        [&["build", "--kb", "kb", "--output", "pack", "--budget", "20000"], &hostile[..]].concat();
     sp(&world, &args).ok();
     assert_valid(&world);
     assert!(manifest(&world)["sources"].as_array().unwrap().len() > 4, "{}", pack_text(&world));

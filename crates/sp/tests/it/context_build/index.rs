@@ -109,9 +109,9 @@ fn cp_12_search_and_stats_report_kinds_and_dates() {
       Add jitter to the pause between two deliveries of a webhook.
       https://docs.example.com/retries
 
-    1 of 4 documents
+    1 of 4 documents matched
     ");
-    let report = kb(&world, &["search", "webhooks", "--most", "2"]);
+    let report = kb(&world, &["search", "webhooks", "--max-results", "2"]);
     assert_eq!(list(&report, "hits").len(), 2);
     assert_eq!(report["found"], 4);
     assert_eq!(report["documents"], 4);
@@ -230,7 +230,7 @@ fn cp_12_concurrent_adds_and_builds_succeed() {
                     if number.is_multiple_of(2) {
                         sp(world, &["kb", "add", "kb", "--format", "json"])
                     } else {
-                        sp(world, &[&["build", "--kb", "kb", "--out", &out], BRIEF].concat())
+                        sp(world, &[&["build", "--kb", "kb", "--output", &out], BRIEF].concat())
                     }
                 })
             };
@@ -264,7 +264,7 @@ fn cp_12_unwritable_home_is_an_environment_error() {
     // Root can write to any directory, but not to a file in its place.
     write(&world, "../home/.skillpack/kb", "mine");
     for args in
-        [&["kb", "add", "kb"][..], &[&["build", "--kb", "kb", "--out", "pack"], BRIEF].concat()]
+        [&["kb", "add", "kb"][..], &[&["build", "--kb", "kb", "--output", "pack"], BRIEF].concat()]
     {
         let error = sp_error(&world, args);
         assert_eq!(error.code, "E-io", "{args:?}");

@@ -114,7 +114,7 @@ fn sp_error(world: &World, args: &[&str]) -> CliError {
 
 /// The arguments that build `work/pack` from `work/kb`.
 fn build_args<'a>(options: &[&'a str]) -> Vec<&'a str> {
-    let args = ["build", "--kb", "kb", "--out", "pack", "--generated-at", GENERATED_AT];
+    let args = ["build", "--kb", "kb", "--output", "pack", "--generated-at", GENERATED_AT];
     [&args, BRIEF, options].concat()
 }
 

@@ -34,7 +34,7 @@ fn cp_12_other_files_and_directories_are_never_overwritten() {
     let before = world.files("work");
     for out in ["mine", "file", "link", "kb"] {
         for force in [&[][..], &["--force"]] {
-            let args = [&["build", "--kb", "kb", "--out", out], BRIEF, force].concat();
+            let args = [&["build", "--kb", "kb", "--output", out], BRIEF, force].concat();
             let error = sp_error(&world, &args);
             assert_eq!(error.code, "E-already-exists");
             assert!(error.message.contains(&format!("`{out}`")), "{error:?}");

@@ -57,7 +57,7 @@ fn se_07_home_is_private_and_installed_files_have_the_modes_of_the_umask() {
     std::fs::create_dir_all(world.path("home/notes")).unwrap();
     std::fs::write(world.path("home/notes/a.md"), "---\nurl: https://docs.example.com/a\ntitle: Retries of webhooks\nkind: docs\ncaptured_at: 2026-04-02\n---\n\nA sender repeats every delivery that was not answered in time.\n\n- Use a limit of ten attempts for every webhook.\n- Add jitter to the pause between two deliveries.\n").unwrap();
     let description = "A service that delivers webhooks to shops.";
-    let build = ["--name", "Shop", "--description", description, "--out", "out"];
+    let build = ["--name", "Shop", "--description", description, "--output", "out"];
     let commands: [&[&str]; 7] = [
         &["install", "good", "--agent", "custom", "--path", &sink(&world)],
         &["check"],

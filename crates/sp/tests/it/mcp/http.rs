@@ -9,7 +9,7 @@ const TOKEN: &str = "0123456789abcdef0123456789abcdef";
 
 /// Starts a server over HTTP.
 pub(crate) fn start(world: &World, args: &[&str]) -> McpHttpServer {
-    McpHttpServer::start(world.command(&[&["mcp", "--http", "127.0.0.1:0"], args].concat()))
+    McpHttpServer::start(world.command(&[&["mcp", "--listen", "127.0.0.1:0"], args].concat()))
 }
 
 #[test]
@@ -121,15 +121,16 @@ fn mc_05_requests_need_the_configured_token() {
 #[test]
 fn mc_05_unprotected_server_does_not_start() {
     let mut world = two_skills();
-    for args in
-        [&["mcp", "--http", "0.0.0.0:0"][..], &["mcp", "--http", "127.0.0.1:0", "--allow-write"]]
-    {
+    for args in [
+        &["mcp", "--listen", "0.0.0.0:0"][..],
+        &["mcp", "--listen", "127.0.0.1:0", "--allow-write"],
+    ] {
         let error = world.sp_error(args);
         assert_eq!(error.code, "E-unprotected-server", "{args:?}");
         assert!(error.hints_at("SP_MCP_TOKEN"), "{error:?}");
     }
     world.set_env("SP_MCP_TOKEN", "short");
-    assert_eq!(world.sp_error(&["mcp", "--http", "127.0.0.1:0"]).code, "E-invalid-secret");
+    assert_eq!(world.sp_error(&["mcp", "--listen", "127.0.0.1:0"]).code, "E-invalid-secret");
 }
 
 #[test]

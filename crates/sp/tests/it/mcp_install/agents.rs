@@ -158,11 +158,11 @@ fn mc_08_install_creates_the_file_of_each_agent() {
         assert_eq!(read(&world, user_file), only_server(table, stdio), "{agent}");
         let mode = home_path(&world, user_file).metadata().unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600, "settings of a user can contain tokens: {agent}");
-        let args = ["--agent", agent, "--http", URL, "--replace"];
+        let args = ["--agent", agent, "--url", URL, "--force"];
         if http.is_empty() {
             let error = install_error(&world, &args);
             assert_eq!(error.code, "E-unsupported", "{agent}");
-            assert!(error.hints_at("--http"), "{error:?}");
+            assert!(error.hints_at("--url"), "{error:?}");
         } else {
             install(&world, &args).ok();
             assert_eq!(read(&world, user_file), only_server(table, http), "{agent}");
@@ -176,7 +176,7 @@ fn mc_08_codex_gets_a_toml_table() {
     install(&world, &["--agent", "codex"]).ok();
     let stdio = "[mcp_servers.skillpack]\ncommand = \"sp\"\nargs = [\"mcp\"]\n";
     assert_eq!(read(&world, ".codex/config.toml"), stdio);
-    install(&world, &["--agent", "codex", "--http", URL, "--replace"]).ok();
+    install(&world, &["--agent", "codex", "--url", URL, "--force"]).ok();
     assert_eq!(
         read(&world, ".codex/config.toml"),
         format!("[mcp_servers.skillpack]\nurl = \"{URL}\"\n")

@@ -40,7 +40,7 @@ fn mc_08_second_install_changes_nothing() {
     let edited =
         read(&world, ".cursor/mcp.json").replace("[\"mcp\"]", "[\"mcp\"], \"env\": {\"A\": \"1\"}");
     write(&world, ".cursor/mcp.json", &edited);
-    install(&world, &["--agent", "cursor", "--replace"]).ok();
+    install(&world, &["--agent", "cursor", "--force"]).ok();
     assert_eq!(read(&world, ".cursor/mcp.json"), edited);
 }
 
@@ -53,14 +53,14 @@ fn mc_08_other_server_with_the_name_is_kept_without_replace() {
     assert_eq!(error.code, "E-foreign-server");
     assert!(error.message.contains("`~/.cursor/mcp.json`"), "{error:?}");
     assert!(error.because[0].contains("`npx`"), "{error:?}");
-    assert!(error.hints_at("--replace") && error.hints_at("--name"), "{error:?}");
+    assert!(error.hints_at("--force") && error.hints_at("--name"), "{error:?}");
     assert!(!format!("{error:?}").contains("hush"), "arguments can contain secrets: {error:?}");
     assert_eq!(read(&world, ".cursor/mcp.json"), before);
     assert!(!home_path(&world, ".codeium").exists(), "the other agent is unchanged too");
     install(&world, &["--agent", "cursor", "--name", "sp_2"]).ok();
     uninstall(&world, &["--agent", "cursor", "--name", "sp_2"]).ok();
     assert_eq!(read(&world, ".cursor/mcp.json"), before);
-    install(&world, &["--agent", "cursor", "--replace"]).ok();
+    install(&world, &["--agent", "cursor", "--force"]).ok();
     assert_eq!(
         read(&world, ".cursor/mcp.json"),
         "{\"mcpServers\": {\"skillpack\": {\"command\": \"sp\", \"args\": [\"mcp\"]}, \"b\": {}}}"

@@ -96,15 +96,15 @@ fn mc_08_invalid_names_and_urls_are_refused() {
         "http://me:hush@127.0.0.1/mcp",
         "http://a b/",
     ] {
-        let error = install_error(&world, &["--agent", "cursor", "--http", url]);
+        let error = install_error(&world, &["--agent", "cursor", "--url", url]);
         assert_eq!(error.code, "E-invalid-url", "{url}");
         assert!(!format!("{error:?}").contains("hush"), "{error:?}");
     }
-    let both = ["--format", "json", "--agent", "cursor", "--http", URL, "--", "--x"];
+    let both = ["--format", "json", "--agent", "cursor", "--url", URL, "--", "--x"];
     assert_eq!(install(&world, &both).error().code, "E-invalid-arguments");
     assert_eq!(install_error(&world, &[]).code, "E-invalid-arguments");
     assert!(!home_path(&world, ".cursor").exists());
-    let remote = install(&world, &["--agent", "cursor", "--http", "http://example.com/mcp"]).ok();
+    let remote = install(&world, &["--agent", "cursor", "--url", "http://example.com/mcp"]).ok();
     assert!(remote.stderr.starts_with("warning: "), "{remote}");
 }
 
@@ -144,7 +144,7 @@ fn mc_08_command_is_sp_only_if_the_path_finds_this_program() {
     install(&world, &["--agent", "cursor"]).ok();
     assert_eq!(command(&world), "sp", "files that are not executable are skipped");
     std::fs::set_permissions(world.path("other/sp"), PermissionsExt::from_mode(0o755)).unwrap();
-    install(&world, &["--agent", "cursor", "--replace"]).ok();
+    install(&world, &["--agent", "cursor", "--force"]).ok();
     assert_eq!(command(&world), program.display().to_string(), "another `sp` comes first");
     world.set_env("PATH", "bin");
     let run = install(&world, &["--agent", "cursor", "--scope", "project"]).ok();

@@ -19,10 +19,10 @@ fn completions_exist_for_every_shell() {
 const PAGES: &[&str] = &[
     "audit",
     "bag",
+    "bag-add",
     "bag-check",
     "bag-deps",
     "bag-enter",
-    "bag-get",
     "bag-init",
     "bag-list",
     "bag-params",

@@ -117,7 +117,7 @@ fn pk_22_merge_replaces_an_output_file_only_with_force() {
     let world = project();
     import(&world, &[TestPackage::new("a", "1.0.0"), TestPackage::new("b", "1.0.0")]);
     write(&world, "project/all.ctxpkg", "mine");
-    let merge = ["merge", "a", "b", "--name", "all", "--out", "all.ctxpkg"];
+    let merge = ["merge", "a", "b", "--name", "all", "--output", "all.ctxpkg"];
     let error = pkg_error(&world, &merge);
     assert_eq!(error.code, "E-already-exists");
     assert!(error.hints_at("--force"), "{error:?}");

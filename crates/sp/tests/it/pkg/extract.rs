@@ -550,7 +550,7 @@ fn pk_21_symbols_over_the_size_limit_are_omitted_with_a_warning() {
     write(&world, "project/a.rs", code);
     write(&world, "project/README.md", "# A\n\nIt does things in many ways.\n");
     let run = create(&world, "project", &["--level", "3", "--limit", "package-bytes=100000"]).ok();
-    for data in ["warning:", "100000", "--limit package-bytes="] {
+    for data in ["warning:", "97.7 KiB", "--limit package-bytes="] {
         assert!(run.stderr.contains(data), "`{data}` is not in {run}");
     }
     let file = world.path("out.ctxpkg").display().to_string();

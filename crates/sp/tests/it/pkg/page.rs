@@ -48,7 +48,7 @@ fn project_with_graph(nodes: &[Value], edges: &[Value]) -> World {
 /// The HTML page of a graph.
 fn page_of(nodes: &[Value], edges: &[Value]) -> String {
     let world = project_with_graph(nodes, edges);
-    pkg(&world, &["graph", "k", "--to", "html", "--out", "k.html"]).ok();
+    pkg(&world, &["graph", "k", "--to", "html", "--output", "k.html"]).ok();
     read(&world, "project/k.html")
 }
 
@@ -425,13 +425,13 @@ fn pk_22_graph_output_replaces_a_file_only_with_force() {
     let world = project_with_graph(&nodes, &edges);
     for form in ["dot", "mermaid", "json", "html"] {
         let file = format!("drawn.{form}");
-        let run = pkg(&world, &["graph", "k", "--to", form, "--out", &file]).ok();
+        let run = pkg(&world, &["graph", "k", "--to", form, "--output", &file]).ok();
         assert!(run.stdout.contains(&format!("[WORLD]/project/{file}")), "{run}");
         let printed = pkg(&world, &["graph", "k", "--to", form]).ok().stdout;
         assert_eq!(read(&world, &format!("project/{file}")), printed, "{form}");
     }
     write(&world, "project/mine.html", "mine");
-    refused(&world, &["graph", "k", "--to", "html", "--out", "mine.html"], "E-already-exists");
+    refused(&world, &["graph", "k", "--to", "html", "--output", "mine.html"], "E-already-exists");
     let run = pkg(
         &world,
         &["graph", "k", "--to", "html", "-o", "mine.html", "--force", "--format", "plain"],
@@ -439,7 +439,7 @@ fn pk_22_graph_output_replaces_a_file_only_with_force() {
     .ok();
     assert_eq!(run.stdout, "[WORLD]/project/mine.html\n");
     assert!(read(&world, "project/mine.html").starts_with("<!DOCTYPE html>"));
-    let view = pkg_json(&world, &["graph", "k", "--to", "html", "--out", "again.html"]);
+    let view = pkg_json(&world, &["graph", "k", "--to", "html", "--output", "again.html"]);
     assert_eq!(view["nodes"].as_array().map(Vec::len), Some(6), "JSON output is the graph");
     assert!(read(&world, "project/again.html").starts_with("<!DOCTYPE html>"));
 }

@@ -332,7 +332,7 @@ fn pk_25_index_without_a_known_version_is_refused() {
     scene.tamper("index.json", without);
     let error = refused(world, &["install", "acme/notes@^1"], "E-invalid-index");
     assert_mentions(&error, "@acme/notes 1.1.0");
-    assert!(error.hints_at("--anew"), "{error:?}");
+    assert!(error.hints_at("--reset-history"), "{error:?}");
     scene.tamper("index.json", |response| {
         edit(response, |index| index["versions"][1]["sha256"] = json!("0".repeat(64)));
     });
@@ -345,7 +345,7 @@ fn pk_25_index_without_a_known_version_is_refused() {
     let token = write(world, "token", &scene.token);
     let private = <std::fs::Permissions as std::os::unix::fs::PermissionsExt>::from_mode(0o600);
     std::fs::set_permissions(&token, private).unwrap();
-    world.sp(&["login", &scene.address(), "--token-file", &token, "--anew"]).ok();
+    world.sp(&["login", &scene.address(), "--token-file", &token, "--reset-history"]).ok();
     pkg(world, &["install", "acme/notes@=1.0.0"]).ok();
     assert_eq!(locked(world), ["@acme/notes 1.0.0"]);
 }
