@@ -1,15 +1,15 @@
 //! `sp clean`: empties the trash and, on request, the cache.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use sp_formats::output::CleanReport;
 use sp_tree::transaction::TRASH_DIR;
 use sp_tree::{Dir, DirEntry, EntryKind, FileError, Follow, Segment};
 
-use crate::apply_mode::ApplyMode;
 use crate::context::Context;
 use crate::error::Result;
 use crate::home::LockedHome;
+use crate::plan_id::{ApplyOptions, PlanHasher, PlanId};
 use crate::registry::downloads_dir;
 use crate::session::Session;
 
@@ -23,39 +23,72 @@ pub enum CleanScope {
 }
 
 /// Empties the trash and, depending on the scope, the cache.
-pub fn clean(context: &Context<'_>, scope: CleanScope, mode: ApplyMode) -> Result<CleanReport> {
-    let mut report =
-        CleanReport { applied: mode == ApplyMode::Apply, removed: Vec::new(), bytes: 0 };
-    if !context.home.exists() {
-        return Ok(report);
-    }
-    let session = Session::begin(context)?;
-    let home = LockedHome::open(context, &session.limits)?;
-    if let Ok(trash) = home.dir.open_dir(&TRASH_DIR, Follow::Never) {
-        empty_dir(&trash, mode, &mut report)?;
-    }
+pub fn clean(context: &Context<'_>, scope: CleanScope, apply: ApplyOptions) -> Result<CleanReport> {
+    let Some(home) = open_home(context)? else {
+        let status = apply.confirm(plan_id(&[]))?;
+        return Ok(CleanReport { status, removed: Vec::new(), bytes: 0 });
+    };
+    let mut dirs = Vec::new();
+    dirs.extend(home.dir.open_dir(&TRASH_DIR, Follow::Never).ok());
     if scope == CleanScope::TrashAndCache {
         let cached = ["git", "zip", "archives"].map(|name| context.cache_dir().join(name));
-        for dir in cached.into_iter().chain([downloads_dir(context)]) {
-            if dir.is_dir() {
-                empty_dir(&Dir::open(&dir)?, mode, &mut report)?;
-            }
+        let cached = cached.into_iter().chain([downloads_dir(context)]);
+        for dir in cached.filter(|dir| dir.is_dir()) {
+            dirs.push(Dir::open(&dir)?);
         }
     }
-    Ok(report)
+    let entries: Vec<CleanedEntry<'_>> =
+        dirs.iter().map(list_entries).collect::<Result<Vec<_>>>()?.into_iter().flatten().collect();
+    let status = apply.confirm(plan_id(&entries))?;
+    if status.applied {
+        entries.iter().try_for_each(|entry| entry.dir.remove_tree(&entry.entry))?;
+    }
+    Ok(CleanReport {
+        status,
+        removed: entries.iter().map(CleanedEntry::path).collect(),
+        bytes: entries.iter().map(|entry| entry.bytes).sum(),
+    })
 }
 
-fn empty_dir(dir: &Dir, mode: ApplyMode, report: &mut CleanReport) -> Result<()> {
+/// Opens the home directory; none if there is none, so that nothing is to be removed.
+fn open_home<'a>(context: &'a Context<'a>) -> Result<Option<LockedHome<'a>>> {
+    if !context.home.exists() {
+        return Ok(None);
+    }
+    let session = Session::begin(context)?;
+    LockedHome::open(context, &session.limits).map(Some)
+}
+
+/// An entry that is removed.
+struct CleanedEntry<'d> {
+    dir: &'d Dir,
+    entry: DirEntry,
+    bytes: u64,
+}
+
+impl CleanedEntry<'_> {
+    fn path(&self) -> PathBuf {
+        Path::new(self.dir.path()).join(self.entry.segment())
+    }
+}
+
+fn list_entries(dir: &Dir) -> Result<Vec<CleanedEntry<'_>>> {
     let mut entries = dir.entries()?;
     entries.sort_by(|a, b| a.name().cmp(b.name()));
-    for entry in entries {
-        report.bytes += entry_size(dir, &entry)?;
-        report.removed.push(Path::new(dir.path()).join(entry.segment()));
-        if mode == ApplyMode::Apply {
-            dir.remove_tree(&entry)?;
-        }
-    }
-    Ok(())
+    let sized = |entry| {
+        let bytes = entry_size(dir, &entry)?;
+        Ok(CleanedEntry { dir, entry, bytes })
+    };
+    entries.into_iter().map(sized).collect()
+}
+
+fn plan_id(entries: &[CleanedEntry<'_>]) -> PlanId {
+    let mut hasher = PlanHasher::of_operation("clean");
+    hasher.list(entries.iter(), |hasher, entry| {
+        hasher.path(&entry.path());
+        hasher.bytes(&entry.bytes.to_le_bytes());
+    });
+    hasher.finish()
 }
 
 fn entry_size(dir: &Dir, entry: &DirEntry) -> std::result::Result<u64, FileError> {

@@ -39,6 +39,7 @@ mod mcp_config;
 pub mod model;
 mod output_file;
 pub mod pkg;
+mod plan_id;
 mod registry;
 mod repository;
 mod secret;
@@ -69,13 +70,13 @@ pub use error::{Error, ErrorCode, FailureKind, Result};
 pub use files::write_files;
 pub use init::init;
 pub use install::plan::{OtherPacks, ReplacePolicy};
-pub use install::plan_id::PlanId;
 pub use install::{InstallRequest, install};
 pub use installed::installed;
 pub use list::{packs, skills};
 pub use mcp_config::{
     DEFAULT_MCP_NAME, MCP_AGENTS, McpAgent, McpConfigTarget, McpServer, install_mcp, uninstall_mcp,
 };
+pub use plan_id::{ApplyOptions, PlanId};
 pub use show::show;
 pub use sinks::{SinkRequest, SinkScope};
 pub use sp_analyze::knowledge::Brief;

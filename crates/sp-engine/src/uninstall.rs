@@ -7,9 +7,9 @@ use crate::apply_mode::ApplyMode;
 use crate::context::Context;
 use crate::error::{Error, ErrorCode, Result};
 use crate::home::{DigestIndexes, LockedHome};
-use crate::install::change::{ApplyOptions, ChangeExecutor};
+use crate::install::change::ChangeExecutor;
 use crate::install::plan::{PlanRequest, SinkTarget};
-use crate::install::plan_id::PlanId;
+use crate::plan_id::{ApplyOptions, PlanId};
 use crate::session::Session;
 use crate::sinks::{Sink, SinkRequest, resolve_sinks};
 

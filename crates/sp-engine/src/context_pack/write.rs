@@ -120,6 +120,7 @@ fn apply_changes(
     }
     ChangeExecutor { session, home: Some(home), options: ApplyMode::Apply.into() }
         .execute_files(plans)
+        .map(drop)
 }
 
 fn plan_file(root: &Path, path: &str, target: FileReplacement) -> Result<FilePlan> {

@@ -15,11 +15,11 @@ use sp_tree::transaction::{
 use sp_tree::{DirSnapshot, Follow, Name, PathStamps, PinnedDir};
 
 use super::plan::{ChangePlan, FolderPlan};
-use super::plan_id::PlanId;
 use super::stage::{SkillStager, StageJobs, StagedSkill, StagedSource};
 use crate::context::{Context, Event};
 use crate::error::Result;
 use crate::home::{DigestIndexes, LockedHome};
+use crate::plan_id::PlanId;
 use crate::session::Session;
 
 /// Applies plans.

@@ -6,36 +6,22 @@
 
 use std::io::ErrorKind;
 
-use sp_formats::output::{PackChangeReport, SinkChange, TrashedFolder};
+use sp_formats::output::{PackChangeReport, PlanStatus, SinkChange, TrashedFolder};
 use sp_formats::state::InstallState;
 use sp_tree::transaction::TrashedEntry;
 
 use super::apply::{AppliedPlan, PlanApplier};
 use super::local_digests::{LocalDigests, recorded_folders};
 use super::plan::{ChangePlan, FilePlan, PlanRequest, SinkPlan};
-use super::plan_id::PlanId;
 use super::sink_planner::SinkPlanner;
 use super::stage::SkillStager;
 use crate::apply_mode::ApplyMode;
 use crate::context::Event;
 use crate::error::{Error, Result};
 use crate::home::{DigestIndexes, LockedHome, read_state};
+use crate::plan_id::ApplyOptions;
 use crate::session::Session;
 use crate::sinks::refuse_own_dirs;
-
-/// Whether a change is applied, and on what condition.
-#[derive(Clone, Copy)]
-pub(crate) struct ApplyOptions {
-    pub mode: ApplyMode,
-    /// The plan ID of an earlier dry run. If set, any other plan is refused.
-    pub expected_plan: Option<PlanId>,
-}
-
-impl From<ApplyMode> for ApplyOptions {
-    fn from(mode: ApplyMode) -> Self {
-        Self { mode, expected_plan: None }
-    }
-}
 
 /// Plans and applies one change of sinks and files.
 pub(crate) struct ChangeExecutor<'a> {
@@ -53,11 +39,11 @@ pub(crate) struct ChangeOutcome {
 }
 
 impl ChangeExecutor<'_> {
-    /// Changes files and no sink, all at once.
+    /// Plans a change of files and no sink and, unless it is a dry run, applies it.
     ///
     /// Fails with [`Error::is_concurrent_change`] and changes nothing if a file is not what its
     /// plan saw.
-    pub(crate) fn execute_files(&self, files: Vec<FilePlan>) -> Result<()> {
+    pub(crate) fn execute_files(&self, files: Vec<FilePlan>) -> Result<PlanStatus> {
         let context = self.session.context;
         let outcome = self
             .execute(&PlanRequest::default(), files, &mut DigestIndexes::new(context))
@@ -69,7 +55,7 @@ impl ChangeExecutor<'_> {
                 context.display_path(&trashed.kept_at)
             )));
         }
-        Ok(())
+        Ok(PlanStatus { applied: outcome.report.applied, plan: outcome.report.plan })
     }
 
     /// Plans a change of sinks and files and, unless it is a dry run, applies it.

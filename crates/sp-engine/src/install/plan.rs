@@ -13,6 +13,7 @@ use std::sync::{Arc, OnceLock};
 
 use sp_formats::output::{FolderAction, FolderChange, SinkChange};
 use sp_formats::state::{InstallSource, InstallState};
+use sp_formats::time::is_timestamp;
 use sp_tree::atomic::FileAccess;
 use sp_tree::transaction::PriorState;
 use sp_tree::{Digest, DirSnapshot, Name, Zeroize};
@@ -119,6 +120,8 @@ pub(crate) struct FilePlan {
     pub bytes: Option<Arc<[u8]>>,
     /// The digest of the new content, once it is known.
     digest: OnceLock<Digest>,
+    /// What the plan ID covers of the new content.
+    plan_content: PlanContent,
     /// The permissions of a new file. An existing file keeps its own.
     pub readers: FileAccess,
     /// Directories to remove with the file if they are empty then, by real path, outermost first.
@@ -138,6 +141,7 @@ impl FilePlan {
             before,
             bytes,
             digest: OnceLock::new(),
+            plan_content: PlanContent::AllBytes,
             readers: FileAccess::Ordinary,
             remove_if_empty: Vec::new(),
         }
@@ -155,11 +159,39 @@ impl FilePlan {
         Some(*self.digest.get_or_init(|| Digest::of(bytes)))
     }
 
+    /// Leaves the timestamps in the new content, which is JSON, out of the plan ID: a dry run and
+    /// the run that follows write different ones.
+    pub(crate) fn with_times(mut self) -> Self {
+        self.plan_content = PlanContent::WithoutTimes;
+        self
+    }
+
+    /// Returns the digest of the new content that the plan ID covers; none if the file is removed.
+    pub(super) fn plan_digest(&self) -> Option<Digest> {
+        match (self.plan_content, &self.bytes) {
+            (PlanContent::WithoutTimes, Some(bytes)) => Some(Digest::of(&without_times(bytes))),
+            _ => self.digest(),
+        }
+    }
+
     /// Makes the file readable only by its owner, if it is new.
     pub(crate) fn private(mut self) -> Self {
         self.readers = FileAccess::Private;
         self
     }
+}
+
+/// What a plan ID covers of a file.
+#[derive(Debug, Clone, Copy)]
+enum PlanContent {
+    AllBytes,
+    WithoutTimes,
+}
+
+/// Removes the strings that are timestamps from JSON.
+fn without_times(json: &[u8]) -> Vec<u8> {
+    let is_kept = |part: &&[u8]| !str::from_utf8(part).is_ok_and(is_timestamp);
+    json.split(|byte| *byte == b'"').filter(is_kept).collect::<Vec<_>>().join(&b'"')
 }
 
 impl Drop for FilePlan {

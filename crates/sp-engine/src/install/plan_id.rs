@@ -1,53 +1,17 @@
-//! The ID of a plan: a digest over everything the plan would change.
+//! The ID of a change of sinks and files, which needs nothing but the plan.
 //!
-//! [`ChangePlan::id`] needs nothing but the plan. A dry run prints the ID, and `--plan` makes the
-//! run that follows refuse any other plan. So the ID covers only what is equal in both runs: no
-//! timestamps, no run IDs.
-
-use std::fmt;
-use std::path::Path;
-use std::str::FromStr;
+//! See [`crate::plan_id`] for what an ID is and what it must not cover.
 
 use sp_formats::output::FolderAction;
 use sp_tree::transaction::PriorState;
-use sp_tree::{Digest, DigestError, Hasher};
 
 use super::plan::{ChangePlan, FilePlan, FolderPlan, SinkPlan};
 use super::skill_set::{SkillContainer, SkillOrigin, SkillSource};
-use crate::error::{Error, ErrorCode, Result};
+use crate::error::Result;
+use crate::plan_id::{PlanHasher, PlanId};
 
 /// Changes whenever the encoding of a plan changes.
-const PLAN_ID_VERSION: &str = "sp plan 2";
-
-/// The digest of a plan.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct PlanId(Digest);
-
-impl FromStr for PlanId {
-    type Err = DigestError;
-
-    fn from_str(text: &str) -> Result<Self, DigestError> {
-        text.parse().map(Self)
-    }
-}
-
-impl fmt::Display for PlanId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(&self.0, f)
-    }
-}
-
-impl PlanId {
-    /// Refuses a plan other than the expected one, if one is expected.
-    fn ensure_matches(self, expected: Option<Self>) -> Result<()> {
-        match expected {
-            Some(shown) if shown != self => Err(Error::new(ErrorCode::PlanMismatch, "this is not what was shown")
-                .because(format!("the plan that was shown is `{shown}`, and by now it is `{self}`"))
-                .hint("nothing was changed: look at it again with `--dry-run`, and give the id that it tells")),
-            _ => Ok(()),
-        }
-    }
-}
+const PLAN_ID_VERSION: &str = "sp plan 3";
 
 impl ChangePlan {
     /// Returns the ID of the plan, unless another plan is expected.
@@ -60,11 +24,10 @@ impl ChangePlan {
     /// Returns the ID of the plan. The digests of all local skills must be known: see
     /// [`FolderPlan::digest`].
     pub(super) fn id(&self) -> PlanId {
-        let mut hasher = PlanHasher::default();
-        hasher.text(PLAN_ID_VERSION);
+        let mut hasher = PlanHasher::of_operation(PLAN_ID_VERSION);
         hasher.list(self.sinks.iter(), hash_sink);
         hasher.list(self.files.iter(), hash_file);
-        PlanId(hasher.0.finish())
+        hasher.finish()
     }
 }
 
@@ -113,7 +76,7 @@ fn hash_folder(hasher: &mut PlanHasher, folder: &FolderPlan) {
         FolderAction::Keep => "keep",
     });
     hasher.text(if folder.edited { "edited" } else { "as it was left" });
-    hasher.before(folder.before);
+    hash_before(hasher, folder.before);
     hasher.digest(folder.current_digest);
     hash_content(hasher, folder);
 }
@@ -138,57 +101,20 @@ fn hash_content(hasher: &mut PlanHasher, folder: &FolderPlan) {
 fn hash_file(hasher: &mut PlanHasher, file: &FilePlan) {
     hasher.path(&file.dir);
     hasher.text(file.name.as_str());
-    hasher.before(file.before);
-    hasher.digest(file.digest());
+    hash_before(hasher, file.before);
+    hasher.digest(file.plan_digest());
 }
 
-/// Hashes a sequence of values. Each is preceded by its length, so different sequences never encode
-/// to the same bytes.
-#[derive(Default)]
-struct PlanHasher(Hasher);
-
-impl PlanHasher {
-    fn number(&mut self, number: usize) {
-        self.0.update(&(number as u64).to_le_bytes());
-    }
-
-    fn bytes(&mut self, bytes: &[u8]) {
-        self.number(bytes.len());
-        self.0.update(bytes);
-    }
-
-    fn text(&mut self, text: &str) {
-        self.bytes(text.as_bytes());
-    }
-
-    fn path(&mut self, path: &Path) {
-        self.bytes(path.as_os_str().as_encoded_bytes());
-    }
-
-    fn digest(&mut self, digest: Option<Digest>) {
-        self.bytes(digest.as_ref().map_or(&[], |digest| digest.as_bytes()));
-    }
-
-    fn before(&mut self, before: PriorState) {
-        match before {
-            PriorState::Absent => self.text("nothing"),
-            PriorState::UserFile(_, digest) => {
-                self.text("seen");
-                self.digest(Some(digest));
-            }
-            PriorState::Ours(digest) => {
-                self.text("ours");
-                self.digest(digest);
-            }
+fn hash_before(hasher: &mut PlanHasher, before: PriorState) {
+    match before {
+        PriorState::Absent => hasher.text("nothing"),
+        PriorState::UserFile(_, digest) => {
+            hasher.text("seen");
+            hasher.digest(Some(digest));
         }
-    }
-
-    fn list<T>(
-        &mut self,
-        items: impl ExactSizeIterator<Item = T>,
-        mut hash_item: impl FnMut(&mut Self, T),
-    ) {
-        self.number(items.len());
-        items.for_each(|item| hash_item(self, item));
+        PriorState::Ours(digest) => {
+            hasher.text("ours");
+            hasher.digest(digest);
+        }
     }
 }

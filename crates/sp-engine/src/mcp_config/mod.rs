@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use sp_formats::Report;
-use sp_formats::output::{McpAgentChange, McpChangeReport, McpServerAction};
+use sp_formats::output::{McpAgentChange, McpChangeReport, McpServerAction, PlanStatus};
 use sp_formats::printable::printable;
 use sp_formats::settings::{SettingsError, SettingsKey};
 use sp_formats::web_url::{PlainHttp, UrlPolicy, WebUrl, WebUrlError};
@@ -24,13 +24,14 @@ use sp_formats::web_url::{PlainHttp, UrlPolicy, WebUrl, WebUrlError};
 use self::agents::find_agent;
 pub use self::agents::{MCP_AGENTS, McpAgent};
 use self::settings_file::{SettingsDrafts, SettingsFile};
+use crate::agent_selection::select_supported_agents;
 use crate::agents::expand_env_path;
-use crate::apply_mode::ApplyMode;
 use crate::context::{Context, Event};
 use crate::error::{Error, ErrorCode, Result};
 use crate::home::LockedHome;
 use crate::install::change::ChangeExecutor;
 use crate::install::plan::ReplacePolicy;
+use crate::plan_id::ApplyOptions;
 use crate::session::Session;
 use crate::sinks::{SinkScope, project_root};
 
@@ -51,7 +52,7 @@ pub struct McpConfigTarget {
     /// The settings of the user, or of the project.
     pub scope: SinkScope,
     pub name: String,
-    pub mode: ApplyMode,
+    pub apply: ApplyOptions,
 }
 
 /// How an agent reaches the server.
@@ -121,25 +122,29 @@ fn change_servers(
     let session = Session::begin(context)?;
     validate_name(&target.name)?;
     let mut agents: Vec<&McpAgent> = Vec::new();
-    for name in &target.agents {
+    let is_supported = |name: &str| find_agent(name).is_ok();
+    for name in &select_supported_agents(context, &target.agents, &is_supported)? {
         let agent = find_agent(name)?;
         if !agents.iter().any(|known| known.id == agent.id) {
             agents.push(agent);
         }
     }
     let request = McpConfigRequest { session: &session, agents: &agents, target, change };
-    let (mut planned, _) = request.plan_all()?;
-    if planned.iter().any(|planned| planned.new_text.is_some())
-        && let Some(home) = LockedHome::open_unless_dry_run(context, &session.limits, target.mode)?
-    {
-        planned = request.apply(&home)?;
-    }
+    // Without a change, no home directory is created.
+    let (planned, _) = request.plan_all()?;
+    let is_changed = planned.iter().any(|planned| planned.new_text.is_some());
+    let home = if is_changed {
+        LockedHome::open_unless_dry_run(context, &session.limits, target.apply.mode)?
+    } else {
+        None
+    };
+    let (planned, status) = request.execute(home.as_ref())?;
     let changes = agents
         .iter()
         .zip(&planned)
         .map(|(agent, planned)| agent_change(agent, target, change, planned));
     Ok(McpChangeReport {
-        applied: target.mode == ApplyMode::Apply,
+        status,
         server: target.name.clone(),
         agents: changes.collect::<Result<_>>()?,
     })
@@ -169,18 +174,14 @@ impl McpConfigRequest<'_> {
     }
 
     /// Plans and writes all files atomically. If an agent changed one in the meantime, starts over.
-    fn apply(&self, home: &LockedHome<'_>) -> Result<Vec<PlannedSettings>> {
+    fn execute(&self, home: Option<&LockedHome<'_>>) -> Result<(Vec<PlannedSettings>, PlanStatus)> {
         let context = self.session.context;
-        let change = ChangeExecutor {
-            session: self.session,
-            home: Some(home),
-            options: self.target.mode.into(),
-        };
+        let change = ChangeExecutor { session: self.session, home, options: self.target.apply };
         let mut attempts = 1;
         loop {
             let (planned, drafts) = self.plan_all()?;
             match change.execute_files(drafts.into_plans(context, self.target.scope)?) {
-                Ok(()) => return Ok(planned),
+                Ok(status) => return Ok((planned, status)),
                 Err(error) if !error.is_concurrent_change() => return Err(error),
                 Err(error) if attempts == MAX_ATTEMPTS => {
                     return Err(Error { hints: vec![CONCURRENT_WRITE_HINT.into()], ..error });

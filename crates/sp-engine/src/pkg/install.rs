@@ -8,10 +8,10 @@ use super::project::PackageProject;
 use super::project_change::{ChangeOptions, ChangeRequest, ProjectChange, UnnamedSkills};
 use super::solve::SolveRequest;
 use super::trust::TrustOverrides;
-use crate::apply_mode::ApplyMode;
 use crate::context::Context;
 use crate::error::{Error, ErrorCode, Result};
 use crate::home::LockedHome;
+use crate::plan_id::ApplyOptions;
 use crate::session::Session;
 use crate::sinks::SinkRequest;
 
@@ -37,7 +37,7 @@ pub struct PackageInstallRequest {
     pub trust: TrustOverrides,
     /// If set, the only registry that is asked.
     pub registry: Option<String>,
-    pub mode: ApplyMode,
+    pub apply: ApplyOptions,
 }
 
 impl PackageInstallRequest {
@@ -47,7 +47,7 @@ impl PackageInstallRequest {
             prefix: self.prefix.as_deref(),
             trust: self.trust,
             registry: self.registry.as_deref(),
-            mode: self.mode,
+            apply: self.apply,
         }
     }
 }
@@ -58,7 +58,7 @@ pub fn install(
     request: &PackageInstallRequest,
 ) -> Result<PackageChangeReport> {
     let session = Session::begin(context)?;
-    let home = LockedHome::open_unless_dry_run(context, &session.limits, request.mode)?;
+    let home = LockedHome::open_unless_dry_run(context, &session.limits, request.apply.mode)?;
     let project = PackageProject::find(&session, request.root.as_deref())?;
     let mut change =
         ProjectChange::new(&session, home.as_ref(), project, request.change_options())?;

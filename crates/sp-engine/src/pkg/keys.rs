@@ -193,6 +193,7 @@ pub(super) fn change_files(
 ) -> Result<()> {
     ChangeExecutor { session, home: Some(home), options: ApplyMode::Apply.into() }
         .execute_files(plans)
+        .map(drop)
 }
 
 /// Plans the write of a key file, or its removal.

@@ -13,7 +13,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use sp_formats::output::{StoredPackageItem, StoredPackageList};
+use sp_formats::output::{PlanStatus, StoredPackageItem, StoredPackageList};
 use sp_formats::package::store::{
     KnownVersion, PackageStoreIndex, ReceivedEnvelopes, SeenRegistryVersions, StoredPackage,
     TrustStore, WaitingPackage,
@@ -27,12 +27,12 @@ use super::package_spec::is_package_file;
 use super::store_record::RecordFile;
 use super::stored_package::stored_package;
 use super::trust::{TrustOverrides, check_signer, record_signer};
-use crate::apply_mode::ApplyMode;
 use crate::context::{Context, Event};
 use crate::error::{Error, ErrorCode, Result};
 use crate::home::LockedHome;
 use crate::install::change::ChangeExecutor;
 use crate::install::plan::FilePlan;
+use crate::plan_id::ApplyOptions;
 use crate::session::Session;
 
 const STORE_INDEX_FILE: &str = "store/packages.json";
@@ -248,14 +248,17 @@ impl<'a> PackageStore<'a> {
 
     /// Writes all changes in one transaction, then emits the deferred events.
     pub(super) fn save(self, home: &LockedHome<'_>) -> Result<()> {
-        let change = ChangeExecutor {
-            session: self.session,
-            home: Some(home),
-            options: ApplyMode::Apply.into(),
-        };
-        change.execute_files(self.file_plans()?)?;
+        let session = self.session;
+        let options = ApplyOptions::APPLY;
+        self.save_with(&ChangeExecutor { session, home: Some(home), options }).map(drop)
+    }
+
+    /// Writes all changes in one transaction, then emits the deferred events. A dry run writes
+    /// nothing.
+    pub(super) fn save_with(self, change: &ChangeExecutor<'_>) -> Result<PlanStatus> {
+        let status = change.execute_files(self.file_plans()?)?;
         self.emit_deferred_events();
-        Ok(())
+        Ok(status)
     }
 
     /// Emits the deferred events, for callers that write [`file_plans`](Self::file_plans)

@@ -288,7 +288,7 @@ impl PackageProject {
             HistoryUpdate::Truncate(entries) => history.entries.truncate(*entries),
         }
         let bytes = Some(history.to_json().into());
-        Ok(FilePlan::new(self.ctxpkg_dir(), Name::new(HISTORY_FILE)?, *before, bytes))
+        Ok(FilePlan::new(self.ctxpkg_dir(), Name::new(HISTORY_FILE)?, *before, bytes).with_times())
     }
 
     fn history_entry(&self, session: &Session<'_>, sinks: &SinksByPackage) -> LockHistoryEntry {

@@ -7,20 +7,21 @@ use sp_formats::package::{PackageName, VersionRange};
 use super::items::package_item;
 use super::package_spec::PackageSpec;
 use super::package_store::{PackageStore, find_best_stored};
-use crate::apply_mode::ApplyMode;
 use crate::context::Context;
 use crate::error::{Error, ErrorCode, Result};
 use crate::home::LockedHome;
+use crate::install::change::ChangeExecutor;
+use crate::plan_id::ApplyOptions;
 use crate::session::Session;
 
 /// Removes packages from the store. A name without a range removes every version.
 pub fn remove(
     context: &Context<'_>,
     names: &[String],
-    mode: ApplyMode,
+    apply: ApplyOptions,
 ) -> Result<PackageRemoveReport> {
     let session = Session::begin(context)?;
-    let home = LockedHome::open(context, &session.limits)?;
+    let home = LockedHome::open_unless_dry_run(context, &session.limits, apply.mode)?;
     let mut store = PackageStore::open(&session)?;
     let mut removed = Vec::new();
     for text in names {
@@ -34,10 +35,9 @@ pub fn remove(
         let selected = take_packages(&mut store.index, &name, range.as_ref())?;
         removed.extend(selected.iter().map(package_item));
     }
-    if mode == ApplyMode::Apply {
-        store.save(&home)?;
-    }
-    Ok(PackageRemoveReport { removed })
+    let executor = ChangeExecutor { session: &session, home: home.as_ref(), options: apply };
+    let status = store.save_with(&executor)?;
+    Ok(PackageRemoveReport { status, removed })
 }
 
 /// Takes the versions in a range out of the index; without a range, every version.

@@ -12,10 +12,11 @@ use super::package_store::{PackageStore, find_best_stored};
 use super::project::{PackageProject, past_sinks};
 use super::project_change::{ChangeOptions, ChangeRequest, HistoryChange, ProjectChange};
 use super::solve::SolveRequest;
-use crate::apply_mode::ApplyMode;
 use crate::context::Context;
 use crate::error::{Error, ErrorCode, Result};
 use crate::home::LockedHome;
+use crate::install::change::ChangeExecutor;
+use crate::plan_id::ApplyOptions;
 use crate::session::Session;
 
 /// The arguments of `sp pkg rollback`.
@@ -26,7 +27,7 @@ pub struct PackageRollbackRequest {
     pub package: Option<String>,
     /// The project. The default is the nearest one from the current directory upward.
     pub root: Option<PathBuf>,
-    pub mode: ApplyMode,
+    pub apply: ApplyOptions,
 }
 
 /// Rolls back one package of a project, or the whole project if there is no name. A package that
@@ -36,9 +37,9 @@ pub fn rollback(
     request: &PackageRollbackRequest,
 ) -> Result<PackageChangeReport> {
     let session = Session::begin(context)?;
-    let home = LockedHome::open_unless_dry_run(context, &session.limits, request.mode)?;
+    let home = LockedHome::open_unless_dry_run(context, &session.limits, request.apply.mode)?;
     let project = PackageProject::find(&session, request.root.as_deref())?;
-    let options = ChangeOptions::local(request.mode);
+    let options = ChangeOptions::local(request.apply);
     let Some(text) = &request.package else {
         let change_request = project_rollback(project.history(&session)?)?;
         let change = ProjectChange::new(&session, home.as_ref(), project, options)?;
@@ -53,7 +54,9 @@ pub fn rollback(
         Error::new(ErrorCode::InvalidName, format!("invalid package name `{name}`")).because(why)
     })?;
     if !project.lock.packages.contains_key(&name) {
-        return roll_back_store(&session, home.as_ref(), &name, to);
+        let executor =
+            ChangeExecutor { session: &session, home: home.as_ref(), options: request.apply };
+        return roll_back_store(&executor, &name, to);
     }
     let change = ProjectChange::new(&session, home.as_ref(), project, options)?;
     let change_request = package_rollback(&session, &change, name, to)?;
@@ -151,13 +154,13 @@ fn find_earlier(
 }
 
 /// Withdraws the versions after an earlier one, so that the store resolves to that one. Withdrawn
-/// versions can still be installed by their exact version. In a dry run there is no `home`.
+/// versions can still be installed by their exact version.
 fn roll_back_store(
-    session: &Session<'_>,
-    home: Option<&LockedHome<'_>>,
+    executor: &ChangeExecutor<'_>,
     name: &PackageName,
     to: Option<&str>,
 ) -> Result<PackageChangeReport> {
+    let session = executor.session;
     let mut store = PackageStore::open(session)?;
     let current = find_best_stored(&store.index, name, None)?.clone();
     let target = match to {
@@ -170,11 +173,9 @@ fn roll_back_store(
     for stored in store.index.packages.iter_mut().filter(|stored| stored.name == *name) {
         stored.withdrawn = stored.version > target.version;
     }
-    if let Some(home) = home {
-        store.save(home)?;
-    }
+    let status = store.save_with(executor)?;
     Ok(PackageChangeReport {
-        applied: home.is_some(),
+        status,
         root: session.context.home.join("store"),
         packages: vec![rollback_item(&current, &target)],
         sinks: Vec::new(),

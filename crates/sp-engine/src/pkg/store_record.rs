@@ -67,7 +67,7 @@ impl<T: JsonRecord + Default + PartialEq> RecordFile<T> {
         let path = home.join(self.file);
         let name = Name::new(&path.file_name().unwrap_or_default().to_string_lossy())?;
         let dir = path.parent().unwrap_or(home).to_path_buf();
-        Ok(Some(FilePlan::new(dir, name, before, Some(bytes.into()))))
+        Ok(Some(FilePlan::new(dir, name, before, Some(bytes.into())).with_times()))
     }
 }
 

@@ -9,10 +9,10 @@ use sp_formats::package::PackageName;
 use super::project::PackageProject;
 use super::project_change::{CandidateScope, ChangeOptions, ChangeRequest, ProjectChange};
 use super::solve::SolveRequest;
-use crate::apply_mode::ApplyMode;
 use crate::context::Context;
 use crate::error::{Error, ErrorCode, Result};
 use crate::home::LockedHome;
+use crate::plan_id::ApplyOptions;
 use crate::session::Session;
 
 /// The arguments of `sp pkg uninstall`.
@@ -22,7 +22,7 @@ pub struct PackageUninstallRequest {
     pub packages: Vec<String>,
     /// The project. The default is the nearest one from the current directory upward.
     pub root: Option<PathBuf>,
-    pub mode: ApplyMode,
+    pub apply: ApplyOptions,
 }
 
 /// Removes packages from a project, and the dependencies that nothing else needs.
@@ -31,9 +31,9 @@ pub fn uninstall(
     request: &PackageUninstallRequest,
 ) -> Result<PackageChangeReport> {
     let session = Session::begin(context)?;
-    let home = LockedHome::open_unless_dry_run(context, &session.limits, request.mode)?;
+    let home = LockedHome::open_unless_dry_run(context, &session.limits, request.apply.mode)?;
     let project = PackageProject::find(&session, request.root.as_deref())?;
-    let options = ChangeOptions::local(request.mode);
+    let options = ChangeOptions::local(request.apply);
     let change = ProjectChange::new(&session, home.as_ref(), project, options)?;
     let change_request = removal_request(&change, &request.packages)?;
     change.run(&change_request)

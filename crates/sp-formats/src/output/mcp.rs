@@ -5,11 +5,13 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::PlanStatus;
+
 /// `sp mcp install` and `sp mcp uninstall`, also with `--dry-run`
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct McpChangeReport {
-    /// Whether the changes were applied; `false` for a dry run.
-    pub applied: bool,
+    #[serde(flatten)]
+    pub status: PlanStatus,
     /// Name of the server in the agents' settings.
     pub server: String,
     /// Changes to the settings of each agent.

@@ -114,6 +114,15 @@ pub struct PackChangeReport {
     pub sinks: Vec<SinkChange>,
 }
 
+/// Whether a plan was applied, and its ID.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct PlanStatus {
+    /// Whether the changes were applied; `false` for a dry run.
+    pub applied: bool,
+    /// ID of the plan. `--plan <ID>` applies exactly these changes, or fails.
+    pub plan: String,
+}
+
 /// Changes in one agent's skills directory.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct SinkChange {
@@ -275,9 +284,9 @@ pub struct InitReport {
 /// `sp clean`
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct CleanReport {
-    /// Whether the files were deleted; `false` for a dry run.
-    pub applied: bool,
-    /// Deleted files and directories.
+    #[serde(flatten)]
+    pub status: PlanStatus,
+    /// Files and directories that are deleted.
     pub removed: Vec<PathBuf>,
     /// Total size in bytes.
     pub bytes: u64,

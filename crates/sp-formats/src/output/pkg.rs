@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{FolderAction, SinkChange, TrashedFolder};
+use super::{FolderAction, PlanStatus, SinkChange, TrashedFolder};
 use crate::package::{PackageKind, VerificationOutcome};
 
 /// `sp pkg create` and `sp pkg import`
@@ -170,7 +170,9 @@ pub struct PackageExportReport {
 /// `sp pkg remove`
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct PackageRemoveReport {
-    /// Packages that were removed from the store.
+    #[serde(flatten)]
+    pub status: PlanStatus,
+    /// Packages that are removed from the store.
     pub removed: Vec<PackageItem>,
 }
 
@@ -271,8 +273,8 @@ pub enum ChangeKind {
 /// `sp pkg install`, `sp pkg uninstall` and `sp pkg rollback`
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct PackageChangeReport {
-    /// Whether the changes were applied; `false` for a dry run.
-    pub applied: bool,
+    #[serde(flatten)]
+    pub status: PlanStatus,
     /// Root directory of the project.
     pub root: PathBuf,
     /// Package changes, sorted by name.

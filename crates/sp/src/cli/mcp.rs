@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum, ValueHint};
 
-use super::ScopeArg;
+use super::{PlanArgs, ScopeArg};
 
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
@@ -81,7 +81,6 @@ pub(crate) struct McpTargetArgs {
     /// Name of the server in the settings
     #[arg(long, default_value = sp_engine::DEFAULT_MCP_NAME)]
     pub name: String,
-    /// Show what would change
-    #[arg(long, short = 'n')]
-    pub dry_run: bool,
+    #[command(flatten)]
+    pub plan: PlanArgs,
 }

@@ -242,9 +242,8 @@ pub(crate) enum CliCommand {
         /// Delete cached git repositories too
         #[arg(long)]
         cache: bool,
-        /// Show what would be deleted
-        #[arg(long, short = 'n')]
-        dry_run: bool,
+        #[command(flatten)]
+        plan: PlanArgs,
     },
     /// Print a JSON Schema for editors
     Schema {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum, ValueHint};
 
-use super::ScopeArg;
+use super::{PlanArgs, ScopeArg};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum PackageCommand {
@@ -54,9 +54,8 @@ pub(crate) enum PackageCommand {
         /// Names of the packages
         #[arg(required = true, value_name = "PACKAGE")]
         packages: Vec<String>,
-        /// Show what would change
-        #[arg(long, short = 'n')]
-        dry_run: bool,
+        #[command(flatten)]
+        plan: PlanArgs,
     },
     /// List the packages in the store
     List,
@@ -72,9 +71,8 @@ pub(crate) enum PackageCommand {
         /// `name` for all versions, `name@1.2.0` for one
         #[arg(required = true, value_name = "PACKAGE")]
         packages: Vec<String>,
-        /// Show what would be deleted
-        #[arg(long, short = 'n')]
-        dry_run: bool,
+        #[command(flatten)]
+        plan: PlanArgs,
     },
     /// Show the differences between two packages
     Diff {
@@ -94,9 +92,8 @@ pub(crate) enum PackageCommand {
     Rollback {
         /// `name`, or `name@1.2.0` for a certain version [default: undo the last change]
         package: Option<String>,
-        /// Show what would change
-        #[arg(long, short = 'n')]
-        dry_run: bool,
+        #[command(flatten)]
+        plan: PlanArgs,
     },
     /// Merge packages into a new one
     Merge {
@@ -382,9 +379,8 @@ pub(crate) struct PackageTargetArgs {
     /// Prefix for the directories of skills
     #[arg(long)]
     pub prefix: Option<String>,
-    /// Show what would change
-    #[arg(long, short = 'n')]
-    pub dry_run: bool,
+    #[command(flatten)]
+    pub plan: PlanArgs,
 }
 
 /// Exceptions from the trust policy.

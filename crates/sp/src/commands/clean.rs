@@ -1,18 +1,19 @@
 //! `sp clean`.
 
-use sp_engine::{ApplyMode, CleanScope, Context, Result};
+use sp_engine::{ApplyOptions, CleanScope, Context, Result};
 use sp_formats::text::{ByteSize, pluralize};
 
+use super::plan::write_apply_command;
 use crate::cli::OutputFormat;
 use crate::terminal::{REMOVED, Terminal};
 
 pub(super) fn run(
     context: &Context<'_>,
     what: CleanScope,
-    mode: ApplyMode,
+    apply: ApplyOptions,
     terminal: &Terminal,
 ) -> Result<()> {
-    let report = sp_engine::clean(context, what, mode)?;
+    let report = sp_engine::clean(context, what, apply)?;
     terminal.print(&report, |out| {
         if terminal.format == OutputFormat::Plain {
             return report.removed.iter().try_for_each(|path| writeln!(out, "{}", path.display()));
@@ -20,8 +21,12 @@ pub(super) fn run(
         report.removed.iter().try_for_each(|path| {
             writeln!(out, "{REMOVED}-{REMOVED:#} {}", context.display_path(path))
         })?;
-        let verb = if report.applied { "removed" } else { "would remove" };
+        let verb = if report.status.applied { "removed" } else { "would remove" };
         let count = pluralize(report.removed.len(), "item");
-        writeln!(out, "{verb} {count}, {}", ByteSize(report.bytes))
+        writeln!(out, "{verb} {count}, {}", ByteSize(report.bytes))?;
+        if report.removed.is_empty() {
+            return Ok(());
+        }
+        write_apply_command(&report.status, out)
     })
 }

@@ -7,14 +7,14 @@ use anstyle::Style;
 use sp_engine::{
     Context, InstallRequest, OtherPacks, ReplacePolicy, Result, SinkRequest, UninstallRequest,
 };
-use sp_formats::output::{FolderAction, PackChangeReport, SinkChange};
+use sp_formats::output::{FolderAction, PackChangeReport, PlanStatus, SinkChange};
 use sp_formats::printable::printable;
 use sp_formats::text::pluralize;
 
 use super::kept::write_kept;
-use super::{mode, shell_quote, sink_requests};
+use super::plan::write_apply_command;
+use super::{mode, sink_requests};
 use crate::cli::{self, OutputFormat};
-use crate::environment;
 use crate::terminal::{ADDED, CHANGED, DIM, REMOVED, STRONG, Terminal, Verbosity, WARNING};
 
 /// Longer lists of folders are truncated, unless `--verbose` is given.
@@ -73,31 +73,13 @@ fn print_report(
                 }
                 write_human(out, context, report, sink, terminal.verbosity)?;
             }
-            match apply_command(report) {
-                Some(command) => writeln!(out, "\n{DIM}to apply this plan:{DIM:#} {command}"),
-                None => Ok(()),
+            if report.sinks.iter().all(is_unchanged) {
+                return Ok(());
             }
+            let status = PlanStatus { applied: report.applied, plan: report.plan.clone() };
+            write_apply_command(&status, out)
         }
     })
-}
-
-/// Returns the command that applies exactly the plan of a dry run, if it has any changes.
-fn apply_command(report: &PackChangeReport) -> Option<String> {
-    if report.applied || report.sinks.iter().all(is_unchanged) {
-        return None;
-    }
-    let plan = format!("--plan {}", report.plan);
-    let shown = |argument: &String| {
-        if ["--dry-run", "-n"].contains(&argument.as_str()) {
-            plan.clone()
-        } else {
-            shell_quote(argument)
-        }
-    };
-    let command =
-        format!("sp {}", environment::arguments()?.iter().map(shown).collect::<Vec<_>>().join(" "));
-    // A command that has to be escaped for display cannot be copied and run.
-    (printable(&command) == command).then_some(command)
 }
 
 fn is_unchanged(sink: &SinkChange) -> bool {

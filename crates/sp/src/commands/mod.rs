@@ -2,7 +2,7 @@
 //!
 //! A command turns its arguments into a request, calls the engine once, and prints the report as
 //! text or JSON. [`run`] dispatches. Modules that are not commands hold what several commands print
-//! in the same way: [`findings`], [`differences`] and [`kept`]. Nothing here decides anything about
+//! in the same way: [`findings`], [`differences`], [`kept`] and [`plan`]. Nothing here decides anything about
 //! packages.
 
 mod audit;
@@ -24,6 +24,7 @@ mod list;
 mod manual;
 mod mcp;
 mod pkg;
+mod plan;
 mod registry;
 mod schema;
 mod serve;
@@ -38,6 +39,7 @@ use sp_engine::{
     SinkScope,
 };
 
+use self::plan::apply_options;
 use crate::cli::{self, Cli, CliCommand};
 use crate::environment;
 use crate::logging;
@@ -95,9 +97,9 @@ pub(crate) fn run(cli: &Cli, terminal: &Terminal) -> Result<ExitCode> {
         CliCommand::Installed(filter) => installed::run(&context, filter, terminal),
         CliCommand::Config => config::run(&context, terminal),
         CliCommand::Init { dir } => init::run(&context, dir.as_deref(), terminal),
-        CliCommand::Clean { cache, dry_run } => {
+        CliCommand::Clean { cache, plan } => {
             let scope = if *cache { CleanScope::TrashAndCache } else { CleanScope::Trash };
-            clean::run(&context, scope, mode(*dry_run), terminal)
+            clean::run(&context, scope, apply_options(plan), terminal)
         }
         CliCommand::Completions { shell } => manual::completions(*shell),
         CliCommand::Man { dir } => manual::man(&context, dir.as_deref()),

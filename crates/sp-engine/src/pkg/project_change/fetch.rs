@@ -11,7 +11,6 @@ use sp_formats::package::{
 
 use super::ProjectChange;
 use super::resolution::{PackageSource, Resolution, ResolvedPackage, check_package_matches_lock};
-use crate::apply_mode::ApplyMode;
 use crate::error::{Error, ErrorCode, Result};
 use crate::pkg::load_package::load_stored;
 use crate::pkg::package_store::LoadedPackage;
@@ -58,8 +57,7 @@ impl ProjectChange<'_> {
             check_signing_policy(self.session, name, version.signer, unsigned)?;
             selected.push((package, version));
         }
-        let keep =
-            if self.options.mode == ApplyMode::Apply { KeepPartial::Yes } else { KeepPartial::No };
+        let keep = if self.options.apply.is_dry_run() { KeepPartial::No } else { KeepPartial::Yes };
         let packages = self.registries.download(&selected, keep)?;
         let downloaded = packages.into_iter().zip(&selected).map(|(package, (available, _))| {
             let source = RecordedSource::Registry(available.registry.clone());

@@ -30,7 +30,7 @@ mod skill_plan;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use sp_formats::output::PackageChangeReport;
+use sp_formats::output::{PackageChangeReport, PlanStatus};
 use sp_formats::package::{PackageName, PackageVersion};
 use sp_formats::state::InstallState;
 
@@ -42,10 +42,10 @@ use super::package_store::{LoadedPackage, PackageStore};
 use super::project::PackageProject;
 use super::registry::{AvailablePackage, KnownRegistries};
 use super::trust::TrustOverrides;
-use crate::apply_mode::ApplyMode;
 use crate::error::Result;
 use crate::home::{DigestIndexes, LockedHome};
 use crate::install::change::ChangeExecutor;
+use crate::plan_id::ApplyOptions;
 use crate::session::Session;
 use crate::sinks::SinkRequest;
 
@@ -61,7 +61,7 @@ pub(super) struct ChangeOptions<'a> {
     pub trust: TrustOverrides,
     /// If set, the only registry that is asked.
     pub registry: Option<&'a str>,
-    pub mode: ApplyMode,
+    pub apply: ApplyOptions,
 }
 
 /// A change of the packages of a project.
@@ -87,8 +87,8 @@ pub(super) struct ProjectChange<'a> {
 
 impl<'a> ChangeOptions<'a> {
     /// Returns the options of a change that asks no registry and adds no sink.
-    pub(super) fn local(mode: ApplyMode) -> Self {
-        Self { sinks: &[], prefix: None, trust: TrustOverrides::default(), registry: None, mode }
+    pub(super) fn local(apply: ApplyOptions) -> Self {
+        Self { sinks: &[], prefix: None, trust: TrustOverrides::default(), registry: None, apply }
     }
 }
 
@@ -100,7 +100,7 @@ impl<'a> ProjectChange<'a> {
         project: PackageProject,
         options: ChangeOptions<'a>,
     ) -> Result<Self> {
-        let state = ChangeExecutor { session, home, options: options.mode.into() }.state()?;
+        let state = ChangeExecutor { session, home, options: options.apply }.state()?;
         let store = PackageStore::open(session)?;
         let seen_versions = store.seen_versions.clone();
         Ok(Self {
@@ -153,7 +153,7 @@ impl<'a> ProjectChange<'a> {
             plan.events.into_iter().for_each(|event| self.session.context.emit(event));
         }
         Ok(PackageChangeReport {
-            applied: outcome.report.applied,
+            status: PlanStatus { applied: outcome.report.applied, plan: outcome.report.plan },
             root: self.project.root,
             packages: plan.packages,
             sinks: outcome.report.sinks,
@@ -163,7 +163,6 @@ impl<'a> ProjectChange<'a> {
     }
 
     fn executor(&self) -> ChangeExecutor<'_> {
-        let options = self.options.mode.into();
-        ChangeExecutor { session: self.session, home: self.home, options }
+        ChangeExecutor { session: self.session, home: self.home, options: self.options.apply }
     }
 }

@@ -8,7 +8,8 @@ use sp_engine::{
 use sp_formats::output::{McpAgentChange, McpChangeReport, McpServerAction};
 use sp_formats::printable::{printable, printable_tabs};
 
-use super::super::{mode, to_sink_scope};
+use super::super::plan::{apply_options, write_apply_command};
+use super::super::to_sink_scope;
 use crate::cli::{self, OutputFormat};
 use crate::environment;
 use crate::terminal::{ADDED, DIM, HINT, STRONG, Terminal};
@@ -46,7 +47,7 @@ fn to_target(given: &cli::McpTargetArgs) -> McpConfigTarget {
         agents: given.agent.clone(),
         scope: to_sink_scope(given.scope),
         name: given.name.clone(),
-        mode: mode(given.dry_run),
+        apply: apply_options(&given.plan),
     }
 }
 
@@ -64,7 +65,12 @@ fn print_change(
                 }
                 write_human(out, context, change, agent)
             }
-        })
+        })?;
+        let is_kept = |agent: &McpAgentChange| agent.action == McpServerAction::Keep;
+        if terminal.format == OutputFormat::Plain || change.agents.iter().all(is_kept) {
+            return Ok(());
+        }
+        write_apply_command(&change.status, out)
     })
 }
 
@@ -98,7 +104,7 @@ fn write_human(
         .unwrap_or_default();
     let new = if agent.new_file { " (new)" } else { "" };
     let file = format!("{}{behind}{new}", context.display_path(&agent.file));
-    let verb = match (agent.action, change.applied) {
+    let verb = match (agent.action, change.status.applied) {
         (McpServerAction::Add, true) => "added",
         (McpServerAction::Add, false) => "would add",
         (McpServerAction::Replace, true) => "replaced",
@@ -115,7 +121,7 @@ fn write_human(
         }
     };
     writeln!(out, "{STRONG}{verb} {server}{STRONG:#} · {name} · {file}")?;
-    let next = agent.next.as_ref().filter(|_| change.applied);
+    let next = agent.next.as_ref().filter(|_| change.status.applied);
     if let Some(entry) = &agent.entry {
         writeln!(out)?;
         entry

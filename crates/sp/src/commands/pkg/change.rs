@@ -12,6 +12,7 @@ use sp_formats::printable::printable;
 use sp_formats::text::pluralize;
 
 use super::super::kept::write_kept;
+use super::super::plan::write_apply_command;
 use super::graph::write_contradictions;
 use crate::cli::OutputFormat;
 use crate::terminal::{ADDED, CHANGED, DIM, REMOVED, STRONG, Terminal, WARNING};
@@ -35,7 +36,7 @@ pub(super) fn print_change(
         }
         let touched =
             report.packages.iter().filter(|package| package.action != FolderAction::Keep).count();
-        let word = match (report.applied, touched) {
+        let word = match (report.status.applied, touched) {
             (true, 0) => "up to date",
             (true, _) => "done",
             (false, 0) => "no changes",
@@ -46,7 +47,8 @@ pub(super) fn print_change(
             "\n{STRONG}{word}{STRONG:#} · {} · {}",
             context.display_path(&report.root),
             pluralize(touched, "package")
-        )
+        )?;
+        if touched == 0 { Ok(()) } else { write_apply_command(&report.status, out) }
     })
 }
 

@@ -18,7 +18,7 @@ use sp_engine::pkg::{
 };
 use sp_engine::{Context, Error, ErrorCode, Result};
 
-use super::mode;
+use super::plan::apply_options;
 use crate::cli::{self, GlobalOptions, PackageCommand, PackageKindArg};
 use crate::terminal::Terminal;
 
@@ -49,9 +49,9 @@ pub(super) fn run(
         PackageCommand::Info { package, .. } => {
             show::print_info(&pkg::info(context, package)?, terminal)?;
         }
-        PackageCommand::Remove { packages, dry_run } => {
-            let removed = pkg::remove(context, packages, mode(*dry_run))?;
-            show::print_removed(&removed, *dry_run, terminal)?;
+        PackageCommand::Remove { packages, plan } => {
+            let removed = pkg::remove(context, packages, apply_options(plan))?;
+            show::print_removed(&removed, terminal)?;
         }
         PackageCommand::Diff { before, after, .. } => {
             diff::print_diff(&pkg::diff(context, before, after)?, terminal)?;
@@ -122,23 +122,23 @@ fn change_project(
                 },
                 trust: trust_overrides(trust),
                 registry: registry.clone(),
-                mode: mode(place.dry_run),
+                apply: apply_options(&place.plan),
             };
             pkg::install(context, &request)?
         }
-        PackageCommand::Uninstall { packages, dry_run } => {
+        PackageCommand::Uninstall { packages, plan } => {
             let request = PackageUninstallRequest {
                 packages: packages.clone(),
                 root: options.root.clone(),
-                mode: mode(*dry_run),
+                apply: apply_options(plan),
             };
             pkg::uninstall(context, &request)?
         }
-        PackageCommand::Rollback { package, dry_run } => {
+        PackageCommand::Rollback { package, plan } => {
             let request = PackageRollbackRequest {
                 package: package.clone(),
                 root: options.root.clone(),
-                mode: mode(*dry_run),
+                apply: apply_options(plan),
             };
             pkg::rollback(context, &request)?
         }

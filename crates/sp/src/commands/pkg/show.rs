@@ -12,6 +12,7 @@ use sp_formats::package::PackageKind;
 use sp_formats::printable::printable;
 use sp_formats::text::{ByteSize, pluralize};
 
+use super::super::plan::write_apply_command;
 use crate::cli::OutputFormat;
 use crate::terminal::{ADDED, DIM, REMOVED, STRONG, Terminal, pad, table};
 
@@ -235,38 +236,19 @@ fn type_counts(total: u64, counts: &[TypeCount]) -> String {
     format!("{total}: {}", parts.join(", "))
 }
 
-pub(super) fn print_removed(
-    removed: &PackageRemoveReport,
-    dry_run: bool,
-    terminal: &Terminal,
-) -> Result<()> {
+pub(super) fn print_removed(removed: &PackageRemoveReport, terminal: &Terminal) -> Result<()> {
     terminal.print(removed, |out| {
+        if terminal.format == OutputFormat::Plain {
+            return removed.removed.iter().try_for_each(|it| write_plain_package(out, it));
+        }
         for package in &removed.removed {
-            match terminal.format {
-                OutputFormat::Plain => write_plain_package(out, package)?,
-                _ => {
-                    writeln!(
-                        out,
-                        "{REMOVED}-{REMOVED:#} {} {}",
-                        printable(&package.name),
-                        printable(&package.version)
-                    )?;
-                }
-            }
+            let (name, version) = (printable(&package.name), printable(&package.version));
+            writeln!(out, "{REMOVED}-{REMOVED:#} {name} {version}")?;
         }
-        match (terminal.format, dry_run) {
-            (OutputFormat::Plain, _) => Ok(()),
-            (_, true) => writeln!(
-                out,
-                "\n{STRONG}would remove{STRONG:#} from the store · {}",
-                pluralize(removed.removed.len(), "package")
-            ),
-            (_, false) => writeln!(
-                out,
-                "\n{STRONG}removed{STRONG:#} from the store · {}",
-                pluralize(removed.removed.len(), "package")
-            ),
-        }
+        let verb = if removed.status.applied { "removed" } else { "would remove" };
+        let count = pluralize(removed.removed.len(), "package");
+        writeln!(out, "\n{STRONG}{verb}{STRONG:#} from the store · {count}")?;
+        write_apply_command(&removed.status, out)
     })
 }
 

@@ -27,6 +27,8 @@ fn mc_08_dry_run_prints_the_changes_and_writes_nothing() {
     [mcp_servers.skillpack]
     command = "sp"
     args = ["mcp"]
+
+    to apply this plan: sp mcp install --agent vscode --agent codex --scope project --plan [PLAN]
     "#);
     install(&world, &["--agent", "codex", "--dry-run"]).ok();
     assert_eq!(world.files("home"), before);
