@@ -14,6 +14,7 @@ use std::path::Path;
 use std::str::FromStr;
 
 use sp_formats::output::PlanStatus;
+use sp_tree::transaction::PriorState;
 use sp_tree::{Digest, DigestError, Hasher};
 
 use crate::apply_mode::ApplyMode;
@@ -115,6 +116,21 @@ impl PlanHasher {
 
     pub(crate) fn digest(&mut self, digest: Option<Digest>) {
         self.bytes(digest.as_ref().map_or(&[], |digest| digest.as_bytes()));
+    }
+
+    /// Hashes what a change replaces.
+    pub(crate) fn prior_state(&mut self, before: PriorState) {
+        match before {
+            PriorState::Absent => self.text("nothing"),
+            PriorState::UserFile(_, digest) => {
+                self.text("seen");
+                self.digest(Some(digest));
+            }
+            PriorState::Ours(digest) => {
+                self.text("ours");
+                self.digest(digest);
+            }
+        }
     }
 
     pub(crate) fn list<T>(

@@ -91,8 +91,8 @@ fn check_skills(checker: &Checker<'_>, root: &Path) -> Result<Vec<WorkspaceSkill
     for folder in &folders {
         let path = dir.join(folder).join(SKILL_FILE);
         if !path.is_file() {
-            let message = "it has no `SKILL.md`, so it is no skill";
-            let help = "add one, or move the folder away";
+            let message = "the folder has no `SKILL.md`";
+            let help = "add `SKILL.md`, or move the folder out of `.skills/`";
             report_file_error(checker, &dir.join(folder), &SB_04, message, help);
             continue;
         }
@@ -109,8 +109,8 @@ fn check_workspace(checker: &Checker<'_>, root: &Path, skills: &[WorkspaceSkill]
     match read_text_file(checker, &path)? {
         Some(text) => checker.collector.add_report(&path, &read_entrypoint("", &text).1),
         None => {
-            let message = "the workspace has no `SKILLBAG.md`";
-            let help = "`sp bag init` writes one";
+            let message = "`SKILLBAG.md` is missing";
+            let help = "run `sp bag init` to create it";
             report_file_error(checker, root, &SB_01, message, help);
         }
     }
@@ -126,8 +126,8 @@ fn check_workspace(checker: &Checker<'_>, root: &Path, skills: &[WorkspaceSkill]
     {
         let mut report = Report::new("", "");
         report
-            .whole_file(Severity::Warning, &SB_01, "git tracks it")
-            .help("`git rm --cached USER_CONTEXT.md`, and put its name into `.gitignore`");
+            .whole_file(Severity::Warning, &SB_01, "the file is tracked by git")
+            .help("run `git rm --cached USER_CONTEXT.md`, and add the name to `.gitignore`");
         checker.collector.add_report(&root.join(USER_CONTEXT_FILE), &report);
     }
     check_dependencies(checker, root, skills)
@@ -142,24 +142,23 @@ fn check_dependencies(checker: &Checker<'_>, root: &Path, skills: &[WorkspaceSki
         for need in &skill.dependencies {
             let name = need.name.as_str();
             if !here.contains_key(name) && need.source.is_none() {
-                let message = format!("`{name}` is not here, and has no source");
+                let message = format!("`{name}` is not in the workspace and has no source");
                 let finding = if need.required {
                     report.error(&SB_11, need.span.clone(), message)
                 } else {
                     report.warning(&SB_11, need.span.clone(), message)
                 };
-                finding.help(format!(
-                    "add `source: …`, or install it: `sp bag get {name} --source <source>`"
-                ));
+                finding
+                    .help(format!("add `source: …`, or run `sp bag add {name} --source <source>`"));
             }
             if depends_on(&here, name, skill.name.as_str()) {
                 report
                     .error(
                         &SB_11,
                         need.span.clone(),
-                        format!("`{name}` needs `{}` in turn", skill.name),
+                        format!("circular dependency: `{name}` requires `{}`", skill.name),
                     )
-                    .help("take one of these dependencies out");
+                    .help("remove one of these dependencies");
             }
         }
         checker
@@ -197,8 +196,8 @@ fn check_catalog_file(
     let path = dir.join(CATALOG_FILE);
     let Some(text) = read_text_file(checker, &path)? else {
         let rule = if is_source { &SB_12 } else { &SB_01 };
-        let message = "there is no `.skills/SKILLS.md`";
-        report_file_error(checker, &dir, rule, message, "`sp bag sync` writes it");
+        let message = "`.skills/SKILLS.md` is missing";
+        report_file_error(checker, &dir, rule, message, "run `sp bag sync` to create it");
         return Ok(());
     };
     let (catalog, mut report) = read_catalog("", &text);
@@ -217,7 +216,7 @@ fn check_catalog_file(
 }
 
 fn check_bootstrap(catalog: &WorkspaceCatalog, skills: &[WorkspaceSkill], report: &mut Report) {
-    let help = "`sp bag check --fix` puts it there";
+    let help = "run `sp check --fix` to add it";
     if !skills.iter().any(|skill| skill.name.as_str() == BOOTSTRAP_SKILL) {
         report
             .whole_file(
@@ -230,7 +229,7 @@ fn check_bootstrap(catalog: &WorkspaceCatalog, skills: &[WorkspaceSkill], report
         && format!("{}: {}", line.name, line.description) != BOOTSTRAP_CATALOG_LINE
     {
         report
-            .error(&SB_17, line.span.clone(), "the line of the reserved skill is another one")
+            .error(&SB_17, line.span.clone(), "wrong description of the reserved skill")
             .help(format!("write `{BOOTSTRAP_CATALOG_LINE}`"));
     }
 }

@@ -3,7 +3,6 @@
 //! See [`crate::plan_id`] for what an ID is and what it must not cover.
 
 use sp_formats::output::FolderAction;
-use sp_tree::transaction::PriorState;
 
 use super::plan::{ChangePlan, FilePlan, FolderPlan, SinkPlan};
 use super::skill_set::{SkillContainer, SkillOrigin, SkillSource};
@@ -76,7 +75,7 @@ fn hash_folder(hasher: &mut PlanHasher, folder: &FolderPlan) {
         FolderAction::Keep => "keep",
     });
     hasher.text(if folder.edited { "edited" } else { "as it was left" });
-    hash_before(hasher, folder.before);
+    hasher.prior_state(folder.before);
     hasher.digest(folder.current_digest);
     hash_content(hasher, folder);
 }
@@ -101,20 +100,6 @@ fn hash_content(hasher: &mut PlanHasher, folder: &FolderPlan) {
 fn hash_file(hasher: &mut PlanHasher, file: &FilePlan) {
     hasher.path(&file.dir);
     hasher.text(file.name.as_str());
-    hash_before(hasher, file.before);
+    hasher.prior_state(file.before);
     hasher.digest(file.plan_digest());
-}
-
-fn hash_before(hasher: &mut PlanHasher, before: PriorState) {
-    match before {
-        PriorState::Absent => hasher.text("nothing"),
-        PriorState::UserFile(_, digest) => {
-            hasher.text("seen");
-            hasher.digest(Some(digest));
-        }
-        PriorState::Ours(digest) => {
-            hasher.text("ours");
-            hasher.digest(digest);
-        }
-    }
 }

@@ -60,7 +60,7 @@ pub(super) fn locked_archive(
             "the lockfile has `{source}` without its query string, and the archive is not in the \
              cache"
         ))
-        .hint(format!("specify the full URL: `sp bag get {entry} --source <URL>`"))
+        .hint(format!("specify the full URL: `sp bag add {entry} --source <URL>`"))
         .hint("use `--keep-query <NAME>` to record a query parameter that is not a secret")
     })
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use sp_formats::JsonRecord;
-use sp_formats::output::TrashedFolder;
+use sp_formats::output::{PlanStatus, TrashedFolder, WorkspaceChangeReport};
 use sp_formats::skill::{SKILL_FILE, SkillName};
 use sp_formats::workspace::{
     CATALOG_FILE, LOCK_FILE, LockedSkill, SKILLS_DIR, WorkspaceLock, WorkspaceSkill,
@@ -16,10 +16,11 @@ use sp_tree::transaction::{
 };
 use sp_tree::{LoadedTree, Name, PinnedDir, TreeWriter};
 
-use super::workspace_dir::Workspace;
+use super::workspace_dir::{Workspace, folder_digest};
 use crate::error::{Error, ErrorCode, Result};
 use crate::files::read_for_update;
 use crate::home::LockedHome;
+use crate::plan_id::{ApplyOptions, PlanHasher, PlanId};
 use crate::session::Session;
 
 /// The changes to a workspace.
@@ -47,11 +48,20 @@ pub(crate) struct WorkspaceFile {
     pub bytes: Vec<u8>,
 }
 
-/// The result of [`WorkspaceChanges::apply`].
+/// The result of [`WorkspaceChanges::run`].
 pub(crate) struct WorkspaceChangeOutcome {
+    pub status: PlanStatus,
     /// Edited folders that were moved to the trash.
     pub kept: Vec<TrashedFolder>,
     pub catalog_changed: bool,
+}
+
+impl WorkspaceChangeOutcome {
+    pub(crate) fn add_to(self, report: &mut WorkspaceChangeReport) {
+        report.status = self.status;
+        report.kept = self.kept;
+        report.catalog_changed = self.catalog_changed;
+    }
 }
 
 /// The root of the transaction that is the workspace.
@@ -66,6 +76,12 @@ struct WorkspaceChangeStep<'a> {
     name: String,
     before: PriorState,
     content: StepContent<'a>,
+}
+
+/// Everything that a transaction writes or removes.
+struct WorkspaceSteps<'a> {
+    steps: Vec<WorkspaceChangeStep<'a>>,
+    catalog_changed: bool,
 }
 
 enum StepContent<'a> {
@@ -104,13 +120,27 @@ impl WorkspaceChanges {
         write_catalog(&lines)
     }
 
-    /// Applies the changes. The workspace must have been read after the home directory was locked.
-    pub(crate) fn apply(
+    /// Applies the changes, unless this is a dry run. The workspace must have been read after the
+    /// home directory was locked. There must be a home directory if the changes are applied.
+    pub(crate) fn run(
         &self,
         session: &Session<'_>,
-        home: &LockedHome<'_>,
+        home: Option<&LockedHome<'_>>,
         workspace: &Workspace,
+        apply: ApplyOptions,
     ) -> Result<WorkspaceChangeOutcome> {
+        let WorkspaceSteps { steps, catalog_changed } = self.steps(session, workspace)?;
+        let status = apply.confirm(plan_id(session, workspace, &steps)?)?;
+        let kept = match home {
+            Some(home) if status.applied && !steps.is_empty() => {
+                run_transaction(session, home, workspace, &steps)?
+            }
+            _ => Vec::new(),
+        };
+        Ok(WorkspaceChangeOutcome { status, kept, catalog_changed })
+    }
+
+    fn steps(&self, session: &Session<'_>, workspace: &Workspace) -> Result<WorkspaceSteps<'_>> {
         let catalog = self.render_catalog(session, workspace).into_bytes();
         let mut steps = self.folder_steps(workspace);
         let changes_skills = !steps.is_empty();
@@ -125,12 +155,7 @@ impl WorkspaceChanges {
             let lock = self.lock.to_json();
             steps.extend(file_step(session, SKILLS_ROOT, &skills, LOCK_FILE, lock)?);
         }
-        let kept = if steps.is_empty() {
-            Vec::new()
-        } else {
-            run_transaction(session, home, workspace, &steps)?
-        };
-        Ok(WorkspaceChangeOutcome { kept, catalog_changed })
+        Ok(WorkspaceSteps { steps, catalog_changed })
     }
 
     fn folder_steps(&self, workspace: &Workspace) -> Vec<WorkspaceChangeStep<'_>> {
@@ -172,6 +197,38 @@ fn file_step<'a>(
         before,
         content: StepContent::File(bytes),
     }))
+}
+
+/// Returns the ID of the plan to take these steps.
+fn plan_id(
+    session: &Session<'_>,
+    workspace: &Workspace,
+    steps: &[WorkspaceChangeStep<'_>],
+) -> Result<PlanId> {
+    let mut hasher = PlanHasher::of_operation("workspace");
+    hasher.path(&workspace.root);
+    hasher.number(steps.len());
+    for step in steps {
+        hasher.number(step.root);
+        hasher.text(&step.name);
+        hasher.prior_state(step.before);
+        match &step.content {
+            StepContent::Folder(content) => {
+                hasher.text("folder");
+                hasher.digest(Some(content.digest()));
+            }
+            StepContent::File(bytes) => {
+                hasher.text("file");
+                hasher.bytes(bytes);
+                continue;
+            }
+            StepContent::Removed => hasher.text("removed"),
+        }
+        // What is replaced or removed.
+        let folder = workspace.skills_dir().join(&step.name);
+        hasher.digest(if folder.is_dir() { folder_digest(session, &folder)? } else { None });
+    }
+    Ok(hasher.finish())
 }
 
 fn run_transaction(

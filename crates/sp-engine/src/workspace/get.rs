@@ -1,4 +1,4 @@
-//! `sp bag get`: resolve, fetch, validate, and only then change the workspace.
+//! `sp bag add`: resolve, fetch, validate, and only then change the workspace.
 
 use std::path::PathBuf;
 
@@ -16,11 +16,11 @@ use super::provider::{WorkspaceProvider, requirement};
 use super::resolve::{ResolvedSkills, ResolvedSource, SkillRequirement, resolve_skills};
 use super::source::WorkspaceSource;
 use super::workspace_dir::{Workspace, folder_digest};
-use crate::apply_mode::ApplyMode;
 use crate::context::{Context, Event};
 use crate::error::{Error, ErrorCode, Result};
 use crate::home::LockedHome;
 use crate::install::plan::ReplacePolicy;
+use crate::plan_id::ApplyOptions;
 use crate::session::Session;
 
 /// Which skills to install into a workspace.
@@ -40,7 +40,7 @@ pub struct GetSkillsRequest {
     pub extra_steps: ExtraSteps,
     /// The workspace given with `--root`. By default, the nearest one upward.
     pub root: Option<PathBuf>,
-    pub mode: ApplyMode,
+    pub apply: ApplyOptions,
 }
 
 /// Whether skills that are already installed are fetched again.
@@ -73,16 +73,18 @@ pub fn get(context: &Context<'_>, request: &GetSkillsRequest) -> Result<Workspac
     if request.names.is_empty() && !declared {
         return Err(Error::new(
             ErrorCode::MissingArgument,
-            "there is nothing to install: no skill is named, and no context declares one",
+            "no skills to add: none is given, and no context file declares any",
         )
-        .hint("`sp bag get <skill> --source <source>`"));
+        .hint("run `sp bag add <skill> --source <source>`"));
     }
     for name in request
         .names
         .iter()
         .filter(|name| request.upgrade == UpgradePolicy::Keep && workspace.skill(name).is_some())
     {
-        context.emit(Event::Hint(format!("`{name}` is here already; `--upgrade` fetches it anew")));
+        context.emit(Event::Hint(format!(
+            "`{name}` is already in the workspace; add `--upgrade` to update it"
+        )));
     }
     get_into(&session, &workspace, request, WorkspaceExtras::default())
 }
@@ -104,19 +106,16 @@ pub(super) fn get_into(
 ) -> Result<WorkspaceChangeReport> {
     let fetched = fetch_skills(session, workspace, request)?;
     // Fetching can take long, so the lock is taken only now, and the workspace is read again.
-    let home = LockedHome::open_unless_dry_run(session.context, &session.limits, request.mode)?;
+    let home =
+        LockedHome::open_unless_dry_run(session.context, &session.limits, request.apply.mode)?;
     let workspace = Workspace::read(session, workspace.root.clone())?;
     for skill in &workspace.invalid_skills {
         session.context.emit(Event::Findings(&skill.report));
     }
     let WorkspaceChangePlan { mut report, changes } =
         plan_changes(session, &workspace, request, fetched, extras)?;
-    if let Some(home) = &home {
-        let outcome = changes.apply(session, home, &workspace)?;
-        report.kept = outcome.kept;
-        report.catalog_changed = outcome.catalog_changed;
-        report.applied = true;
-    }
+    let outcome = changes.run(session, home.as_ref(), &workspace, request.apply)?;
+    outcome.add_to(&mut report);
     Ok(report)
 }
 
@@ -151,9 +150,9 @@ fn fetch_skills(
     let resolved = resolve_skills(&requirements, &overrides, &mut provider)?;
     for (name, skill) in resolved.iter().filter(|(_, it)| it.source == ResolvedSource::Missing) {
         let by = skill.requested_by.join(" and ");
-        session
-            .context
-            .emit(Event::Warning(format!("`{name}`, which {by} can do without, is not here")));
+        session.context.emit(Event::Warning(format!(
+            "skipped optional skill `{name}` of {by}: it was not found"
+        )));
     }
     let incoming = load_incoming(session, &mut provider, &resolved, request)?;
     let unchanged = resolved
@@ -254,14 +253,15 @@ fn requirements(
     let mut requirements: Vec<_> =
         contexts.flat_map(|file| context_requirements(context, workspace, file)).collect();
     let source = request.source.as_deref().map(SourceRef::new).transpose().map_err(|e| {
-        Error::new(ErrorCode::InvalidUrl, "the source cannot be used")
+        Error::new(ErrorCode::InvalidUrl, "invalid source")
             .because(e)
-            .hint("write a git URL, the URL of a zip, or a path to a zip or a directory")
+            .hint("pass a git URL, the URL of a zip, or the path of a zip or directory")
     })?;
     for name in &request.names {
         SkillName::new(name).map_err(|why| {
-            Error::new(ErrorCode::InvalidName, format!("the name `{name}` {why}"))
-                .hint("a skill's name has hyphens, no underscores")
+            Error::new(ErrorCode::InvalidName, format!("invalid skill name `{name}`"))
+                .because(format!("it {why}"))
+                .hint("use 1 to 64 characters of a-z, 0-9 and single hyphens")
         })?;
         requirements.push(named_requirement(context, workspace, request, name, source.as_ref()));
     }
@@ -417,11 +417,11 @@ fn check_extra_steps(
     }
     Err(Error::new(
         ErrorCode::ManualSteps,
-        format!("`{}` asks for extra steps before its skills can be used", source.display_name),
+        format!("`{}` requires extra installation steps", source.display_name),
     )
     .because(text.clone())
     .hint(
-        "nothing was changed and nothing was run: do what you agree with, then add `--steps-done`",
+        "nothing was changed, and `sp` runs none of these steps: review and complete them, then add `--steps-done`",
     ))
 }
 
@@ -432,9 +432,9 @@ fn check_total_size(session: &Session<'_>, total: u64) -> Result<()> {
     }
     Err(Error::new(
         ErrorCode::LimitExceeded,
-        format!("the skills are larger than {} together", ByteSize(limit)),
+        format!("the skills are larger than {} in total", ByteSize(limit)),
     )
-    .hint("install fewer at once, or raise it with `--limit zip-bytes=<bytes>`"))
+    .hint("add fewer skills at once, or raise the limit with `--limit zip-bytes=<bytes>`"))
 }
 
 /// Decides what happens to the folder of a skill. Adds the skill to `edited` if that must be
@@ -466,6 +466,6 @@ fn refuse_edited(edited: &[String]) -> Result<()> {
         return Ok(());
     }
     let (names, verb) = (edited.join("`, `"), plural(edited.len(), "was", "were"));
-    Err(Error::new(ErrorCode::EditedSkill, format!("`{names}` {verb} edited here, or not installed by `sp`"))
-        .hint("nothing was changed: add `--replace` to replace it; what was there is kept until `sp clean`"))
+    Err(Error::new(ErrorCode::EditedSkill, format!("`{names}` {verb} edited, or not installed by `sp`"))
+        .hint("nothing was changed: add `--force` to replace the folder; the old one is kept until `sp clean`"))
 }

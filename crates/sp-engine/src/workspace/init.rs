@@ -9,10 +9,10 @@ use super::changes::WorkspaceFile;
 use super::generated_parts::{bootstrap_skill, gitignore_update};
 use super::get::{ExtraSteps, GetSkillsRequest, UpgradePolicy, WorkspaceExtras, get_into};
 use super::workspace_dir::{Workspace, read_optional_text};
-use crate::apply_mode::ApplyMode;
 use crate::context::Context;
 use crate::error::{Error, ErrorCode, Result};
 use crate::install::plan::ReplacePolicy;
+use crate::plan_id::ApplyOptions;
 use crate::session::Session;
 
 const ENTRYPOINT_TEMPLATE: &str = include_str!("templates/SKILLBAG.md");
@@ -23,16 +23,19 @@ pub fn init(
     dir: Option<&Path>,
     entrypoint: Option<&Path>,
     steps: ExtraSteps,
+    apply: ApplyOptions,
 ) -> Result<WorkspaceChangeReport> {
     let session = Session::begin(context)?;
     let root = dir
         .map_or_else(|| context.current_dir.clone(), |dir| context.expand(&dir.to_string_lossy()));
     let text = entrypoint_text(&session, entrypoint)?;
-    sp_tree::Dir::create_all(&root)?;
+    if !apply.is_dry_run() {
+        sp_tree::Dir::create_all(&root)?;
+    }
     let workspace = Workspace::read(&session, root)?;
     let extras = missing_parts(&session, &workspace, text)?;
     let written: Vec<String> = extras.files.iter().map(|file| file.name.clone()).collect();
-    let mut report = get_into(&session, &workspace, &declared_skills(steps), extras)?;
+    let mut report = get_into(&session, &workspace, &declared_skills(steps, apply), extras)?;
     report.files = written;
     Ok(report)
 }
@@ -46,17 +49,15 @@ fn entrypoint_text(session: &Session<'_>, file: Option<&Path>) -> Result<String>
     let text = read_optional_text(&path, session.limits.markdown_bytes)?.ok_or_else(|| {
         Error::new(
             ErrorCode::FileNotFound,
-            format!("there is no file `{}`", session.context.display_path(&path)),
+            format!("file not found: `{}`", session.context.display_path(&path)),
         )
-        .hint("give `--entrypoint` a text that exists")
+        .hint("pass an existing file to `--entrypoint`")
     })?;
     match read_entrypoint(&session.context.display_relative_path(&path), &text) {
         (Some(_), _) => Ok(text),
-        (None, report) => Err(Error::in_file(
-            ErrorCode::InvalidWorkspace,
-            "the text cannot be an entrypoint",
-            report,
-        )),
+        (None, report) => {
+            Err(Error::in_file(ErrorCode::InvalidWorkspace, "invalid entrypoint", report))
+        }
     }
 }
 
@@ -79,7 +80,7 @@ fn missing_parts(
 }
 
 /// Returns a request for the skills that contexts declare, and no others.
-fn declared_skills(steps: ExtraSteps) -> GetSkillsRequest {
+fn declared_skills(steps: ExtraSteps, apply: ApplyOptions) -> GetSkillsRequest {
     GetSkillsRequest {
         names: Vec::new(),
         source: None,
@@ -89,6 +90,6 @@ fn declared_skills(steps: ExtraSteps) -> GetSkillsRequest {
         replace: ReplacePolicy::Refuse,
         extra_steps: steps,
         root: None,
-        mode: ApplyMode::Apply,
+        apply,
     }
 }

@@ -60,11 +60,11 @@ fn unknown_parameter(skill: &WorkspaceSkill, name: &str) -> Error {
         skill.parameters.all.iter().map(|parameter| parameter.name.as_str()).collect();
     let error = Error::new(
         ErrorCode::UnknownParameter,
-        format!("`{}` asks for no parameter called `{name}`", skill.name),
+        format!("`{}` has no parameter `{name}`", skill.name),
     );
     match sp_formats::suggest::nearest(name, names.iter().copied()) {
         Some(near) => error.hint(format!("did you mean `{near}`?")),
-        None => error.hint(format!("it asks for: {}", names.join(", "))),
+        None => error.hint(format!("available parameters: {}", names.join(", "))),
     }
 }
 

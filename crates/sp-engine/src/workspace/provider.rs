@@ -92,10 +92,10 @@ impl DependencyProvider<LocatedSource> for WorkspaceProvider<'_> {
     ) -> Result<Vec<SkillRequirement<LocatedSource>>> {
         if source.foreign && source.is_local() {
             let message = format!(
-                "a skill that comes from elsewhere names `{source}` on this machine as the source of `{name}`"
+                "a downloaded skill declares the local path `{source}` as the source of `{name}`"
             );
             let hint = format!(
-                "nothing was changed: declare `{name}` in `CONTEXT.md` with a source of your own"
+                "nothing was changed: declare `{name}` with a trusted source in `CONTEXT.md`"
             );
             return Err(Error::new(ErrorCode::ForeignLocalSource, message).hint(hint));
         }

@@ -7,10 +7,10 @@ use sp_formats::workspace::{BOOTSTRAP_SKILL, WorkspaceContext, WorkspaceLock, Wo
 
 use super::changes::WorkspaceChanges;
 use super::workspace_dir::Workspace;
-use crate::apply_mode::ApplyMode;
 use crate::context::Context;
 use crate::error::{Error, ErrorCode, Result};
 use crate::home::LockedHome;
+use crate::plan_id::ApplyOptions;
 use crate::session::Session;
 
 /// Removes skills. Fails if a remaining skill requires one of them.
@@ -18,33 +18,25 @@ pub fn remove(
     context: &Context<'_>,
     root: Option<&Path>,
     names: &[String],
-    mode: ApplyMode,
+    apply: ApplyOptions,
 ) -> Result<WorkspaceChangeReport> {
     let session = Session::begin(context)?;
     let mut names = names.to_vec();
     names.sort();
     names.dedup();
-    let home = LockedHome::open_unless_dry_run(context, &session.limits, mode)?;
+    let home = LockedHome::open_unless_dry_run(context, &session.limits, apply.mode)?;
     let workspace = Workspace::open(&session, root)?;
     for name in &names {
         check_removable(&workspace, name, &names)?;
     }
-    let mut report = removal_report(&workspace, &names, mode);
-    if let Some(home) = home {
-        let lock = prune_lock(&workspace.lock, &names);
-        let changes = WorkspaceChanges { remove: names, lock, ..WorkspaceChanges::default() };
-        let outcome = changes.apply(&session, &home, &workspace)?;
-        report.kept = outcome.kept;
-        report.catalog_changed = outcome.catalog_changed;
-    }
+    let mut report = removal_report(&workspace, &names);
+    let lock = prune_lock(&workspace.lock, &names);
+    let changes = WorkspaceChanges { remove: names, lock, ..WorkspaceChanges::default() };
+    changes.run(&session, home.as_ref(), &workspace, apply)?.add_to(&mut report);
     Ok(report)
 }
 
-fn removal_report(
-    workspace: &Workspace,
-    names: &[String],
-    mode: ApplyMode,
-) -> WorkspaceChangeReport {
+fn removal_report(workspace: &Workspace, names: &[String]) -> WorkspaceChangeReport {
     let removal = |name: &String| WorkspaceSkillChange {
         name: name.clone(),
         action: FolderAction::Remove,
@@ -52,7 +44,6 @@ fn removal_report(
         source: workspace.lock.skills.get(name).map(|record| record.source.clone()),
     };
     WorkspaceChangeReport {
-        applied: mode == ApplyMode::Apply,
         root: workspace.root.clone(),
         skills: names.iter().map(removal).collect(),
         ..WorkspaceChangeReport::default()
@@ -64,9 +55,9 @@ fn check_removable(workspace: &Workspace, name: &str, removed: &[String]) -> Res
     if name == BOOTSTRAP_SKILL {
         return Err(Error::new(
             ErrorCode::ReservedName,
-            format!("`{BOOTSTRAP_SKILL}` is reserved, and every workspace has it"),
+            format!("`{BOOTSTRAP_SKILL}` is required in every workspace"),
         )
-        .hint("nothing was changed"));
+        .hint("nothing was changed: remove the other skills only"));
     }
     check_exists(workspace, name)?;
     check_not_declared(workspace, name)?;
@@ -82,11 +73,8 @@ fn check_exists(workspace: &Workspace, name: &str) -> Result<()> {
         return Ok(());
     }
     let names: Vec<&str> = workspace.skills.iter().map(|skill| skill.name.as_str()).collect();
-    Err(Error::new(
-        ErrorCode::SkillNotFound,
-        format!("there is no skill called `{name}` in `.skills/`"),
-    )
-    .hint(format!("the skills are: {}", names.join(", "))))
+    Err(Error::new(ErrorCode::SkillNotFound, format!("no skill `{name}` in `.skills/`"))
+        .hint(format!("available skills: {}", names.join(", "))))
 }
 
 /// Checks that no context declares a skill.
@@ -100,7 +88,7 @@ fn check_not_declared(workspace: &Workspace, name: &str) -> Result<()> {
             ErrorCode::StillRequired,
             format!("`{name}` is declared in `{}`", context.file),
         )
-        .hint("nothing was changed: take it out there first")),
+        .hint("nothing was changed: remove it there first")),
     }
 }
 
@@ -120,9 +108,9 @@ fn check_not_required(workspace: &Workspace, name: &str, removed: &[String]) -> 
     }
     Err(Error::new(
         ErrorCode::StillRequired,
-        format!("`{name}` is needed by `{}`", dependents.join("`, `")),
+        format!("`{name}` is required by `{}`", dependents.join("`, `")),
     )
-    .hint("nothing was changed: remove those too, in the same command"))
+    .hint("nothing was changed: remove those skills in the same command"))
 }
 
 /// Returns a lockfile without the records of removed skills.

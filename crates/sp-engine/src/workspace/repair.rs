@@ -10,6 +10,7 @@ use super::workspace_dir::Workspace;
 use crate::context::Context;
 use crate::error::Result;
 use crate::home::LockedHome;
+use crate::plan_id::ApplyOptions;
 use crate::session::Session;
 
 /// Creates missing generated parts of a workspace: the reserved skill, the catalog, and the line in
@@ -27,6 +28,6 @@ pub fn repair(context: &Context<'_>, root: Option<&Path>) -> Result<()> {
         }
         changes.files.extend(gitignore_update(&session, &workspace.root)?);
     }
-    changes.apply(&session, &home, &workspace)?;
+    changes.run(&session, Some(&home), &workspace, ApplyOptions::APPLY)?;
     Ok(())
 }

@@ -300,29 +300,25 @@ fn check_against<T: PartialEq + std::fmt::Display>(
 
 fn cycle_error(path: &[String], name: &str) -> Error {
     let cycle: Vec<&str> = path.iter().map(String::as_str).chain([name]).collect();
-    let message = format!("the skills need each other in a circle: {}", cycle.join(" → "));
+    let message = format!("circular dependency: {}", cycle.join(" → "));
     Error::new(ErrorCode::DependencyCycle, message)
-        .hint("nothing was changed: take one of these dependencies out")
+        .hint("nothing was changed: remove one of these dependencies")
 }
 
 fn missing_source_error<S>(requirement: &SkillRequirement<S>) -> Error {
-    let need = if requirement.requested_by == "you" { "need" } else { "needs" };
     Error::new(
         ErrorCode::SkillNotFound,
-        format!(
-            "`{}`, which {} {need}, is not here and has no source",
-            requirement.name, requirement.requested_by
-        ),
+        match requirement.requested_by.as_str() {
+            "you" => format!("no source for the skill `{}`", requirement.name),
+            by => format!("no source for the skill `{}`, required by {by}", requirement.name),
+        },
     )
-    .hint(format!(
-        "nothing was changed: `sp bag get {} --source <source>` installs it",
-        requirement.name
-    ))
+    .hint(format!("nothing was changed: run `sp bag add {} --source <source>`", requirement.name))
 }
 
 fn describe_demand<T: std::fmt::Display>(constraint: &Constraint<T>) -> String {
     let Constraint { value, requested_by } = constraint;
-    let verb = if requested_by == "you" { "want" } else { "wants" };
+    let verb = if requested_by == "you" { "require" } else { "requires" };
     format!("{requested_by} {verb} {value}")
 }
 
@@ -331,9 +327,9 @@ fn conflict_error<T: std::fmt::Display>(
     first: &Constraint<T>,
     second: &Constraint<T>,
 ) -> Error {
-    Error::new(ErrorCode::Unresolvable, format!("`{name}` is wanted twice, and not the same"))
+    Error::new(ErrorCode::Unresolvable, format!("conflicting requirements for the skill `{name}`"))
         .because(format!("{}, and {}", describe_demand(first), describe_demand(second)))
-        .hint(format!("nothing was changed: declare `{name}` in `USER_CONTEXT.md` or `CONTEXT.md`, which settles it"))
+        .hint(format!("nothing was changed: declare `{name}` in `USER_CONTEXT.md` or `CONTEXT.md` to choose one"))
 }
 
 #[cfg(test)]

@@ -13,16 +13,19 @@ use super::save_parameters::save_parameters;
 use super::workspace_dir::Workspace;
 use crate::context::Context;
 use crate::error::{Error, ErrorCode, Result};
+use crate::plan_id::ApplyOptions;
 use crate::session::Session;
 
 /// Which skill to prepare.
 #[derive(Debug, Clone)]
 pub struct RunSkillRequest {
-    /// The execution identifier, such as `convert_to_pdf`.
+    /// The name of a skill, or its execution identifier such as `convert_to_pdf`.
     pub identifier: String,
     /// Parameter values given on the command line.
     pub set: Vec<(String, String)>,
     pub save: SaveParameters,
+    /// Whether the values are saved, or what would be saved is only reported.
+    pub apply: ApplyOptions,
     /// The workspace given with `--root`. By default, the nearest one upward.
     pub root: Option<PathBuf>,
 }
@@ -42,16 +45,20 @@ pub fn run(context: &Context<'_>, request: &RunSkillRequest) -> Result<Workspace
     let layer = conversation_layer(skill, &request.set)?;
     let resolved =
         resolve_parameters(&skill.parameters, SKILL_FILE, &workspace.layers(skill, layer));
-    if request.save == SaveParameters::Yes {
-        save_parameters(&session, &workspace, skill, &request.set)?;
-    }
+    let saved = match request.save {
+        SaveParameters::Yes => {
+            save_parameters(&session, &workspace, skill, &request.set, request.apply)?
+        }
+        SaveParameters::No => None,
+    };
     let missing = resolved.iter().filter(|parameter| parameter.is_missing());
     let companions = companion_skills(&workspace, skill).into_iter();
     Ok(WorkspaceRunReport {
         missing: missing.map(|parameter| parameter.parameter.name.clone()).collect(),
         parameters: resolved.iter().map(parameter_item).collect(),
         companions: companions.map(|skill| run_item(&workspace, skill)).collect(),
-        saved: request.save == SaveParameters::Yes && !request.set.is_empty(),
+        saved: saved.as_ref().is_some_and(|status| status.applied),
+        plan: saved.map(|status| status.plan),
         skill: run_item(&workspace, skill),
     })
 }
@@ -61,16 +68,11 @@ fn find_by_identifier<'w>(
     identifier: &str,
 ) -> Result<&'w WorkspaceSkill> {
     let name = SkillName::from_identifier(identifier).map_err(|why| {
-        let canonical = identifier.replace('-', "_");
-        Error::new(ErrorCode::InvalidName, format!("the identifier `{identifier}` {why}")).hint(
-            format!("skills are run by identifiers with underscores: `sp bag run {canonical}`"),
-        )
+        Error::new(ErrorCode::InvalidName, format!("invalid skill name `{identifier}`"))
+            .because(format!("it {why}"))
+            .hint("write the name or its identifier: `convert-to-pdf` or `convert_to_pdf`")
     })?;
-    workspace.require_skill(name.as_str()).map_err(|error| Error {
-        // Suggest identifiers instead of names.
-        hints: error.hints.iter().map(|hint| hint.replace('-', "_")).collect(),
-        ..error
-    })
+    workspace.require_skill(name.as_str())
 }
 
 /// Returns the skills that run together with a skill, in their order.

@@ -1,8 +1,10 @@
 //! Writing the parameter values of `sp bag run --save` to `USER_CONTEXT.md`.
 
 use std::io::ErrorKind;
+use std::path::Path;
 
 use serde_json::Value as Json;
+use sp_formats::output::PlanStatus;
 use sp_formats::workspace::{USER_CONTEXT_FILE, WorkspaceSkill, detect_secret, read_context};
 use sp_tree::atomic::{self, ExistingFilePolicy, FileAccess, OutputFile};
 use sp_tree::{Dir, Follow, Name};
@@ -10,24 +12,40 @@ use sp_tree::{Dir, Follow, Name};
 use super::workspace_dir::{Workspace, read_optional_text};
 use crate::error::{Error, ErrorCode, Result};
 use crate::home::LockedHome;
+use crate::plan_id::{ApplyOptions, PlanHasher, PlanId};
 use crate::session::Session;
 
-/// Writes values to `USER_CONTEXT.md`, unless one of them is a secret.
+/// Writes values to `USER_CONTEXT.md`, unless one of them is a secret. Returns the status of the
+/// plan, if there are values.
 pub(super) fn save_parameters(
     session: &Session<'_>,
     workspace: &Workspace,
     skill: &WorkspaceSkill,
     set: &[(String, String)],
-) -> Result<()> {
+    apply: ApplyOptions,
+) -> Result<Option<PlanStatus>> {
     if set.is_empty() {
-        return Ok(());
+        return Ok(None);
     }
     refuse_secrets(set)?;
     let path = workspace.root.join(USER_CONTEXT_FILE);
     let old = read_optional_text(&path, session.limits.markdown_bytes)?.unwrap_or_default();
     let new = append_values(&old, skill, set);
     check_readable(session, &new, skill, set)?;
-    write_user_context(session, workspace, &new)
+    let status = apply.confirm(plan_id(&path, &old, &new))?;
+    if status.applied {
+        write_user_context(session, workspace, &new)?;
+    }
+    Ok(Some(status))
+}
+
+/// Returns the ID of the plan to replace the text of a file.
+fn plan_id(path: &Path, old: &str, new: &str) -> PlanId {
+    let mut hasher = PlanHasher::of_operation("save parameters");
+    hasher.path(path);
+    hasher.text(old);
+    hasher.text(new);
+    hasher.finish()
 }
 
 fn refuse_secrets(set: &[(String, String)]) -> Result<()> {
@@ -35,9 +53,9 @@ fn refuse_secrets(set: &[(String, String)]) -> Result<()> {
         if let Some(why) = detect_secret(name, value) {
             return Err(Error::new(
                 ErrorCode::SecretInPlainFile,
-                format!("the value of `{name}` is not written to `{USER_CONTEXT_FILE}`: {why}"),
+                format!("refused to save the value of `{name}` in `{USER_CONTEXT_FILE}`: {why}"),
             )
-            .hint("nothing was written: give it with `--set` each time, without `--save`"));
+            .hint("nothing was written: pass it with `--set` each time, without `--save`"));
         }
     }
     Ok(())
@@ -79,9 +97,9 @@ fn check_readable(
     }
     Err(Error::new(
         ErrorCode::InvalidValue,
-        format!("a value cannot be written to `{USER_CONTEXT_FILE}` so that it is found again"),
+        format!("cannot save the values in `{USER_CONTEXT_FILE}`: they could not be read back"),
     )
-    .hint("nothing was written: perhaps a code block in it is not closed"))
+    .hint("nothing was written: check that every code block in the file is closed"))
 }
 
 fn write_user_context(session: &Session<'_>, workspace: &Workspace, text: &str) -> Result<()> {
@@ -106,6 +124,9 @@ fn write_user_context(session: &Session<'_>, workspace: &Workspace, text: &str) 
     if is_written {
         return Ok(());
     }
-    Err(Error::new(ErrorCode::ChangedMeanwhile, format!("`{USER_CONTEXT_FILE}` changed meanwhile"))
-        .hint("run it again"))
+    Err(Error::new(
+        ErrorCode::ChangedMeanwhile,
+        format!("`{USER_CONTEXT_FILE}` was changed by another program"),
+    )
+    .hint("nothing was written: run the command again"))
 }

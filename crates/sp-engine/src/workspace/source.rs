@@ -78,13 +78,12 @@ impl WorkspaceSource {
             let names: Vec<&str> = self.skills.iter().map(|skill| skill.name.as_str()).collect();
             let error = Error::new(
                 ErrorCode::SkillNotFound,
-                format!("`{}` has no skill called `{name}`", self.display_name),
+                format!("`{}` has no skill `{name}`", self.display_name),
             );
             match sp_formats::suggest::nearest(name, names.iter().copied()) {
-                Some(near) => error.hint(format!("nothing was changed: did you mean `{near}`?")),
-                None => {
-                    error.hint(format!("nothing was changed: its skills are: {}", names.join(", ")))
-                }
+                Some(near) => error.hint(format!("nothing was changed; did you mean `{near}`?")),
+                None => error
+                    .hint(format!("nothing was changed; available skills: {}", names.join(", "))),
             }
         })
     }
@@ -131,9 +130,9 @@ fn read_source_files(
         let missing = if has_agents { &paths[1] } else { AGENTS_FILE };
         return Err(Error::new(
             ErrorCode::InvalidWorkspace,
-            format!("`{display_name}` is no SkillBag source: it has no `{missing}`"),
+            format!("`{display_name}` is not a SkillBag source: `{missing}` is missing"),
         )
-        .hint("nothing was changed: name another source, or run `sp bag source init` in it"));
+        .hint("nothing was changed: use another source, or run `sp bag source init` in it"));
     };
     // A folder without a `SKILL.md` is not a skill. If the catalog lists it, that is an error.
     let skills = folders
@@ -150,9 +149,9 @@ fn refuse_invalid(session: &Session<'_>, display_name: &str, reports: Vec<Report
     if !unusable.is_empty() {
         let mut error = Error::new(
             ErrorCode::InvalidWorkspace,
-            format!("`{display_name}` does not satisfy the SkillBag standard"),
+            format!("`{display_name}` is not a valid SkillBag source"),
         )
-        .hint("nothing was changed: its author can find all of this with `sp bag check`");
+        .hint("nothing was changed: the author can find these problems with `sp check`");
         error.reports = unusable;
         return Err(error);
     }

@@ -10,18 +10,23 @@ use super::workspace_dir::{Workspace, find_root, read_optional_text};
 use crate::context::Context;
 use crate::error::Result;
 use crate::home::LockedHome;
+use crate::plan_id::ApplyOptions;
 use crate::session::Session;
 
 const AGENTS_TEMPLATE: &str = include_str!("templates/AGENTS.md");
 
 /// Makes a directory a SkillBag source.
-pub fn source_init(context: &Context<'_>, root: Option<&Path>) -> Result<WorkspaceChangeReport> {
+pub fn source_init(
+    context: &Context<'_>,
+    root: Option<&Path>,
+    apply: ApplyOptions,
+) -> Result<WorkspaceChangeReport> {
     let session = Session::begin(context)?;
     let root = match root {
         Some(_) => find_root(context, root)?,
         None => context.current_dir.clone(),
     };
-    let home = LockedHome::open(context, &session.limits)?;
+    let home = LockedHome::open_unless_dry_run(context, &session.limits, apply.mode)?;
     let workspace = Workspace::read(&session, root)?;
     workspace.refuse_invalid_skills()?;
     let files: Vec<WorkspaceFile> =
@@ -29,17 +34,17 @@ pub fn source_init(context: &Context<'_>, root: Option<&Path>) -> Result<Workspa
     let mut written: Vec<String> = files.iter().map(|file| file.name.clone()).collect();
     let changes =
         WorkspaceChanges { files, lock: workspace.lock.clone(), ..WorkspaceChanges::default() };
-    let catalog_changed = changes.apply(&session, &home, &workspace)?.catalog_changed;
-    if catalog_changed {
+    let outcome = changes.run(&session, home.as_ref(), &workspace, apply)?;
+    if outcome.catalog_changed {
         written.push(format!("{SKILLS_DIR}/{CATALOG_FILE}"));
     }
-    Ok(WorkspaceChangeReport {
-        applied: true,
+    let mut report = WorkspaceChangeReport {
         root: workspace.root,
         files: written,
-        catalog_changed,
         ..WorkspaceChangeReport::default()
-    })
+    };
+    outcome.add_to(&mut report);
+    Ok(report)
 }
 
 /// Returns an `AGENTS.md` that describes a source, unless there is one. The text of an existing

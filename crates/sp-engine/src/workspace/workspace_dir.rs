@@ -8,7 +8,7 @@ use sp_formats::report::Report;
 use sp_formats::skill::SKILL_FILE;
 use sp_formats::suggest::nearest;
 use sp_formats::workspace::{
-    CATALOG_FILE, CONTEXT_FILE, ENTRYPOINT_FILE, LOCK_FILE, ParameterLayer, SKILLS_DIR, SkillTags,
+    CONTEXT_FILE, ENTRYPOINT_FILE, LOCK_FILE, ParameterLayer, SKILLS_DIR, SkillTags,
     USER_CONTEXT_FILE, WorkspaceContext, WorkspaceLock, WorkspaceSkill, read_context,
     read_workspace_skill,
 };
@@ -42,9 +42,9 @@ pub fn find_root(context: &Context<'_>, root: Option<&Path>) -> Result<PathBuf> 
         if !root.is_dir() {
             return Err(Error::new(
                 ErrorCode::DirectoryNotFound,
-                format!("there is no directory `{}`", root.display()),
+                format!("directory not found: `{}`", root.display()),
             )
-            .hint("give `--root` the directory that holds `SKILLBAG.md`"));
+            .hint("pass the directory that contains `SKILLBAG.md` to `--root`"));
         }
         return Ok(root);
     }
@@ -53,9 +53,9 @@ pub fn find_root(context: &Context<'_>, root: Option<&Path>) -> Result<PathBuf> 
         let dir = context.display_path(&context.current_dir);
         Error::new(
             ErrorCode::WorkspaceNotFound,
-            format!("neither `{dir}` nor a directory above it has a `{ENTRYPOINT_FILE}`"),
+            format!("no workspace found: neither `{dir}` nor a parent directory contains `{ENTRYPOINT_FILE}`"),
         )
-        .hint("run `sp bag init` to make a workspace here")
+        .hint("run `sp bag init` to create a workspace here")
     })
 }
 
@@ -120,19 +120,14 @@ impl Workspace {
         if self.invalid_skills.is_empty() {
             return Ok(());
         }
-        let mut error =
-            Error::new(ErrorCode::InvalidWorkspace, "not every folder below `.skills/` is a skill")
-                .hint("nothing was changed: mend them, or move them away");
+        let mut error = Error::new(ErrorCode::InvalidWorkspace, "invalid skills in `.skills/`")
+            .hint("nothing was changed: fix these skills, or move them out of `.skills/`");
         error.reports = self.invalid_skills.iter().map(|skill| skill.report.clone()).collect();
         Err(error)
     }
 
     pub(crate) fn skills_dir(&self) -> PathBuf {
         self.root.join(SKILLS_DIR)
-    }
-
-    pub(crate) fn catalog_path(&self) -> PathBuf {
-        self.skills_dir().join(CATALOG_FILE)
     }
 
     /// Returns the valid skill with this name.
@@ -150,7 +145,7 @@ impl Workspace {
             if let Some(invalid) = invalid {
                 return Error::in_file(
                     ErrorCode::InvalidSkill,
-                    format!("the skill `{name}` cannot be used"),
+                    format!("invalid skill `{name}`"),
                     invalid.report.clone(),
                 );
             }
@@ -160,13 +155,11 @@ impl Workspace {
 
     fn skill_not_found(&self, name: &str) -> Error {
         let names: Vec<&str> = self.skills.iter().map(|skill| skill.name.as_str()).collect();
-        let error = Error::new(
-            ErrorCode::SkillNotFound,
-            format!("there is no skill called `{name}` in `.skills/`"),
-        );
+        let error =
+            Error::new(ErrorCode::SkillNotFound, format!("no skill `{name}` in `.skills/`"));
         match nearest(name, names.iter().copied()) {
             Some(near) => error.hint(format!("did you mean `{near}`?")),
-            None => error.hint(format!("the skills are: {}", names.join(", "))),
+            None => error.hint(format!("available skills: {}", names.join(", "))),
         }
     }
 
@@ -217,12 +210,8 @@ fn read_context_file(session: &Session<'_>, path: &Path) -> Result<Option<Worksp
     if report.is_usable() {
         return Ok(Some(context));
     }
-    Err(Error::in_file(
-        ErrorCode::InvalidWorkspace,
-        format!("`{}` cannot be used", report.file),
-        report,
-    )
-    .hint("mend it; nothing was changed"))
+    Err(Error::in_file(ErrorCode::InvalidWorkspace, format!("invalid `{}`", report.file), report)
+        .hint("nothing was changed: fix the file, then run the command again"))
 }
 
 /// Reads the lockfile. Returns `None` if it does not exist.
@@ -233,10 +222,10 @@ fn read_lock(session: &Session<'_>, path: &Path) -> Result<Option<WorkspaceLock>
     WorkspaceLock::parse(&bytes).map(Some).map_err(|why| {
         Error::new(
             ErrorCode::InvalidWorkspace,
-            format!("`{}` cannot be used", session.context.display_path(path)),
+            format!("cannot read `{}`", session.context.display_path(path)),
         )
         .because(why)
-        .hint("mend it, or remove it: skills without a record count as edited by you")
+        .hint("restore it from version control, or remove it: without it, `sp` treats all skills as edited")
     })
 }
 

@@ -331,7 +331,7 @@ pub fn schemas() -> Vec<(&'static str, schemars::Schema)> {
         ("audit", schemars::schema_for!(AuditReport)),
         ("cost", schemars::schema_for!(CostReport)),
         ("explain", schemars::schema_for!(RuleList)),
-        ("bag get", schemars::schema_for!(WorkspaceChangeReport)),
+        ("bag add", schemars::schema_for!(WorkspaceChangeReport)),
         ("bag list", schemars::schema_for!(WorkspaceSkillList)),
         ("bag deps", schemars::schema_for!(WorkspaceDependencyReport)),
         ("bag enter", schemars::schema_for!(WorkspaceOverview)),

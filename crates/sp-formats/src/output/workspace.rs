@@ -5,13 +5,14 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{FolderAction, TrashedFolder};
+use super::{FolderAction, PlanStatus, TrashedFolder};
 
-/// `sp bag init`, `sp bag get`, `sp bag sync`, `sp bag remove` and `sp bag source init`
+/// `sp bag init`, `sp bag add`, `sp bag sync`, `sp bag remove` and `sp bag source init`
 #[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct WorkspaceChangeReport {
-    /// Whether the changes were applied; `false` for a dry run.
-    pub applied: bool,
+    /// Whether the changes were applied, and the ID of the plan.
+    #[serde(flatten)]
+    pub status: PlanStatus,
     /// Root directory of the workspace.
     pub root: PathBuf,
     /// Skill changes, sorted by name.
@@ -145,6 +146,10 @@ pub struct WorkspaceRunReport {
     pub companions: Vec<WorkspaceRunSkill>,
     /// Whether values were written to `USER_CONTEXT.md`.
     pub saved: bool,
+    /// ID of the plan to save values; absent if none were to be saved. `--plan <ID>` saves exactly
+    /// these values, or fails.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub plan: Option<String>,
 }
 
 /// A skill that is ready to run.

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::tags::commented_tags;
 use super::{SkillMetadata, SkillName};
 use crate::printable::printable;
 use crate::report::Report;
@@ -23,6 +24,7 @@ const AGENT_FIELDS: &[(&str, &str)] = &[
     ("command-dispatch", "OpenClaw"),
     ("command-tool", "OpenClaw"),
     ("context", "Claude Code"),
+    ("dependencies", "SkillBag workspaces"),
     ("disable-model-invocation", "Claude Code, Cursor and GitHub Copilot"),
     ("disallowed-tools", "Claude Code"),
     ("effort", "Claude Code"),
@@ -109,6 +111,9 @@ fn read_field(
         "description" => {
             skill.description_span = node.span.clone();
             skill.description = required_text(text, node, report);
+            if matches!(node.value, YamlValue::Scalar { plain: true, .. }) {
+                skill.commented_tags = commented_tags(&report.text, node.span.end);
+            }
             check_length(text, node, 1024, report);
         }
         "license" => check_text(text, node, report),
@@ -125,6 +130,9 @@ fn read_field(
             skill.allowed_tools = parse_tools(node);
         }
         _ => {
+            if text == "dependencies" {
+                skill.dependencies = Some(node.clone());
+            }
             report_unknown_field(text, key, report);
             note_flow_style(text, node, report);
         }

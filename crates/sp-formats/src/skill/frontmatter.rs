@@ -8,6 +8,7 @@ use std::ops::Range;
 use sp_tree::Limits;
 
 use super::fields::STANDARD_FIELDS;
+use super::tags::comment_start;
 use crate::printable::printable;
 use crate::report::Report;
 use crate::skill::rules::{AS_01, AS_04};
@@ -279,10 +280,10 @@ fn is_continuation(line: &str, indent: usize) -> bool {
     own > indent && !line.trim().is_empty() && !field
 }
 
-/// A comment ends an unquoted value; there are none inside quotes.
+/// A comment ends an unquoted value; there are none inside quotes. A tag is not a comment.
 fn trim_comment(text: &str, value: Range<usize>) -> Range<usize> {
-    let comment =
-        text[value.clone()].find(" #").filter(|_| !text[value.clone()].starts_with(['"', '\'']));
+    let written = &text[value.clone()];
+    let comment = comment_start(written).filter(|_| !written.starts_with(['"', '\'']));
     match comment {
         Some(comment) => {
             value.start..value.start + text[value.start..value.start + comment].trim_end().len()

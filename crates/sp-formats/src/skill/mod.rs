@@ -21,6 +21,7 @@ mod fields;
 mod frontmatter;
 mod name;
 pub mod rules;
+pub(crate) mod tags;
 
 use std::ops::Range;
 
@@ -37,7 +38,7 @@ use crate::report::Report;
 use crate::rules::safety::SE_04;
 use crate::skill::rules::AS_01;
 use crate::text::ByteSize;
-use crate::yaml::YamlValue;
+use crate::yaml::{YamlNode, YamlValue};
 use fields::FrontmatterFields;
 use frontmatter::read_frontmatter;
 
@@ -50,8 +51,12 @@ pub struct SkillMetadata {
     pub name: Option<String>,
     pub description: Option<String>,
     pub description_span: Range<usize>,
+    /// The tags after an unquoted description, which YAML reads as a comment.
+    pub commented_tags: Option<Range<usize>>,
     /// The tools that the skill may use without asking.
     pub allowed_tools: Vec<String>,
+    /// The field `dependencies`, which authors of SkillBag sources write.
+    pub dependencies: Option<YamlNode>,
     pub body_start: usize,
 }
 

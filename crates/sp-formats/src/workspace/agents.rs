@@ -15,18 +15,18 @@ pub fn read_agents_file(file: &str, text: &str) -> (AgentsFile, Report) {
     let mut report = Report::new(file, text);
     if !text.contains("SKILLBAG") {
         report
-            .error(&SB_12, 0..0, "it does not name itself a `SKILLBAG`")
-            .help("write a line such as: This repository is a SKILLBAG source.");
+            .error(&SB_12, 0..0, "it does not contain the word `SKILLBAG`")
+            .help("add a line such as: This repository is a SKILLBAG source.");
     }
     if !text.contains(".skills/") {
         report
-            .error(&SB_12, 0..0, "it does not say that the skills live under `.skills/`")
-            .help("write a line such as: Its skills live under `.skills/`.");
+            .error(&SB_12, 0..0, "it does not mention the directory `.skills/`")
+            .help("add a line such as: Its skills live under .skills/.");
     }
     if !text.contains(".skills/SKILLS.md") {
         report
             .warning(&SB_12, 0..0, "it does not mention the catalog `.skills/SKILLS.md`")
-            .help("write a line such as: `.skills/SKILLS.md` lists them.");
+            .help("add a line such as: The catalog is .skills/SKILLS.md.");
     }
     (AgentsFile { install_steps: find_install_steps(text) }, report)
 }

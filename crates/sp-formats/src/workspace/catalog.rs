@@ -45,16 +45,16 @@ pub fn read_catalog(file: &str, text: &str) -> (WorkspaceCatalog, Report) {
         offset += raw_line.len();
         let Some(line) = read_catalog_line(content, span, &mut report) else { continue };
         if !seen.insert(line.name.clone()) {
-            let message = format!("`{}` is listed a second time", line.name);
+            let message = format!("duplicate skill `{}`", line.name);
             report.error(&SB_02, line.name_span(), message).help("remove one of the lines");
         }
         catalog.lines.push(line);
     }
     if let Some(pair) = catalog.lines.windows(2).find(|pair| pair[0].name > pair[1].name) {
-        let message = format!("`{}` stands behind `{}`", pair[1].name, pair[0].name);
+        let message = format!("`{}` comes after `{}`", pair[1].name, pair[0].name);
         report
             .warning(&SB_02, pair[1].name_span(), message)
-            .help("sort the lines by name; `sp bag sync` does it");
+            .help("run `sp bag sync` to sort the lines by name");
     }
     (catalog, report)
 }
@@ -62,8 +62,8 @@ pub fn read_catalog(file: &str, text: &str) -> (WorkspaceCatalog, Report) {
 fn read_catalog_line(line: &str, span: Range<usize>, report: &mut Report) -> Option<CatalogLine> {
     let Some((name, description)) = line.split_once(": ") else {
         report
-            .error(&SB_02, span, "it is not a line of the form `<name>: <description>`")
-            .help("`sp bag sync` writes the catalog anew");
+            .error(&SB_02, span, "the line does not have the form `<name>: <description>`")
+            .help("run `sp bag sync` to regenerate the catalog");
         return None;
     };
     match SkillName::new(name) {
@@ -84,17 +84,17 @@ pub fn check_catalog(
     skills: &[(SkillName, String)],
     report: &mut Report,
 ) {
-    let help = "`sp bag sync` writes the catalog anew";
+    let help = "run `sp bag sync` to regenerate the catalog";
     for line in &catalog.lines {
         match skills.iter().find(|(name, _)| *name == line.name) {
             None => {
-                let message = format!("there is no valid skill `.skills/{}/`", line.name);
+                let message = format!("no valid skill in `.skills/{}/`", line.name);
                 report.error(&SB_02, line.span.clone(), message).help(help);
             }
             Some((_, description)) if *description != line.description => {
                 let start = line.span.end - line.description.len();
                 let message =
-                    format!("the description is not that of `.skills/{}/SKILL.md`", line.name);
+                    format!("the description differs from `.skills/{}/SKILL.md`", line.name);
                 report.error(&SB_02, start..line.span.end, message).help(help);
             }
             Some(_) => {}
@@ -102,7 +102,7 @@ pub fn check_catalog(
     }
     let end = report.text.len();
     for (name, _) in skills.iter().filter(|(name, _)| catalog.get(name.as_str()).is_none()) {
-        report.error(&SB_02, end..end, format!("`{name}` is not listed")).help(help);
+        report.error(&SB_02, end..end, format!("the skill `{name}` is missing")).help(help);
     }
 }
 

@@ -7,13 +7,13 @@
 //! # Dependencies
 //! dependencies: [{name: a, version: v1, source: ./a}]
 //! # Parameters
-//! parameters: {paper: a4}                                  # for every skill that asks
-//! skills: {convert-to-pdf: {paper: letter}}                # for one
+//! parameters: {paper: a4}                                  # for every skill that has it
+//! skills: {convert-to-pdf: {paper: letter}}                # for one skill
 //! prohibit: [upload, {paper: a5}]                          # a parameter, or one of its values
 //! # Tags
 //! tags: {take-notes: {add: ["#run/last"], remove: ["#run/always"]}}
 //! # Conflict resolution
-//! conflict-resolution: [take-notes, convert-to-pdf]        # the first prevails
+//! conflict-resolution: [take-notes, convert-to-pdf]        # highest precedence first
 //! ```
 
 use serde_json::Value as Json;
@@ -63,7 +63,7 @@ pub struct WorkspaceContext {
 }
 
 impl WorkspaceContext {
-    /// Returns what the file says about the parameters of a skill.
+    /// Returns the values and prohibitions for the parameters of a skill.
     pub fn parameter_layer(&self, skill: &str) -> ParameterLayer {
         let source = |line: usize| SettingFileLine { file: self.file.clone(), line: Some(line) };
         let applies = |setting: &&ParameterSetting| {
@@ -118,11 +118,7 @@ fn known_members<'a>(
     let YamlValue::Map(pairs) = &node.value else {
         if !node.is_null() {
             report
-                .error(
-                    check,
-                    node.span.clone(),
-                    format!("it must be a mapping, not {}", node.kind()),
-                )
+                .error(check, node.span.clone(), format!("expected a mapping, not {}", node.kind()))
                 .help(format!("write `{}: …`", known[0]));
         }
         return Vec::new();
@@ -135,7 +131,7 @@ fn known_members<'a>(
                 let word = printable(other.unwrap_or_default()).into_owned();
                 report
                     .error(check, key.span.clone(), format!("unknown key `{word}`"))
-                    .help(format!("the keys are: {}", known.join(", ")));
+                    .help(format!("valid keys: {}", known.join(", ")));
             }
         }
     }
@@ -178,12 +174,8 @@ fn mapping_pairs<'a>(
         _ if node.is_null() => &[],
         _ => {
             report
-                .error(
-                    check,
-                    node.span.clone(),
-                    format!("it must be a mapping, not {}", node.kind()),
-                )
-                .help("write `<name>: <value>`, one a line");
+                .error(check, node.span.clone(), format!("expected a mapping, not {}", node.kind()))
+                .help("write one `<name>: <value>` on each line");
             &[]
         }
     }
@@ -231,8 +223,10 @@ fn read_prohibitions(
                 }));
             }
             _ => {
-                let message = "a prohibition is a parameter, or one of its values";
-                report.error(&SB_07, item.span.clone(), message);
+                let message = "expected a parameter, or a parameter with a value";
+                report
+                    .error(&SB_07, item.span.clone(), message)
+                    .help("write `- <parameter>`, or `- <parameter>: <value>`");
             }
         }
     }
@@ -264,8 +258,14 @@ fn text_list(
         YamlValue::Seq(items) => items.iter().filter_map(YamlNode::text).map(Into::into).collect(),
         _ => {
             report
-                .error(check, node.span.clone(), format!("`{key}` must be a list, not {}", node.kind()))
-                .help("write each item on its own line, with `- ` before it; quote what starts with `#`");
+                .error(
+                    check,
+                    node.span.clone(),
+                    format!("`{key}` must be a list, not {}", node.kind()),
+                )
+                .help(
+                    "write each item on its own line, after `- `; quote items that start with `#`",
+                );
             Vec::new()
         }
     }

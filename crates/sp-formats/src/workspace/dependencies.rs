@@ -9,7 +9,7 @@ use crate::markdown::{YamlBlockRules, read_yaml_blocks};
 use crate::printable::printable;
 use crate::report::Report;
 use crate::rules::CheckRule;
-use crate::skill::SkillName;
+use crate::skill::{SkillMetadata, SkillName};
 use crate::suggest::nearest;
 use crate::workspace::rules::{SB_10, SB_11};
 use crate::yaml::{YamlNode, YamlValue};
@@ -51,14 +51,34 @@ impl DependencyDeclarer {
     }
 }
 
-/// Reads the dependencies that a `SKILL.md` declares, from the start of its body.
+/// Reads the dependencies that a `SKILL.md` declares: in its frontmatter, as authors do, and in the
+/// section `Dependencies`.
 pub fn read_skill_dependencies(
+    skill: &SkillMetadata,
     text: &str,
-    body: usize,
     limits: &Limits,
     report: &mut Report,
 ) -> Vec<SkillDependency> {
-    read_dependencies(text, body, DependencyDeclarer::Skill, limits, report)
+    let declarer = DependencyDeclarer::Skill;
+    let field = skill.dependencies.as_ref().filter(|field| lists_skills(field, report));
+    let rules = YamlBlockRules { check: declarer.check(), limits };
+    let blocks = read_yaml_blocks(text, skill.body_start, "Dependencies", rules, report);
+    read_blocks(field.into_iter().chain(&blocks), declarer, report)
+}
+
+/// Whether a field of the frontmatter lists skills. Other tools have a field of this name too.
+fn lists_skills(field: &YamlNode, report: &mut Report) -> bool {
+    let is_mapping = |node: &YamlNode| matches!(node.value, YamlValue::Map(_));
+    let lists_skills = match &field.value {
+        YamlValue::Seq(items) => items.iter().all(is_mapping),
+        _ => false,
+    };
+    if !lists_skills && !field.is_null() {
+        report
+            .warning(&SB_11, field.span.clone(), "`dependencies` does not list skills")
+            .help("to depend on a skill, write `- name: …` below `dependencies:`");
+    }
+    lists_skills
 }
 
 pub(super) fn read_dependencies(
@@ -70,19 +90,28 @@ pub(super) fn read_dependencies(
 ) -> Vec<SkillDependency> {
     let rules = YamlBlockRules { check: declarer.check(), limits };
     let blocks = read_yaml_blocks(text, start, "Dependencies", rules, report);
+    read_blocks(&blocks, declarer, report)
+}
+
+/// Reads the entries of all blocks. Of entries with the same name, the last one counts.
+fn read_blocks<'a>(
+    blocks: impl IntoIterator<Item = &'a YamlNode>,
+    declarer: DependencyDeclarer,
+    report: &mut Report,
+) -> Vec<SkillDependency> {
     let mut found: Vec<SkillDependency> = Vec::new();
     let mut listed: Vec<&YamlNode> = Vec::new();
-    for block in &blocks {
+    for block in blocks {
         listed.extend(dependency_entries(block, declarer, report));
     }
     for entry in listed {
         let Some(dependency) = read_entry(entry, declarer, report) else { continue };
         if let Some(at) = found.iter().position(|other| other.name == dependency.name) {
             let message =
-                format!("`{}` is declared a second time; the last one counts", dependency.name);
+                format!("duplicate dependency `{}`: the last one is used", dependency.name);
             report
                 .warning(declarer.check(), dependency.span.clone(), message)
-                .help("remove one of the two");
+                .help("remove the other entry");
             found.remove(at);
         }
         found.push(dependency);
@@ -108,12 +137,8 @@ fn dependency_entries<'a>(
         Some((_, true)) => &[],
         _ => {
             report
-                .error(
-                    declarer.check(),
-                    block.span.clone(),
-                    "the block has no list below `dependencies`",
-                )
-                .help("write `dependencies:` and below it `  - name: …`");
+                .error(declarer.check(), block.span.clone(), "expected a list below `dependencies`")
+                .help("write `dependencies:`, and below it `  - name: …` for each skill");
             &[]
         }
     }
@@ -127,11 +152,7 @@ fn read_entry(
     let check = declarer.check();
     let YamlValue::Map(pairs) = &node.value else {
         report
-            .error(
-                check,
-                node.span.clone(),
-                format!("a dependency must be a mapping, not {}", node.kind()),
-            )
+            .error(check, node.span.clone(), format!("expected a mapping, not {}", node.kind()))
             .help("write `- name: …`");
         return None;
     };
@@ -174,7 +195,7 @@ fn report_unknown_keys(
         let word = key.text().unwrap_or_default();
         let help = match nearest(word, DEPENDENCY_KEYS.iter().copied()) {
             Some(near) => format!("did you mean `{near}`?"),
-            None => format!("the keys are: {}", DEPENDENCY_KEYS.join(", ")),
+            None => format!("valid keys: {}", DEPENDENCY_KEYS.join(", ")),
         };
         report
             .error(check, key.span.clone(), format!("unknown key `{}`", printable(word)))
@@ -192,8 +213,8 @@ fn read_source(
         Ok(source) => Some(source),
         Err(error) => {
             report
-                .error(check, node.span.clone(), format!("the source cannot be used: {error}"))
-                .help("write a git URL, the URL of a zip, or a path to a zip or a directory");
+                .error(check, node.span.clone(), format!("invalid source: {error}"))
+                .help("write a git URL, the URL of a zip, or the path of a zip or directory");
             None
         }
     }
@@ -203,7 +224,7 @@ fn read_required(node: &YamlNode, check: &'static CheckRule, report: &mut Report
     node.as_bool().unwrap_or_else(|| {
         report
             .error(check, node.span.clone(), "`required` must be `true` or `false`")
-            .help("without it, it is `true`");
+            .help("remove it, or write `required: true` or `required: false`");
         true
     })
 }
@@ -216,7 +237,7 @@ fn read_name(node: &YamlNode, check: &'static CheckRule, report: &mut Report) ->
             let canonical = SkillName::new(&text.replace('_', "-")).ok();
             let help = match canonical {
                 Some(name) if text.contains('_') => {
-                    format!("underscores are for running only: write `{name}`")
+                    format!("write the name with hyphens: `{name}`")
                 }
                 _ => "use 1 to 64 characters of a-z, 0-9 and single hyphens".into(),
             };

@@ -34,10 +34,10 @@ pub fn read_entrypoint(file: &str, text: &str) -> (Option<SkillBagVersion>, Repo
                 &SB_01,
                 span,
                 format!(
-                    "version {version} is newer than {LATEST_VERSION}, the newest that is known"
+                    "version {version} is newer than {LATEST_VERSION}, the latest supported version"
                 ),
             )
-            .help(format!("the rules of {LATEST_VERSION} are applied; a newer `sp` may know more"));
+            .help(format!("update `sp`; this version applies the rules of {LATEST_VERSION}"));
     }
     (Some(version), report)
 }

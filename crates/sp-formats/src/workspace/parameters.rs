@@ -54,7 +54,7 @@ struct ParameterReader<'r> {
 impl ParameterReader<'_> {
     fn read_block(&mut self, block: &YamlNode) {
         let YamlValue::Map(pairs) = &block.value else {
-            let message = format!("the block must be a mapping, not {}", block.kind());
+            let message = format!("expected a mapping, not {}", block.kind());
             self.report
                 .error(&SB_07, block.span.clone(), message)
                 .help("write `required:` and `optional:`, each with a list");
@@ -68,7 +68,7 @@ impl ParameterReader<'_> {
                     let word = printable(other.unwrap_or_default()).into_owned();
                     self.report
                         .error(&SB_07, key.span.clone(), format!("unknown key `{word}`"))
-                        .help("the keys are: required, optional");
+                        .help("valid keys: required, optional");
                 }
             }
         }
@@ -79,7 +79,7 @@ impl ParameterReader<'_> {
             YamlValue::Seq(items) => items.as_slice(),
             _ if node.is_null() => &[],
             _ => {
-                let message = format!("it must be a list, not {}", node.kind());
+                let message = format!("expected a list, not {}", node.kind());
                 self.report
                     .error(&SB_07, node.span.clone(), message)
                     .help("write `- name: …` for each parameter");
@@ -90,9 +90,10 @@ impl ParameterReader<'_> {
             let Some(parameter) = self.read_parameter(item, need) else { continue };
             let name = &parameter.name;
             if self.parameters.all.iter().any(|other| other.name == *name) {
-                let message =
-                    format!("the parameter `{}` is declared a second time", printable(name));
-                self.report.error(&SB_07, parameter.span, message).help("give each its own name");
+                let message = format!("duplicate parameter `{}`", printable(name));
+                self.report
+                    .error(&SB_07, parameter.span, message)
+                    .help("rename or remove one of them");
                 continue;
             }
             self.parameters.all.push(parameter);
@@ -141,7 +142,7 @@ impl ParameterReader<'_> {
         if let YamlValue::Map(pairs) = &node.value {
             return Some(pairs);
         }
-        let message = format!("a parameter must be a name or a mapping, not {}", node.kind());
+        let message = format!("expected a name or a mapping, not {}", node.kind());
         self.report.error(&SB_07, node.span.clone(), message).help("write `- name: …`");
         None
     }
@@ -164,7 +165,7 @@ enum ParameterNeed {
 /// The precedence of a value, highest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ParameterLevel {
-    /// The user's request, `--set`.
+    /// A value given with `--set`.
     Conversation,
     UserContext,
     Context,
@@ -189,7 +190,7 @@ pub struct SettingLocation {
     pub line: Option<usize>,
 }
 
-/// What one level says about the parameters of one skill.
+/// The values and prohibitions of one level for the parameters of one skill.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ParameterLayer {
     /// In file order.

@@ -91,13 +91,13 @@ const MIN_MEAN_WORD_LEN_TENTHS: usize = 28;
 /// Returns why a value must not be recorded, or `None` if it may be.
 pub fn detect_secret(name: &str, value: &str) -> Option<&'static str> {
     if is_meaningful_value(value) && is_secret_name(name) {
-        return Some("its name says that it is a secret");
+        return Some("its name is that of a secret");
     }
     if value.contains("-----BEGIN") && value.contains("PRIVATE KEY") {
         return Some("it is a private key");
     }
     if has_password(value) {
-        return Some("it is an address with a password in it");
+        return Some("it is a URL with a password");
     }
     let words = value.split(|c: char| {
         c.is_whitespace() || matches!(c, '"' | '\'' | '=' | ',' | ';' | '(' | ')')
@@ -106,7 +106,7 @@ pub fn detect_secret(name: &str, value: &str) -> Option<&'static str> {
     // Shorter words match no shape, and a text may have millions of them.
     for word in words.filter(|word| word.len() >= MIN_KNOWN_SECRET_LEN) {
         if has_known_prefix(word) {
-            return Some("it starts as the secrets of a well-known service do");
+            return Some("it has the prefix of a well-known access token");
         }
         is_signed |= is_jwt(word);
         is_random |= !is_signed && looks_random(word);
@@ -114,7 +114,7 @@ pub fn detect_secret(name: &str, value: &str) -> Option<&'static str> {
     if is_signed {
         Some("it is a signed token")
     } else {
-        is_random.then_some("it looks random, as a key does")
+        is_random.then_some("it looks like a random key")
     }
 }
 

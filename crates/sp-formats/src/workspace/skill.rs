@@ -8,7 +8,7 @@ use super::parameters::{SkillParameters, read_parameters};
 use super::tags::{SkillTags, parse_tags};
 use crate::printable::printable;
 use crate::report::Report;
-use crate::skill::{self, SkillName};
+use crate::skill::{self, SkillMetadata, SkillName};
 use crate::workspace::rules::{SB_04, SB_23};
 
 #[derive(Debug, Clone, PartialEq)]
@@ -40,15 +40,18 @@ impl WorkspaceSkill {
     }
 }
 
-/// In an unquoted description, YAML reads ` #run/always` as a comment.
-fn report_commented_tag(text: &str, description: &std::ops::Range<usize>, report: &mut Report) {
-    let rest = text[description.end.min(text.len())..].lines().next().unwrap_or_default();
-    let start = description.end + (rest.len() - rest.trim_start().len());
-    if rest.trim_start().starts_with('#') && !parse_tags(rest).0.is_empty() {
-        report
-            .warning(&SB_23, start..start + rest.trim().len(), "YAML takes the tags for a comment")
-            .help("put the whole description in quotes");
-    }
+/// Returns the description with its tags, also with those that YAML reads as a comment because the
+/// description is not quoted. Reports the latter.
+fn read_description(skill: &SkillMetadata, text: &str, report: &mut Report) -> Option<String> {
+    let description = skill.description.as_ref()?;
+    let Some(tags) = &skill.commented_tags else { return Some(description.clone()) };
+    let span = skill.description_span.start..tags.end;
+    let quoted = format!("'{}'", text[span.clone()].replace('\'', "''"));
+    report
+        .warning(&SB_23, tags.clone(), "YAML reads the tags as a comment")
+        .help("quote the whole description; until then, `sp` reads the tags as part of it")
+        .fix(span, quoted);
+    Some(format!("{description}{}", &text[skill.description_span.end..tags.end]))
 }
 
 /// Reads the `SKILL.md` of a directory in a workspace. It is `Some` exactly if the report has no
@@ -64,11 +67,11 @@ pub fn read_workspace_skill(
         return (None, report);
     };
     let text = String::from_utf8_lossy(bytes).into_owned();
-    let dependencies = read_skill_dependencies(&text, skill.body_start, limits, &mut report);
+    let dependencies = read_skill_dependencies(&skill, &text, limits, &mut report);
     let parameters = read_parameters(&text, skill.body_start, limits, &mut report);
     let name = read_name(skill.name.as_deref().unwrap_or_default(), folder, &mut report);
-    report_commented_tag(&text, &skill.description_span, &mut report);
-    let description = skill.description.as_deref().map(one_line);
+    let description = read_description(&skill, &text, &mut report);
+    let description = description.as_deref().map(one_line);
     if description == Some(None) {
         report
             .error(&SB_04, skill.description_span.clone(), "the description has more than one line")
@@ -94,10 +97,10 @@ fn read_name(name: &str, folder: &str, report: &mut Report) -> Option<SkillName>
         return parsed.ok();
     }
     if name != folder {
-        let message = format!("the skill is called `{}`, and its folder is not", printable(name));
+        let message = format!("the name `{}` differs from the name of the folder", printable(name));
         report
             .error(&SB_04, 0..0, message)
-            .help(format!("call both the same: the folder is `{}`", printable(folder)));
+            .help(format!("use the same name for both: the folder is `{}`", printable(folder)));
     } else if let Err(why) = &parsed {
         report
             .error(&SB_04, 0..0, format!("the name `{}` {why}", printable(name)))
@@ -119,6 +122,13 @@ mod tests {
         (skill, report.findings.iter().map(format_finding).collect())
     }
 
+    fn fix(text: &str) -> String {
+        let (_, report) =
+            read_workspace_skill("SKILL.md", "tidy-up", text.as_bytes(), &Limits::default());
+        let fixes = report.findings.iter().flat_map(|finding| finding.fix.clone()).collect();
+        crate::report::apply_edits(text, fixes)
+    }
+
     #[test]
     fn sb_04_skill_has_the_name_of_its_directory_and_a_one_line_description() {
         let (skill, findings) =
@@ -129,7 +139,7 @@ mod tests {
         for (text, expected) in [
             (
                 "---\nname: tidy\ndescription: x\n---\n",
-                "SB-04 the skill is called `tidy`, and its folder is not",
+                "SB-04 the name `tidy` differs from the name of the folder",
             ),
             (
                 "---\nname: tidy-up\ndescription: |\n  a\n  b\n---\n",
@@ -149,9 +159,59 @@ mod tests {
     }
 
     #[test]
-    fn sb_23_tag_that_yaml_reads_as_a_comment_is_a_warning() {
-        let (skill, findings) = read("---\nname: tidy-up\ndescription: Sweeps. #run/always\n---\n");
-        assert!(!skill.unwrap().tags().runs_always());
-        assert_eq!(findings, ["SKILL.md:3:22 SB-23 YAML takes the tags for a comment"]);
+    fn sb_23_tags_after_an_unquoted_description_are_part_of_it() {
+        let text = "---\nname: tidy-up\ndescription: It's clean.  #run/always #use/b # now\n---\n";
+        let (skill, findings) = read(text);
+        let skill = skill.unwrap();
+        assert_eq!(&*skill.description, "It's clean.  #run/always #use/b");
+        assert!(skill.tags().runs_always());
+        assert_eq!(findings, ["SKILL.md:3:27 SB-23 YAML reads the tags as a comment"]);
+        let fixed = fix(text);
+        assert_eq!(
+            fixed,
+            "---\nname: tidy-up\ndescription: 'It''s clean.  #run/always #use/b' # now\n---\n"
+        );
+        let (fixed, findings) = read(&fixed);
+        assert_eq!((fixed.unwrap().description, findings), (skill.description, Vec::new()));
+    }
+
+    #[test]
+    fn sb_23_quoting_a_description_keeps_its_tags() {
+        let text = "---\nname: tidy-up\ndescription: Use when: late. #run/always\n---\n";
+        let (skill, findings) = read(text);
+        assert_eq!(&*skill.unwrap().description, "Use when: late. #run/always");
+        assert_eq!(findings, ["SKILL.md:3:14 AS-04 an unquoted value has a `: ` in it"]);
+        assert_eq!(
+            fix(text),
+            "---\nname: tidy-up\ndescription: 'Use when: late. #run/always'\n---\n"
+        );
+    }
+
+    #[test]
+    fn sb_23_comment_after_a_quoted_description_is_a_comment() {
+        let (skill, findings) =
+            read("---\nname: tidy-up\ndescription: 'Sweeps.' #run/always\n---\n");
+        assert_eq!((&*skill.unwrap().description, findings), ("Sweeps.", Vec::new()));
+    }
+
+    #[test]
+    fn sb_11_frontmatter_may_declare_dependencies() {
+        let head = "---\nname: tidy-up\ndescription: x\ndependencies:\n";
+        let names = |skill: Option<WorkspaceSkill>| -> Vec<String> {
+            let dependencies = skill.unwrap().dependencies;
+            dependencies.iter().map(|dependency| dependency.name.to_string()).collect()
+        };
+        let (skill, findings) = read(&format!(
+            "{head}  - name: a\n    source: git@github.com:acme/skills.git\n    version: main\n---\n\
+             ## Dependencies\n```yaml\n- name: b\n```\n"
+        ));
+        assert_eq!(names(skill), ["a", "b"]);
+        assert!(findings.iter().all(|finding| finding.contains("AS-05")), "{findings:?}");
+        // Other tools have a field of this name too.
+        let (skill, findings) = read(&format!("{head}  - pandas>=2\n---\n"));
+        assert!(names(skill).is_empty());
+        assert_eq!(findings[1], "SKILL.md:5:3 SB-11 `dependencies` does not list skills");
+        let (skill, findings) = read(&format!("{head}  - name: a_b\n---\n"));
+        assert_eq!((skill, findings.len()), (None, 2));
     }
 }

@@ -13,7 +13,7 @@ use crate::web_url::has_web_scheme;
 /// Why a text is not a source.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum SourceRefError {
-    #[error("it is empty, or has control characters in it")]
+    #[error("it is empty or contains control characters")]
     InvalidText,
     /// Not a valid git repository.
     #[error(transparent)]

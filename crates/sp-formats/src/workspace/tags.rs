@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use crate::skill::tags::parse_tag;
+
 /// A skill that runs when the workspace is entered and before every response.
 const RUN_ALWAYS_TAG: &str = "run/always";
 /// A skill that runs after all others.
@@ -23,17 +25,8 @@ pub struct TagChange {
 
 /// Returns the tags in a description.
 pub fn parse_tags(description: &str) -> SkillTags {
-    let tag = |word: &str| {
-        let word = word.strip_prefix('#')?.trim_end_matches(['.', ',', ';', ':', ')', '!', '?']);
-        let (group, name) = word.split_once('/')?;
-        let plain = |text: &str| {
-            !text.is_empty()
-                && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_')
-        };
-        (plain(group) && plain(name)).then(|| word.to_owned())
-    };
     let words = description.split(|c: char| c.is_whitespace() || matches!(c, '(' | '['));
-    SkillTags(words.filter_map(tag).collect())
+    SkillTags(words.filter_map(parse_tag).map(Into::into).collect())
 }
 
 impl SkillTags {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Subcommand, ValueHint};
 
-use super::{CheckArgs, parse_set};
+use super::{CheckArgs, PlanArgs, parse_set};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum WorkspaceCommand {
@@ -16,12 +16,14 @@ pub(crate) enum WorkspaceCommand {
         /// File to use as `SKILLBAG.md`
         #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
         entrypoint: Option<PathBuf>,
-        /// Confirm that you completed the extra steps of the sources
+        /// Confirm that you completed the extra installation steps of the sources
         #[arg(long)]
         steps_done: bool,
+        #[command(flatten)]
+        plan: PlanArgs,
     },
     /// Add skills to the workspace, with their dependencies
-    #[command(visible_alias = "get")]
+    #[command(alias = "get")]
     Add {
         /// Names of the skills
         #[arg(value_name = "SKILL")]
@@ -38,21 +40,19 @@ pub(crate) enum WorkspaceCommand {
         /// Update skills that are already in the workspace
         #[arg(long)]
         upgrade: bool,
-        /// Replace skills that were edited in the workspace
+        /// Replace edited skills
         #[arg(long, short = 'f', visible_alias = "force")]
         replace: bool,
-        /// Confirm that you completed the extra steps of the sources
+        /// Confirm that you completed the extra installation steps of the sources
         #[arg(long)]
         steps_done: bool,
-        /// Show what would change
-        #[arg(long, short = 'n')]
-        dry_run: bool,
+        #[command(flatten)]
+        plan: PlanArgs,
     },
     /// Regenerate the catalog
     Sync {
-        /// Show whether the catalog would change
-        #[arg(long, short = 'n')]
-        dry_run: bool,
+        #[command(flatten)]
+        plan: PlanArgs,
     },
     /// Show the dependencies between skills
     Deps,
@@ -71,6 +71,8 @@ pub(crate) enum WorkspaceCommand {
         /// Save the values in `USER_CONTEXT.md`; secrets are refused
         #[arg(long, requires = "set")]
         save: bool,
+        #[command(flatten)]
+        plan: PlanArgs,
     },
     /// Show the parameters of a skill and their values
     Params {
@@ -85,16 +87,15 @@ pub(crate) enum WorkspaceCommand {
     },
     /// List the skills of the workspace
     List,
-    /// Remove skills that no other skill depends on
+    /// Remove skills that no other skill requires
     Remove {
         /// Names of the skills
         #[arg(required = true, value_name = "SKILL")]
         names: Vec<String>,
-        /// Show what would change
-        #[arg(long, short = 'n')]
-        dry_run: bool,
+        #[command(flatten)]
+        plan: PlanArgs,
     },
-    /// Manage a repository that others add skills from
+    /// Manage a source of skills
     #[command(subcommand)]
     Source(WorkspaceSourceCommand),
 }
@@ -102,5 +103,8 @@ pub(crate) enum WorkspaceCommand {
 #[derive(Debug, Subcommand)]
 pub(crate) enum WorkspaceSourceCommand {
     /// Create `AGENTS.md` and the catalog
-    Init,
+    Init {
+        #[command(flatten)]
+        plan: PlanArgs,
+    },
 }

@@ -29,7 +29,7 @@ pub(super) fn man(context: &Context<'_>, dir: Option<&Path>) -> Result<()> {
     for (typed, command) in commands {
         let mut page = Vec::new();
         let name = typed.replace(' ', "-");
-        // The page footer shows the version. The flag is disabled because `sp bag get` has its own
+        // The page footer shows the version. The flag is disabled because `sp bag add` has its own
         // `--version`.
         let command = command
             .display_name(name.clone())

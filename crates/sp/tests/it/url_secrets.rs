@@ -163,7 +163,7 @@ fn se_07_source_without_cached_archive_is_an_error_with_a_hint() {
         let error = scene.sp_error("home/bag", args);
         assert_eq!(error.code, "E-source-not-reproducible");
         assert!(error.message.contains("`review`"), "{error:#?}");
-        assert!(error.hints_at("sp bag get review --source"), "{error:#?}");
+        assert!(error.hints_at("sp bag add review --source"), "{error:#?}");
         assert!(error.hints_at("--keep-query"), "{error:#?}");
     };
     // The cache has no newer version.

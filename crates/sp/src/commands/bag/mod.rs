@@ -18,7 +18,7 @@ use sp_formats::printable::printable;
 use sp_formats::text::pluralize;
 
 use super::kept::write_kept;
-use super::mode;
+use super::plan::{apply_options, write_apply_command};
 use crate::cli::{GlobalOptions, OutputFormat, WorkspaceCommand, WorkspaceSourceCommand};
 use crate::terminal::{ADDED, CHANGED, DIM, REMOVED, STRONG, Terminal, table};
 
@@ -30,9 +30,11 @@ pub(super) fn run(
 ) -> Result<ExitCode> {
     let root = options.root.as_deref();
     match command {
-        WorkspaceCommand::Init { dir, entrypoint, steps_done } => {
+        WorkspaceCommand::Init { dir, entrypoint, steps_done, plan } => {
             let dir = dir.as_deref().or(root);
-            let report = workspace::init(context, dir, entrypoint.as_deref(), steps(*steps_done))?;
+            let steps = steps(*steps_done);
+            let report =
+                workspace::init(context, dir, entrypoint.as_deref(), steps, apply_options(plan))?;
             print_change(context, &report, "next: sp bag add <skill> --source <source>", terminal)?;
         }
         WorkspaceCommand::Add {
@@ -43,7 +45,7 @@ pub(super) fn run(
             upgrade,
             replace,
             steps_done,
-            dry_run,
+            plan,
         } => {
             let request = GetSkillsRequest {
                 names: names.clone(),
@@ -54,23 +56,21 @@ pub(super) fn run(
                 replace: if *replace { ReplacePolicy::Allow } else { ReplacePolicy::Refuse },
                 extra_steps: steps(*steps_done),
                 root: options.root.clone(),
-                mode: mode(*dry_run),
+                apply: apply_options(plan),
             };
             print_change(context, &workspace::get(context, &request)?, "", terminal)?;
         }
-        WorkspaceCommand::Sync { dry_run } => {
-            print_change(context, &workspace::sync(context, root, mode(*dry_run))?, "", terminal)?;
+        WorkspaceCommand::Sync { plan } => {
+            let report = workspace::sync(context, root, apply_options(plan))?;
+            print_change(context, &report, "", terminal)?;
         }
-        WorkspaceCommand::Remove { names, dry_run } => {
-            print_change(
-                context,
-                &workspace::remove(context, root, names, mode(*dry_run))?,
-                "",
-                terminal,
-            )?;
+        WorkspaceCommand::Remove { names, plan } => {
+            let report = workspace::remove(context, root, names, apply_options(plan))?;
+            print_change(context, &report, "", terminal)?;
         }
-        WorkspaceCommand::Source(WorkspaceSourceCommand::Init) => {
-            print_change(context, &workspace::source_init(context, root)?, "", terminal)?;
+        WorkspaceCommand::Source(WorkspaceSourceCommand::Init { plan }) => {
+            let report = workspace::source_init(context, root, apply_options(plan))?;
+            print_change(context, &report, "", terminal)?;
         }
         WorkspaceCommand::Deps => {
             deps::print_dependencies(&workspace::deps(context, root)?, terminal)?;
@@ -79,12 +79,13 @@ pub(super) fn run(
             return check::check_workspace(context, options, check, terminal);
         }
         WorkspaceCommand::Enter => print_overview(&workspace::enter(context, root)?, terminal)?,
-        WorkspaceCommand::Run { identifier, set, save } => {
+        WorkspaceCommand::Run { identifier, set, save, plan } => {
             let request = RunSkillRequest {
                 identifier: identifier.clone(),
                 set: set.clone(),
                 save: if *save { SaveParameters::Yes } else { SaveParameters::No },
                 root: options.root.clone(),
+                apply: apply_options(plan),
             };
             run::run_skill(context, &request, terminal)?;
         }
@@ -116,27 +117,32 @@ fn print_change(
             writeln!(out)?;
             write_kept(context, [kept], out)?;
         }
-        let changed =
-            report.skills.iter().filter(|skill| skill.action != FolderAction::Keep).count();
-        if !report.applied {
-            let would =
-                if changed > 0 || report.catalog_changed { "would change" } else { "no changes" };
-            return writeln!(
-                out,
-                "\n{STRONG}{would}{STRONG:#} · {} · {}",
-                context.display_path(&report.root),
-                pluralize(changed, "skill")
-            );
+        write_summary(context, report, out)?;
+        if !next.is_empty() && report.status.applied {
+            writeln!(out, "{next}")?;
         }
-        let catalog = if report.catalog_changed { "catalog updated" } else { "catalog unchanged" };
-        writeln!(
-            out,
-            "\n{STRONG}done{STRONG:#} · {} · {} changed · {catalog}",
-            context.display_path(&report.root),
-            pluralize(changed, "skill")
-        )?;
-        if next.is_empty() { Ok(()) } else { writeln!(out, "{next}") }
+        Ok(())
     })
+}
+
+fn write_summary(
+    context: &Context<'_>,
+    report: &WorkspaceChangeReport,
+    out: &mut dyn Write,
+) -> std::io::Result<()> {
+    let changed = report.skills.iter().filter(|skill| skill.action != FolderAction::Keep).count();
+    let root = context.display_path(&report.root);
+    let skills = pluralize(changed, "skill");
+    if report.status.applied {
+        let catalog = if report.catalog_changed { "catalog updated" } else { "catalog unchanged" };
+        return writeln!(out, "\n{STRONG}done{STRONG:#} · {root} · {skills} changed · {catalog}");
+    }
+    if changed == 0 && report.files.is_empty() && !report.catalog_changed {
+        return writeln!(out, "\n{STRONG}no changes{STRONG:#} · {root}");
+    }
+    let catalog = if report.catalog_changed { " · catalog" } else { "" };
+    writeln!(out, "\n{STRONG}would change{STRONG:#} · {root} · {skills}{catalog}")?;
+    write_apply_command(&report.status, out)
 }
 
 fn write_changes(report: &WorkspaceChangeReport, out: &mut dyn Write) -> std::io::Result<()> {

@@ -3,9 +3,10 @@
 use std::io::Write;
 
 use sp_engine::workspace::{self, RunSkillRequest};
-use sp_engine::{Context, Error, ErrorCode, Result};
+use sp_engine::{Context, Error, ErrorCode, Event, Result};
 use sp_formats::output::{ParameterItem, ParameterList, ParameterValueItem, WorkspaceRunReport};
 use sp_formats::printable::{printable, printable_text};
+use sp_formats::workspace::USER_CONTEXT_FILE;
 
 use crate::terminal::{STRONG, Terminal};
 
@@ -16,6 +17,11 @@ pub(super) fn run_skill(
 ) -> Result<()> {
     let run = workspace::run(context, request)?;
     terminal.print(&run, |out| write_run(&run, out))?;
+    if let (false, Some(plan)) = (run.saved, &run.plan) {
+        context.emit(Event::Hint(format!(
+            "would save the values in `{USER_CONTEXT_FILE}`; add `--plan {plan}` to save them"
+        )));
+    }
     if run.missing.is_empty() { Ok(()) } else { Err(missing_values(&run)) }
 }
 

@@ -8,7 +8,7 @@ fn source(world: &World, name: &str, entries: &[&str]) -> String {
     source_dir(world, &format!("src/{name}"), &SourceFiles::new(&[]).with_skill(name, &more))
 }
 
-/// Returns who requested a skill, from the report of `sp bag get`.
+/// Returns who requested a skill, from the report of `sp bag add`.
 #[track_caller]
 fn requesters(world: &World, report: &Value, name: &str) -> Vec<String> {
     assert_consistent(world, name);

@@ -4,8 +4,10 @@ mod dependencies;
 mod edits;
 mod init;
 mod interruptions;
+mod plans;
 mod precedence;
 mod sources;
+mod unquoted_tags;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use sp_engine::ApplyOptions;
 use sp_engine::Result;
 use sp_engine::workspace::{RunSkillRequest, SaveParameters, enter, run};
 use sp_formats::output::{WorkspaceOverview, WorkspaceRunReport};
@@ -56,10 +57,10 @@ fn bag_run(
     call: &ToolCall,
 ) -> Result<WorkspaceRunReport> {
     let request = RunSkillRequest {
-        // `bag_enter` shows both spellings.
-        identifier: input.skill.replace('-', "_"),
+        identifier: input.skill,
         set: input.set.into_iter().collect(),
         save: SaveParameters::No,
+        apply: ApplyOptions::APPLY,
         root: local.settings.library_filter.root.clone(),
     };
     local.with_context(Some(call), |context| run(context, &request))
