@@ -6,7 +6,7 @@
 //! network, reads the clock or prints, so all of it can be fuzzed.
 //!
 //! - Formats: [`skill`], [`pack`], [`workspace`], [`context_pack`], [`package`].
-//! - Projects: [`project`], with the manifest and the lockfile.
+//! - Projects: [`project`], with the manifest and the lockfile; [`foreign`], those of other tools.
 //! - Syntax with spans: [`json`], [`yaml`], [`markdown`].
 //! - Text in URLs: [`web_url`], [`percent`], [`redact`].
 //! - Diagnostics: [`report`], [`rules`].
@@ -31,6 +31,7 @@ pub mod config;
 pub mod context_pack;
 pub mod discovery;
 pub mod error_code;
+pub mod foreign;
 pub mod git_repo;
 pub mod json;
 mod json_record;
