@@ -467,5 +467,5 @@ fn refuse_edited(edited: &[String]) -> Result<()> {
     }
     let (names, verb) = (edited.join("`, `"), plural(edited.len(), "was", "were"));
     Err(Error::new(ErrorCode::EditedSkill, format!("`{names}` {verb} edited, or not installed by `sp`"))
-        .hint("nothing was changed: add `--force` to replace the folder; the old one is kept until `sp clean`"))
+        .hint("nothing was changed: add `--replace` to replace the folder; the old one is kept until `sp clean`"))
 }
