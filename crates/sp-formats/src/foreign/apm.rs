@@ -1,7 +1,8 @@
 //! `apm-cli` of PyPI: the manifest `apm.yml`.
 //!
-//! A dependency is text, `[<host>/]<owner>/<repo>[/<path>][#<ref>]`, a URL or a path, or a mapping with
-//! `git` or `path`. It may be any kind of package; only the lockfile tells which ones have skills.
+//! A dependency is text, `[<host>/]<owner>/<repo>[/<path>][#<ref>]`, a URL or a path, or a mapping
+//! with `git` or `path`. It may be any kind of package; only the lockfile tells which ones have
+//! skills.
 
 use std::ops::Range;
 
@@ -9,7 +10,7 @@ use sp_tree::Limits;
 
 use super::ForeignSelection;
 use super::reader::{EntryDraft, ForeignMap, ForeignReader, local_source};
-use super::syntax::{ForeignNode, ForeignValue};
+use super::syntax::{ForeignNode, ForeignSyntax, ForeignValue};
 use crate::printable::printable;
 
 /// The endings of packages that are a single file.
@@ -17,7 +18,7 @@ const FILE_ENDINGS: &[&str] =
     &[".prompt.md", ".instructions.md", ".agent.md", ".chatmode.md", ".md", ".yml", ".json"];
 
 pub(super) fn read_manifest(reader: &mut ForeignReader<'_>, limits: &Limits) {
-    let Some(root) = reader.parse_yaml(limits) else { return };
+    let Some(root) = reader.parse(ForeignSyntax::Yaml, limits) else { return };
     let Some(root) = reader.map(&root, "the manifest") else { return };
     read_targets(reader, &root);
     for key in ["dependencies", "devDependencies"] {

@@ -7,7 +7,7 @@ use sp_tree::Limits;
 
 use super::digest::ForeignDigest;
 use super::reader::{EntryDraft, ForeignMap, ForeignReader, is_commit, local_source};
-use super::syntax::ForeignNode;
+use super::syntax::{ForeignNode, ForeignSyntax};
 use super::{ForeignSelection, ForeignTool};
 use crate::printable::printable;
 
@@ -21,7 +21,7 @@ const SKILL_PACKAGES: &[&str] =
 const DEFAULT_HOST: &str = "github.com";
 
 pub(super) fn read_lock(reader: &mut ForeignReader<'_>, limits: &Limits) {
-    let Some(root) = reader.parse_yaml(limits) else { return };
+    let Some(root) = reader.parse(ForeignSyntax::Yaml, limits) else { return };
     let Some(root) = reader.map(&root, "the lockfile") else { return };
     if reader.check_version(&root, "lockfile_version", SUPPORTED_VERSIONS).is_none() {
         return;

@@ -9,7 +9,7 @@ use sp_tree::Limits;
 
 use super::ForeignSelection;
 use super::reader::{EntryDraft, ForeignMap, ForeignReader, local_source};
-use super::syntax::{ForeignMember, ForeignValue};
+use super::syntax::{ForeignMember, ForeignSyntax, ForeignValue};
 use crate::printable::printable;
 
 /// The marketplaces that Claude Code knows without settings.
@@ -28,7 +28,7 @@ struct PluginSource {
 }
 
 pub(super) fn read_settings(reader: &mut ForeignReader<'_>, limits: &Limits) {
-    let Some(root) = reader.parse_json(limits) else { return };
+    let Some(root) = reader.parse(ForeignSyntax::Json, limits) else { return };
     let Some(root) = reader.map(&root, "the settings") else { return };
     let marketplaces = read_marketplaces(reader, &root);
     let Some(plugins) = reader.map_member(&root, "enabledPlugins") else { return };

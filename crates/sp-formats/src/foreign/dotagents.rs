@@ -1,18 +1,18 @@
 //! `@sentry/dotagents` of npm: the manifest `agents.toml`, and the lockfile `agents.lock`, which is
 //! TOML too.
 //!
-//! The source of a skill is `<owner>/<repo>`, a URL on GitHub or GitLab (both may end with `@<ref>`),
-//! `git:<url>`, `path:<directory>`, or a host with an index. The lockfile has the commit of each skill
-//! and no digest.
+//! The source of a skill is `<owner>/<repo>`, a URL on GitHub or GitLab (both may end with
+//! `@<ref>`), `git:<url>`, `path:<directory>`, or a host with an index. The lockfile has the commit of
+//! each skill and no digest.
 
 use sp_tree::Limits;
 
 use super::ForeignSelection;
 use super::reader::{EntryDraft, ForeignReader, is_commit, local_source};
-use super::syntax::{ForeignMember, ForeignNode};
+use super::syntax::{ForeignMember, ForeignNode, ForeignSyntax};
 
 pub(super) fn read_manifest(reader: &mut ForeignReader<'_>, limits: &Limits) {
-    let Some(root) = reader.parse_toml(limits) else { return };
+    let Some(root) = reader.parse(ForeignSyntax::Toml, limits) else { return };
     let Some(root) = reader.map(&root, "the manifest") else { return };
     if reader.check_version(&root, "version", &["1"]).is_none() {
         return;
@@ -58,7 +58,7 @@ fn read_skill(reader: &mut ForeignReader<'_>, node: &ForeignNode, host: Shorthan
 }
 
 pub(super) fn read_lock(reader: &mut ForeignReader<'_>, limits: &Limits) {
-    let Some(root) = reader.parse_toml(limits) else { return };
+    let Some(root) = reader.parse(ForeignSyntax::Toml, limits) else { return };
     let Some(root) = reader.map(&root, "the lockfile") else { return };
     if reader.check_version(&root, "version", &["1"]).is_none() {
         return;

@@ -4,8 +4,8 @@
 //! tool installed, as [`ForeignEntry`]s whose sources this crate understands, and what cannot be
 //! migrated, as [`SkippedItem`]s with reasons. Both know their position in the file.
 //!
-//! Members that are not needed are ignored, because these formats grow. A needed member with a wrong
-//! type is an error with a position, so that a migration never guesses. Recorded digests are
+//! Members that are not needed are ignored, because these formats grow. A needed member with a
+//! wrong type is an error with a position, so that a migration never guesses. Recorded digests are
 //! [`ForeignDigest`]s, which can be compared with the files of a folder.
 //!
 //! Nothing here writes these files or decides what a migration does.

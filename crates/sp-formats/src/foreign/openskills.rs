@@ -6,12 +6,13 @@ use sp_tree::Limits;
 
 use super::ForeignSelection;
 use super::reader::{EntryDraft, ForeignReader, local_source};
+use super::syntax::ForeignSyntax;
 
 /// The file in the folder of a skill.
 pub const METADATA_FILE: &str = ".openskills.json";
 
 pub(super) fn read_metadata(reader: &mut ForeignReader<'_>, limits: &Limits) {
-    let Some(root) = reader.parse_json(limits) else { return };
+    let Some(root) = reader.parse(ForeignSyntax::Json, limits) else { return };
     let Some(map) = reader.map(&root, "the file") else { return };
     let span = map.span.clone();
     let Some(source) = reader.required(&map, "source") else { return };

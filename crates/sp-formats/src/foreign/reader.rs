@@ -2,7 +2,9 @@
 
 use std::ops::Range;
 
-use super::syntax::{ForeignMember, ForeignNode, ForeignValue};
+use sp_tree::Limits;
+
+use super::syntax::{ForeignMember, ForeignNode, ForeignSyntax, ForeignValue};
 use super::{ForeignAgent, ForeignEntry, ForeignItems, ForeignSelection, LC_17, SkippedItem};
 use crate::printable::printable;
 use crate::project::source::{ManifestSource, SourceVersion};
@@ -12,7 +14,7 @@ const FILE_HELP: &str = "fix the file, or restore it from version control";
 
 /// Reads one file.
 pub(super) struct ForeignReader<'r> {
-    pub text: &'r str,
+    text: &'r str,
     report: &'r mut Report,
     pub items: ForeignItems,
 }
@@ -53,6 +55,17 @@ impl<'n> ForeignMap<'n> {
 impl<'r> ForeignReader<'r> {
     pub(super) fn new(text: &'r str, report: &'r mut Report) -> Self {
         Self { text, report, items: ForeignItems::default() }
+    }
+
+    /// Parses the file.
+    pub(super) fn parse(&mut self, syntax: ForeignSyntax, limits: &Limits) -> Option<ForeignNode> {
+        match syntax.parse(self.text, limits) {
+            Ok(node) => Some(node),
+            Err(error) => {
+                self.error(error.span, error.message, error.help);
+                None
+            }
+        }
     }
 
     pub(super) fn error(&mut self, span: Range<usize>, message: impl Into<String>, help: &str) {
@@ -202,8 +215,8 @@ impl<'r> ForeignReader<'r> {
         }
     }
 
-    /// Adds an entry, and returns it so that more can be set. If its source or ref is not supported,
-    /// the entry is skipped.
+    /// Adds an entry, and returns it so that more can be set. An entry whose source or ref is not
+    /// supported is skipped.
     pub(super) fn add(&mut self, draft: EntryDraft) -> Option<&mut ForeignEntry> {
         let EntryDraft { span, name, source, version, selection } = draft;
         let source = match ManifestSource::new(&source) {

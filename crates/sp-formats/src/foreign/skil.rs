@@ -6,10 +6,10 @@ use sp_tree::Limits;
 
 use super::ForeignSelection;
 use super::reader::{EntryDraft, ForeignReader, is_commit, local_source};
-use super::syntax::ForeignMember;
+use super::syntax::{ForeignMember, ForeignSyntax};
 
 pub(super) fn read_config(reader: &mut ForeignReader<'_>, limits: &Limits) {
-    let Some(root) = reader.parse_toml(limits) else { return };
+    let Some(root) = reader.parse(ForeignSyntax::Toml, limits) else { return };
     let Some(root) = reader.map(&root, "the file") else { return };
     let Some(sources) = reader.map_member(&root, "source") else { return };
     for source in sources.members {

@@ -1,14 +1,14 @@
 //! `skills` of npm: `skills-lock.json` of a project, and `.skill-lock.json` of the user.
 //!
 //! Both map the names of skills to their sources. The lockfile of a project has version 1 and a
-//! SHA-256 of each folder. That of the user has version 3, and for repositories on GitHub the hash of
-//! git's tree. `skil` writes the latter file, too, with `sourceBranch` instead of `ref`.
+//! SHA-256 of each folder. That of the user has version 3, and for repositories on GitHub the hash
+//! of git's tree. `skil` writes the latter file, too, with `sourceBranch` instead of `ref`.
 
 use sp_tree::Limits;
 
 use super::digest::ForeignDigest;
 use super::reader::{EntryDraft, ForeignMap, ForeignReader, local_source};
-use super::syntax::ForeignMember;
+use super::syntax::{ForeignMember, ForeignSyntax};
 use super::{ForeignSelection, ForeignTool};
 use crate::skill::SKILL_FILE;
 
@@ -21,7 +21,7 @@ pub(super) fn read_user_lock(reader: &mut ForeignReader<'_>, limits: &Limits) {
 }
 
 fn read_lock(reader: &mut ForeignReader<'_>, limits: &Limits, version: &str) {
-    let Some(root) = reader.parse_json(limits) else { return };
+    let Some(root) = reader.parse(ForeignSyntax::Json, limits) else { return };
     let Some(root) = reader.map(&root, "the lockfile") else { return };
     if reader.check_version(&root, "version", &[version]).is_none() {
         return;

@@ -5,7 +5,6 @@ use std::ops::Range;
 use sp_tree::Limits;
 use toml_edit::{Document, Item, TableLike, Value};
 
-use super::reader::ForeignReader;
 use crate::json::{JsonDocument, JsonKind, JsonValue};
 use crate::text::ByteSize;
 use crate::yaml::{self, YamlNode, YamlValue};
@@ -51,55 +50,72 @@ impl ForeignNode {
     }
 }
 
-impl ForeignReader<'_> {
-    pub(super) fn parse_json(&mut self, limits: &Limits) -> Option<ForeignNode> {
-        self.check_size(limits)?;
-        match JsonDocument::parse(self.text, limits) {
-            Ok(json) => Some(json_node(json.root())),
-            Err(error) => self.syntax_error(error.span, format!("invalid JSON: {}", error.message)),
+/// The text is not valid, or too large.
+#[derive(Debug)]
+pub(super) struct ForeignSyntaxError {
+    pub span: Range<usize>,
+    pub message: String,
+    pub help: &'static str,
+}
+
+impl ForeignSyntaxError {
+    fn new(span: Range<usize>, message: String) -> Self {
+        Self { span, message, help: "fix the file, or restore it from version control" }
+    }
+}
+
+/// The notation of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ForeignSyntax {
+    Json,
+    Yaml,
+    Toml,
+}
+
+impl ForeignSyntax {
+    pub(super) fn parse(
+        self,
+        text: &str,
+        limits: &Limits,
+    ) -> Result<ForeignNode, ForeignSyntaxError> {
+        let size = text.len() as u64;
+        if size > limits.yaml_bytes {
+            let (size, limit) = (ByteSize(size), ByteSize(limits.yaml_bytes));
+            return Err(ForeignSyntaxError {
+                span: 0..0,
+                message: format!("the file is {size}, larger than the limit of {limit}"),
+                help: "raise the limit with `--limit yaml-bytes=<bytes>`",
+            });
+        }
+        match self {
+            Self::Json => parse_json(text, limits),
+            Self::Yaml => parse_yaml(text, limits),
+            Self::Toml => parse_toml(text),
         }
     }
+}
 
-    pub(super) fn parse_yaml(&mut self, limits: &Limits) -> Option<ForeignNode> {
-        self.check_size(limits)?;
-        match yaml::parse(self.text, limits) {
-            Ok(node) => Some(yaml_node(&node)),
-            Err(error) => self.syntax_error(error.span, format!("invalid YAML: {}", error.message)),
-        }
-    }
+fn parse_json(text: &str, limits: &Limits) -> Result<ForeignNode, ForeignSyntaxError> {
+    let json = JsonDocument::parse(text, limits).map_err(|error| {
+        ForeignSyntaxError::new(error.span, format!("invalid JSON: {}", error.message))
+    })?;
+    Ok(json_node(json.root()))
+}
 
-    pub(super) fn parse_toml(&mut self, limits: &Limits) -> Option<ForeignNode> {
-        self.check_size(limits)?;
-        match Document::parse(self.text) {
-            Ok(document) => {
-                let members = table_members(document.as_table());
-                Some(ForeignNode { span: 0..self.text.len(), value: ForeignValue::Map(members) })
-            }
-            Err(error) => {
-                let message = error.message().lines().next().unwrap_or_default().to_owned();
-                self.syntax_error(error.span().unwrap_or(0..0), format!("invalid TOML: {message}"))
-            }
-        }
-    }
+fn parse_yaml(text: &str, limits: &Limits) -> Result<ForeignNode, ForeignSyntaxError> {
+    let node = yaml::parse(text, limits).map_err(|error| {
+        ForeignSyntaxError::new(error.span, format!("invalid YAML: {}", error.message))
+    })?;
+    Ok(yaml_node(&node))
+}
 
-    fn check_size(&mut self, limits: &Limits) -> Option<()> {
-        let size = self.text.len() as u64;
-        if size <= limits.yaml_bytes {
-            return Some(());
-        }
-        let (size, limit) = (ByteSize(size), ByteSize(limits.yaml_bytes));
-        self.error(
-            0..0,
-            format!("the file is {size}, larger than the limit of {limit}"),
-            "raise the limit with `--limit yaml-bytes=<bytes>`",
-        );
-        None
-    }
-
-    fn syntax_error(&mut self, span: Range<usize>, message: String) -> Option<ForeignNode> {
-        self.error(span, message, "fix the file, or restore it from version control");
-        None
-    }
+fn parse_toml(text: &str) -> Result<ForeignNode, ForeignSyntaxError> {
+    let document = Document::parse(text).map_err(|error| {
+        let message = error.message().lines().next().unwrap_or_default();
+        ForeignSyntaxError::new(error.span().unwrap_or(0..0), format!("invalid TOML: {message}"))
+    })?;
+    let members = table_members(document.as_table());
+    Ok(ForeignNode { span: 0..text.len(), value: ForeignValue::Map(members) })
 }
 
 fn json_node(json: JsonValue<'_>) -> ForeignNode {
