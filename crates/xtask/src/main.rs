@@ -67,7 +67,7 @@ fn generate(root: &Path, mode: Mode) -> Result<(), String> {
     }
     match stale[..] {
         [] => Ok(()),
-        _ => Err(format!("stale: {}\nmend it with: {COMMAND}", stale.join(", "))),
+        _ => Err(format!("stale: {}\nregenerate with: {COMMAND}", stale.join(", "))),
     }
 }
 
