@@ -1,7 +1,7 @@
 //! A temporary home for each test.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
 use regex_lite::Regex;
 use rustix::fs::StatVfsMountFlags;
@@ -136,9 +136,19 @@ impl World {
     /// Runs a command to its end. A command that hangs is killed, so that only this test fails.
     pub fn run(&self, mut command: Command) -> Run {
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
-        let child = command.spawn().expect("a program that starts");
-        let output = crate::hang::output_of(child).expect("the output of a program");
-        Run::of(&output, |text| self.normalize(text))
+        self.finish(command.spawn().expect("a program that starts"))
+    }
+
+    /// Starts several `sp` commands at once in a directory of this world, and waits for all of them.
+    pub fn sp_concurrently<S: AsRef<str>>(&self, dir: &str, commands: &[Vec<S>]) -> Vec<Run> {
+        let start = |args: &Vec<S>| {
+            let args: Vec<&str> = args.iter().map(AsRef::as_ref).collect();
+            let mut command = self.command(&args);
+            command.current_dir(self.path(dir)).stdout(Stdio::piped()).stderr(Stdio::piped());
+            command.spawn().expect("a program that starts")
+        };
+        let children: Vec<Child> = commands.iter().map(start).collect();
+        children.into_iter().map(|child| self.finish(child)).collect()
     }
 
     /// Runs `sp` with its standard output on a full disk.
@@ -157,7 +167,10 @@ impl World {
     fn run_with_stdout(&self, args: &[&str], stdout: Stdio) -> Run {
         let mut command = self.command(args);
         let child = command.stdout(stdout).stderr(Stdio::piped()).spawn();
-        let child = child.expect("a program that starts");
+        self.finish(child.expect("a program that starts"))
+    }
+
+    fn finish(&self, child: Child) -> Run {
         let output = crate::hang::output_of(child).expect("the output of a program");
         Run::of(&output, |text| self.normalize(text))
     }

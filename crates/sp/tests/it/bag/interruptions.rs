@@ -1,8 +1,6 @@
 //! Atomicity: `sp bag` is killed, or fails, at every file-system call. The workspace must be in
 //! the old or in the new state, including catalog and lock.
 
-use std::process::Stdio;
-
 use sp_testkit::{FaultScenario, Faults, Messages, observed_files, sweep};
 
 use super::*;
@@ -161,22 +159,13 @@ fn sb_09_first_save_killed_at_every_call_is_atomic() {
     sweep(|| save_scenario(None), Faults::Kills);
 }
 
-/// Runs several `sp bag` commands concurrently.
+/// Runs several `sp bag` commands at once.
 #[track_caller]
 fn run_concurrently(world: &World, commands: &[Vec<&str>]) {
-    let start = |args: &Vec<&str>| {
-        let mut command = world.command(&[&["bag"], &args[..]].concat());
-        command
-            .current_dir(world.path("ws"))
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap()
-    };
-    let children: Vec<_> = commands.iter().map(start).collect();
-    for child in children {
-        let output = child.wait_with_output().unwrap();
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let commands: Vec<Vec<&str>> =
+        commands.iter().map(|args| [&["bag"], &args[..]].concat()).collect();
+    for run in world.sp_concurrently("ws", &commands) {
+        run.ok();
     }
 }
 

@@ -1,7 +1,5 @@
 //! Kills at every file-system call, and concurrent runs.
 
-use std::process::Stdio;
-
 use sp_testkit::{FaultScenario, Faults, sweep};
 
 use super::*;
@@ -39,12 +37,10 @@ fn mc_08_concurrent_installs_are_all_kept() {
     let world = world_with_sp();
     write(&world, ".cursor/mcp.json", "{}");
     let names = ["a", "b", "c", "d", "e", "f"];
-    let start = |name: &&str| {
-        let mut command = world.command(&["mcp", "install", "--agent", "cursor", "--name", name]);
-        command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
-    };
-    let runs: Vec<_> = names.iter().map(start).collect();
-    assert!(runs.into_iter().all(|mut run| run.wait().unwrap().success()));
+    let commands = names.map(|name| vec!["mcp", "install", "--agent", "cursor", "--name", name]);
+    for run in world.sp_concurrently("home/repo", &commands) {
+        run.ok();
+    }
     let settings: Value = serde_json::from_str(&read(&world, ".cursor/mcp.json")).unwrap();
     assert_eq!(settings["mcpServers"].as_object().unwrap().len(), names.len());
 }

@@ -284,19 +284,8 @@ fn se_01_concurrent_installs_and_removals_lose_nothing() {
         let mut commands: Vec<Vec<&str>> =
             ["a", "b", "c"].iter().map(|name| vec!["pkg", "install", *name]).collect();
         commands.push(vec!["pkg", "remove", "d"]);
-        let start = |args: &Vec<&str>| {
-            let mut command = world.command(args);
-            command
-                .current_dir(world.path("project"))
-                .stdout(Stdio::null())
-                .stderr(Stdio::piped())
-                .spawn()
-                .unwrap()
-        };
-        let children: Vec<_> = commands.iter().map(start).collect();
-        for child in children {
-            let output = child.wait_with_output().unwrap();
-            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        for run in world.sp_concurrently("project", &commands) {
+            run.ok();
         }
         assert_eq!(locked(&world), ["a 1.0.0", "b 1.0.0", "c 1.0.0"]);
         assert_eq!(stored(&world), ["a 1.0.0", "b 1.0.0", "c 1.0.0"]);
@@ -309,20 +298,14 @@ fn se_01_concurrent_installs_and_removals_lose_nothing() {
 fn se_01_concurrent_imports_lose_nothing() {
     for _ in 0..3 {
         let world = project();
-        let files: Vec<String> = (0..8)
-            .map(|index| {
-                TestPackage::new(&format!("p{index}"), "1.0.0")
-                    .write_to(&world, &format!("{index}.ctxpkg"))
-            })
-            .collect();
-        let start = |file: &String| {
-            let mut command = world.command(&["pkg", "import", file]);
-            command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
+        let import = |index| {
+            let package = TestPackage::new(&format!("p{index}"), "1.0.0");
+            let file = package.write_to(&world, &format!("{index}.ctxpkg"));
+            vec!["pkg".to_owned(), "import".into(), file]
         };
-        let children: Vec<_> = files.iter().map(start).collect();
-        for child in children {
-            let output = child.wait_with_output().unwrap();
-            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let commands: Vec<Vec<String>> = (0..8).map(import).collect();
+        for run in world.sp_concurrently("project", &commands) {
+            run.ok();
         }
         assert_eq!(
             stored(&world),

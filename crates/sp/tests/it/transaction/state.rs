@@ -48,26 +48,16 @@ fn se_01_concurrent_installs_lose_nothing() {
     }
     let sink = world.path("sink").display().to_string();
     // A run that does not have to wait for another prints nothing to stderr.
-    let install = |name| ["install", name, "--agent", "custom", "--path", &sink];
-    assert_eq!(world.sp(&install("p0")).ok().stderr, "");
+    let install = |name: &String| {
+        ["install", name, "--agent", "custom", "--path", &sink].map(str::to_owned).to_vec()
+    };
+    let commands: Vec<Vec<String>> = names.iter().map(install).collect();
+    let first = world.sp_concurrently("home/repo", &commands[..1]).remove(0);
+    assert_eq!(first.ok().stderr, "");
     let mut waited = false;
     for round in 0..50 {
-        let children: Vec<_> = names
-            .iter()
-            .map(|name| {
-                world
-                    .command(&install(name))
-                    .stderr(Stdio::piped())
-                    .stdout(Stdio::null())
-                    .spawn()
-                    .unwrap()
-            })
-            .collect();
-        for child in children {
-            let output = child.wait_with_output().unwrap();
-            let stderr = String::from_utf8_lossy(&output.stderr);
-            assert!(output.status.success(), "round {round}: {stderr}");
-            waited |= !stderr.is_empty();
+        for run in world.sp_concurrently("home/repo", &commands) {
+            waited |= !run.ok().stderr.is_empty();
         }
         assert_eq!(records(&world).len(), 8, "round {round}");
         let installed = world.files("sink");
