@@ -72,7 +72,7 @@ fn require_installed(
         format!("`{pack}` is not installed in `{}`", context.display_path(&sink.path)),
     );
     Err(if installed.is_empty() {
-        error.hint("nothing is installed there; `sp installed` lists all sinks")
+        error.hint("nothing is installed there; run `sp installed` to list what is installed")
     } else {
         error.hint(format!("installed there: {}", installed.join(", ")))
     })

@@ -169,7 +169,7 @@ fn hint_folder_names(context: &Context<'_>, plan: &ChangePlan, staged: &[StagedS
         };
         if staged.iter().any(differs) {
             context.emit(Event::Hint(format!(
-                "{} expects a folder to be called as its skill is; `install: {{prefix: \"\", flatten: true}}` in the pack does that",
+                "{} requires that the name of a directory equals the name of the skill; set `install: {{prefix: \"\", flatten: true}}` in the pack",
                 agent.name
             )));
         }

@@ -1,7 +1,7 @@
 //! All paths of a commit: the skills in it, and the files of a skill with links resolved.
 //!
-//! Links are resolved inside the commit. A link that leads out of it, in a circle, or to nothing
-//! makes its skill unusable.
+//! Links are resolved inside the commit. A skill with a link that points outside, is cyclic
+//! or is broken cannot be used.
 
 use std::collections::{BTreeMap, HashMap};
 

@@ -1,10 +1,10 @@
-//! The README and the pages in `docs/` are correct: a test writes every file that a page shows, runs
-//! every command as it is written, and compares the output with the page. With
+//! The README and the pages in `docs/` are correct: a test writes every file that a page shows,
+//! runs every command as it is written, and compares the output with the page. With
 //! `INSTA_UPDATE=always`, it updates the page instead.
 //!
-//! The output of a command in a `console` block is compared. A command in an `sh` block must succeed.
-//! Commands on git hosts use local repositories, with `url.*.insteadOf` in the git configuration.
-//! [`not_run`] lists the commands that are not run.
+//! The output of a command in a `console` block is compared. A command in an `sh` block must
+//! succeed. Commands on git hosts use local repositories, with `url.*.insteadOf` in the git
+//! configuration. [`not_run`] lists the commands that are not run.
 
 mod git_hosts;
 mod not_run;
