@@ -89,6 +89,9 @@ pub struct LockedSource {
     /// The full commit of a git repository.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub commit: Option<String>,
+    /// The ref in the URL of a web page, which does not show where the ref ends.
+    #[serde(rename = "ref", skip_serializing_if = "Option::is_none", default)]
+    pub git_ref: Option<String>,
     /// The digest of an archive, or of an index of skills.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub digest: Option<Digest>,

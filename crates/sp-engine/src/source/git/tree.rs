@@ -92,6 +92,24 @@ impl GitTree {
         direct.map(|(name, _)| String::from_utf8_lossy(name).into_owned()).collect()
     }
 
+    /// Returns the paths of the folders that contain a regular file called `file`; "" is the root.
+    pub(crate) fn folders_with(&self, file: &str) -> Vec<String> {
+        let files = self.objects.iter().filter(|(path, object)| {
+            split_parent(path).1 == file.as_bytes()
+                && matches!(object.kind, GitEntryKind::File { .. })
+        });
+        let folders = files.filter_map(|(path, _)| std::str::from_utf8(split_parent(path).0).ok());
+        // An ID cannot contain `.git`, so such a folder cannot be selected.
+        let is_usable = |folder: &&str| !folder.split('/').any(|segment| segment == ".git");
+        folders.filter(is_usable).map(Into::into).collect()
+    }
+
+    /// Whether a path is a folder; "" is the root.
+    pub(crate) fn is_folder(&self, path: &str) -> bool {
+        let object = self.objects.get(path.as_bytes());
+        path.is_empty() || object.is_some_and(|object| object.kind == GitEntryKind::Folder)
+    }
+
     /// Returns the object ID of a regular file.
     pub(super) fn file_object(&self, path: &str) -> Option<&str> {
         let object = self.objects.get(path.as_bytes())?;
