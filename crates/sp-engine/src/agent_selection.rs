@@ -39,9 +39,13 @@ pub(crate) fn select_supported_agents(
 }
 
 fn all_agents(context: &Context<'_>, is_supported: &dyn Fn(&str) -> bool) -> Result<Vec<String>> {
-    let config = Session::begin(context)?.config;
-    let defaults: Vec<String> =
-        config.agents.into_iter().filter(|name| is_supported(name)).collect();
+    let mut defaults = Vec::new();
+    for name in Session::begin(context)?.config.agents {
+        match name.as_str() {
+            DETECTED_AGENTS => defaults.extend(detected_agents(context, is_supported)?),
+            _ => defaults.extend(is_supported(&name).then_some(name)),
+        }
+    }
     if defaults.is_empty() { detected_agents(context, is_supported) } else { Ok(defaults) }
 }
 
@@ -54,7 +58,7 @@ fn detected_agents(
         agents().iter().filter(is_meant).map(|agent| agent.id.to_owned()).collect();
     if names.is_empty() {
         return Err(Error::new(ErrorCode::AgentRequired, "no agent was detected on this machine")
-            .hint("specify an agent, such as `--agent claude`; `sp config --verbose` lists them"));
+            .hint("name an agent, such as `--agent claude`; `sp config --verbose` lists them"));
     }
     Ok(names)
 }

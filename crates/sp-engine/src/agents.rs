@@ -55,6 +55,14 @@ impl Agent {
         self.global.map(|path| expand_env_path(context, path))
     }
 
+    /// Returns the directory that the agent reads in all projects if no variable is set.
+    pub(crate) fn default_dir(&self, context: &Context<'_>) -> Option<PathBuf> {
+        self.global.map(|path| {
+            let path = EnvPath::parse(path);
+            context.expand(&format!("{}{}", path.default, path.rest))
+        })
+    }
+
     /// Whether the agent is installed: its directory contains more than a `skills` directory, which
     /// `sp` may have created.
     pub(crate) fn is_installed(&self, context: &Context<'_>) -> bool {
@@ -64,16 +72,31 @@ impl Agent {
     }
 }
 
+/// A path that may start with `${VAR:-default}`.
+struct EnvPath<'p> {
+    variable: Option<&'p str>,
+    default: &'p str,
+    rest: &'p str,
+}
+
+impl<'p> EnvPath<'p> {
+    fn parse(path: &'p str) -> Self {
+        match path.strip_prefix("${").and_then(|path| path.split_once('}')) {
+            None => Self { variable: None, default: "", rest: path },
+            Some((variable, rest)) => {
+                let (variable, default) = variable.split_once(":-").unwrap_or((variable, "~"));
+                Self { variable: Some(variable), default, rest }
+            }
+        }
+    }
+}
+
 /// Expands `${VAR:-default}` at the start of a path, then `~`.
 pub(crate) fn expand_env_path(context: &Context<'_>, path: &str) -> PathBuf {
-    let Some((variable, rest)) = path.strip_prefix("${").and_then(|path| path.split_once('}'))
-    else {
-        return context.expand(path);
-    };
-    let (variable, default) = variable.split_once(":-").unwrap_or((variable, "~"));
-    let base =
-        context.env.get(variable).filter(|value| !value.is_empty()).map_or(default, String::as_str);
-    context.expand(&format!("{base}{rest}"))
+    let path = EnvPath::parse(path);
+    let value = path.variable.and_then(|variable| context.env.get(variable));
+    let base = value.filter(|value| !value.is_empty()).map_or(path.default, String::as_str);
+    context.expand(&format!("{base}{}", path.rest))
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use crate::check::{CheckRequest, CheckResults, CheckStrictness, ImportPolicy, ch
 use crate::context::Context;
 use crate::error::Result;
 use crate::session::Session;
-use crate::sinks::{SinkRequest, resolve_sink};
+use crate::sinks::{SinkRequest, resolve_sinks};
 
 /// What to audit. If everything is empty, the directory that `sp check` would check.
 #[derive(Debug, Clone)]
@@ -27,8 +27,8 @@ pub struct AuditRequest {
 pub fn audit(context: &Context<'_>, request: &AuditRequest) -> Result<CheckResults> {
     let session = Session::begin(context)?;
     let mut paths = request.paths.clone();
-    for sink_request in &request.sinks {
-        let sink = resolve_sink(&session, sink_request)?.path;
+    for sink in resolve_sinks(&session, &request.sinks)? {
+        let sink = sink.path;
         // Checking an empty directory is an error, but an agent without skills is fine.
         let is_empty = sink.read_dir().map_or(true, |mut entries| entries.next().is_none());
         paths.extend((!is_empty).then_some(sink));

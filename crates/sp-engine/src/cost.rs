@@ -6,11 +6,12 @@ use sp_analyze::tokens::TOKENIZER;
 use sp_formats::output::{CostGroup, CostReport, SkillCost};
 
 use crate::agents::agents;
+use crate::built_in_sinks::BUILT_IN_SINKS;
 use crate::check::{CheckRequest, CheckStrictness, ImportPolicy, skill_costs};
 use crate::context::{Context, Event};
 use crate::error::{Error, ErrorCode, Result};
 use crate::session::Session;
-use crate::sinks::{BUILT_IN_SINKS, Sink, SinkRequest, SinkScope, resolve_sink};
+use crate::sinks::{Sink, SinkRequest, SinkScope, resolve_sink, resolve_sinks};
 use crate::token_counter::TokenCounter;
 
 /// What to count. If everything is empty, the directory that `sp check` would check or, if there is
@@ -40,11 +41,8 @@ fn cost_groups(
     tokens: &TokenCounter<'_>,
 ) -> Result<Vec<CostGroup>> {
     if !request.sinks.is_empty() {
-        return request
-            .sinks
-            .iter()
-            .map(|sink| sink_group(session, &resolve_sink(session, sink)?, tokens))
-            .collect();
+        let sinks = resolve_sinks(session, &request.sinks)?;
+        return sinks.iter().map(|sink| sink_group(session, sink, tokens)).collect();
     }
     let here = check_request(request.paths.clone(), request.root.clone());
     let is_explicit = !request.paths.is_empty() || request.root.is_some();
@@ -71,7 +69,7 @@ fn sink_group(session: &Session<'_>, sink: &Sink, tokens: &TokenCounter<'_>) -> 
             Err(error) => session.context.emit(Event::Warning(error.to_string())),
         }
     }
-    Ok(cost_group(Some(sink.name.clone()), sink.path.clone(), skills))
+    Ok(cost_group(Some(sink.agents.names().join(", ")), sink.path.clone(), skills))
 }
 
 /// Counts the skills of every agent that has any. Agents that share a directory are counted once.

@@ -13,9 +13,11 @@
 //! [`Event`]s that go to the [`EventListener`] of the [`Context`].
 
 mod agent_selection;
+mod agent_set;
 mod agents;
 mod apply_mode;
 mod audit;
+mod built_in_sinks;
 mod check;
 mod clean;
 mod config;
@@ -32,7 +34,6 @@ mod http;
 mod init;
 mod install;
 mod installed;
-mod io_threads;
 pub mod kb;
 pub mod library;
 mod list;
@@ -41,7 +42,6 @@ pub mod model;
 mod output_file;
 pub mod pkg;
 mod plan_id;
-mod project;
 mod registry;
 mod repository;
 mod secret;
@@ -73,7 +73,7 @@ pub use files::write_files;
 pub use init::init;
 pub use install::plan::{OtherPacks, ReplacePolicy};
 pub use install::{InstallRequest, install};
-pub use installed::installed;
+pub use installed::{InstalledFilter, installed};
 pub use list::{packs, skills};
 pub use mcp_config::{
     DEFAULT_MCP_NAME, MCP_AGENTS, McpAgent, McpConfigTarget, McpServer, install_mcp, uninstall_mcp,

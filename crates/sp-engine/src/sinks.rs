@@ -2,53 +2,29 @@
 //!
 //! [`resolve_sink`] turns a [`SinkRequest`], the values of `--agent`, `--path` and `--scope`, into
 //! a [`Sink`] on this machine. A path comes from `--path`, else from `sinks` in the configuration,
-//! else from the built-in sinks of the Skillpacks format, else from the table of agents.
+//! else from the built-in sinks of the Skillpacks format, else from the table of agents. Where the
+//! agent does not read the default directory on this machine, the sink is the directory that it
+//! reads, and the default one is a former sink: packs may be recorded there, and move.
 //!
 //! A [`Sink`] has the real path and an open directory. Everything done in a sink is done through
-//! that directory, so replacing the path by a link later has no effect.
+//! that directory, so replacing the path by a link later has no effect. Agents that read the same
+//! directory are one sink.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use sp_formats::config::Config;
 use sp_formats::state::InstallRecord;
-use sp_formats::suggest::nearest_few;
+use sp_formats::suggest::nearest;
 use sp_tree::PinnedDir;
 
-use crate::agents::{Agent, agents, find_agent};
-use crate::context::{Context, Event};
+use crate::agent_set::AgentSet;
+use crate::agents::{Agent, agents};
+use crate::built_in_sinks::{BUILT_IN_SINKS, BuiltInSink, CUSTOM_SINK, agent_for_sink};
+use crate::context::Context;
 use crate::error::{Error, ErrorCode, Result};
 use crate::repository::SkillRepository;
 use crate::session::Session;
-
-/// The sink without a default directory: it requires `--path`.
-pub(crate) const CUSTOM_SINK: &str = "custom";
-
-/// A sink of the Skillpacks format.
-pub(crate) struct BuiltInSink {
-    pub name: &'static str,
-    default_path: &'static str,
-    /// The agent's ID in the table of agents.
-    agent_id: &'static str,
-}
-
-pub(crate) const BUILT_IN_SINKS: [BuiltInSink; 5] = [
-    BuiltInSink::new("codex", "~/.codex/skills", "codex"),
-    BuiltInSink::new("claude", "~/.claude/skills", "claude-code"),
-    BuiltInSink::new("copilot", "~/.copilot/skills", "github-copilot"),
-    BuiltInSink::new("cursor", "~/.cursor/skills", "cursor"),
-    BuiltInSink::new("windsurf", "~/.windsurf/skills", "windsurf"),
-];
-
-impl BuiltInSink {
-    const fn new(name: &'static str, default_path: &'static str, agent_id: &'static str) -> Self {
-        Self { name, default_path, agent_id }
-    }
-
-    pub(crate) fn find(name: &str) -> Option<&'static Self> {
-        BUILT_IN_SINKS.iter().find(|sink| sink.name == name)
-    }
-}
 
 /// Whether an agent reads a sink for the user or for one project.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,17 +48,28 @@ pub struct SinkRequest {
 /// A sink on this machine.
 #[derive(Debug, Clone)]
 pub(crate) struct Sink {
-    pub name: String,
+    /// The agents that the operation is for. All of them read the directory.
+    pub agents: AgentSet,
     /// The real path. Components that do not exist yet are appended to the part that does.
     pub path: PathBuf,
     /// The open directory, or its nearest existing parent.
     pub pinned: Arc<PinnedDir>,
-    pub agent: Option<&'static Agent>,
-    /// The directory that the agent reads, if it is not `path`.
-    pub agent_dir: Option<PathBuf>,
+    /// The default sinks of these agents, where they do not read them on this machine.
+    pub former: Vec<Sink>,
 }
 
 impl Sink {
+    pub(crate) fn new(agents: AgentSet, pinned: Arc<PinnedDir>) -> Self {
+        Self { agents, path: pinned.path().to_path_buf(), pinned, former: Vec::new() }
+    }
+
+    /// Adds the agents of another sink with the same directory.
+    pub(crate) fn merge(&mut self, other: Self) {
+        self.agents.extend(&other.agents);
+        self.former.extend(other.former);
+        self.former = merge_sinks(std::mem::take(&mut self.former));
+    }
+
     /// Returns the device and inode of the directory in the form of the state, if it exists.
     pub(crate) fn id(&self) -> Option<String> {
         let (device, inode) = self.pinned.dir()?.identity().ok()?;
@@ -100,23 +87,29 @@ impl Sink {
         recorded == self.path
             || is_same_dir() && recorded.canonicalize().is_ok_and(|real| real == self.path)
     }
+
+    /// Whether an install record belongs to this sink and to one of its agents.
+    pub(crate) fn has_install(&self, install: &InstallRecord) -> bool {
+        self.matches_record(install) && AgentSet::of_record(install).intersects(&self.agents)
+    }
 }
 
-/// Returns the agent that a sink belongs to.
-pub(crate) fn agent_for_sink(name: &str) -> Option<&'static Agent> {
-    find_agent(BuiltInSink::find(name).map_or(name, |sink| sink.agent_id))
-}
-
-/// Resolves requests to sinks. Two names of one directory are one sink.
+/// Resolves requests to sinks. Agents that read the same directory are one sink.
 pub(crate) fn resolve_sinks(session: &Session<'_>, requests: &[SinkRequest]) -> Result<Vec<Sink>> {
     let sinks: Result<_> = requests.iter().map(|request| resolve_sink(session, request)).collect();
-    Ok(dedup_sinks(sinks?))
+    Ok(merge_sinks(sinks?))
 }
 
-/// Removes sinks whose directory occurs before.
-pub(crate) fn dedup_sinks(sinks: Vec<Sink>) -> Vec<Sink> {
-    let mut seen = std::collections::HashSet::new();
-    sinks.into_iter().filter(|sink| seen.insert(sink.path.clone())).collect()
+/// Merges sinks of the same directory.
+pub(crate) fn merge_sinks(sinks: Vec<Sink>) -> Vec<Sink> {
+    let mut merged: Vec<Sink> = Vec::new();
+    for sink in sinks {
+        match merged.iter_mut().find(|known| known.path == sink.path) {
+            Some(known) => known.merge(sink),
+            None => merged.push(sink),
+        }
+    }
+    merged
 }
 
 /// Resolves a request to a directory.
@@ -129,62 +122,75 @@ pub(crate) fn resolve_sink(session: &Session<'_>, request: &SinkRequest) -> Resu
     if !known {
         return Err(unknown_sink(name, config));
     }
-    let pinned = pin_sink_dir(context, &requested_path(session, request, agent)?)?;
-    let path = pinned.path().to_path_buf();
-    let agent_dir = match (&request.path, request.scope) {
-        (None, SinkScope::Global) => differing_agent_dir(context, name, &path),
-        _ => None,
-    };
-    Ok(Sink { name: name.into(), path, pinned, agent, agent_dir })
+    let SinkDirs { dir, unread_default } = requested_dirs(session, request, agent)?;
+    let mut sink = Sink::new(name.into(), pin_sink_dir(context, &dir)?);
+    // Nothing can be recorded in a directory that cannot be opened.
+    let former = unread_default.and_then(|dir| pin_sink_dir(context, &dir).ok());
+    let former = former.filter(|former| former.path() != sink.path);
+    sink.former.extend(former.map(|former| Sink::new(name.into(), former)));
+    Ok(sink)
 }
 
-/// Returns the path of a known sink, with links unresolved.
-fn requested_path(
+/// The directories of a sink, with links unresolved.
+pub(crate) struct SinkDirs {
+    /// Where packs are installed.
+    pub dir: PathBuf,
+    /// The default directory, if the agent does not read it on this machine.
+    pub unread_default: Option<PathBuf>,
+}
+
+impl From<PathBuf> for SinkDirs {
+    fn from(dir: PathBuf) -> Self {
+        Self { dir, unread_default: None }
+    }
+}
+
+/// Returns the directories of a known sink.
+fn requested_dirs(
     session: &Session<'_>,
     request: &SinkRequest,
     agent: Option<&Agent>,
-) -> Result<PathBuf> {
+) -> Result<SinkDirs> {
     let (context, name) = (session.context, request.name.as_str());
     match (&request.path, request.scope) {
-        (Some(path), _) => Ok(context.expand(&path.to_string_lossy())),
+        (Some(path), _) => Ok(context.expand(&path.to_string_lossy()).into()),
         (None, _) if name == CUSTOM_SINK => {
-            Err(Error::new(ErrorCode::AgentRequired, "`--agent custom` requires `--path <DIR>`")
-                .hint("add `--path` with the directory to install into"))
+            Err(Error::new(ErrorCode::AgentRequired, "the sink `custom` has no place of its own")
+                .hint("add `--path <directory>`"))
         }
-        (None, SinkScope::Project) => project_dir(context, name, agent),
-        (None, SinkScope::Global) => global_dir(context, &session.config, name, agent),
+        (None, SinkScope::Project) => project_dir(context, name, agent).map(SinkDirs::from),
+        (None, SinkScope::Global) => global_dirs(context, &session.config, name),
     }
 }
 
-/// Returns the path of a sink for all projects, with links unresolved.
-pub(crate) fn global_dir(
-    context: &Context<'_>,
-    config: &Config,
-    name: &str,
-    agent: Option<&Agent>,
-) -> Result<PathBuf> {
+/// Returns the directories of a sink for all projects.
+pub(crate) fn global_dirs(context: &Context<'_>, config: &Config, name: &str) -> Result<SinkDirs> {
     if let Some((_, path)) = config.sinks.iter().find(|(sink, _)| sink == name) {
-        return Ok(context.expand(path));
+        return Ok(context.expand(path).into());
     }
-    if let Some(sink) = BuiltInSink::find(name) {
-        return Ok(context.expand(sink.default_path));
-    }
-    agent.and_then(|agent| agent.global_dir(context)).ok_or_else(|| {
+    let agent = agent_for_sink(name);
+    let dirs = match BuiltInSink::find(name) {
+        Some(sink) => Some((sink.dir_read(context), sink.default_dir(context))),
+        None => agent.and_then(|agent| agent.global_dir(context).zip(agent.default_dir(context))),
+    };
+    let (dir, default) = dirs.ok_or_else(|| {
         Error::new(
             ErrorCode::AgentScopeUnsupported,
-            format!("`{name}` has no skills directory for all projects"),
+            format!("`{name}` has no place for all projects"),
         )
-        .hint("add `--scope project` or `--path <DIR>`")
-    })
+        .hint("add `--scope project`, or `--path <directory>`")
+    })?;
+    let unread_default = (dir != default).then_some(default);
+    Ok(SinkDirs { dir, unread_default })
 }
 
 fn project_dir(context: &Context<'_>, name: &str, agent: Option<&Agent>) -> Result<PathBuf> {
     let Some(agent) = agent else {
         return Err(Error::new(
             ErrorCode::AgentScopeUnsupported,
-            format!("`{name}` has no skills directory for a single project"),
+            format!("the sink `{name}` has no place in a project"),
         )
-        .hint("omit `--scope project`, or add `--path <DIR>`"));
+        .hint("leave out `--scope project`, or add `--path <directory>`"));
     };
     Ok(project_root(context).join(agent.project))
 }
@@ -197,16 +203,19 @@ pub(crate) fn project_root<'c>(context: &'c Context<'_>) -> &'c Path {
 }
 
 /// Returns the directory that the agent of a built-in sink reads, if the agent is installed and
-/// reads another directory than `path`.
-pub(crate) fn differing_agent_dir(
+/// does not read `path`, which is real.
+pub(crate) fn dir_read_elsewhere(
     context: &Context<'_>,
     name: &str,
     path: &Path,
 ) -> Option<PathBuf> {
-    let agent = find_agent(BuiltInSink::find(name)?.agent_id)?;
-    let reads = agent.global_dir(context)?;
-    let same = real_path(context, &reads).is_ok_and(|real| real == path);
-    (!same && agent.is_installed(context)).then_some(reads)
+    let (sink, agent) = (BuiltInSink::find(name)?, agent_for_sink(name)?);
+    let reads = sink.dir_read(context);
+    let is_read = [Some(reads.clone()), agent.global_dir(context)]
+        .into_iter()
+        .flatten()
+        .any(|dir| real_path(context, &dir).is_ok_and(|real| real == path));
+    (!is_read && agent.is_installed(context)).then_some(reads)
 }
 
 fn unknown_sink(name: &str, config: &Config) -> Error {
@@ -216,14 +225,12 @@ fn unknown_sink(name: &str, config: &Config) -> Error {
     let mut known: Vec<&str> = built_in.chain(configured).chain(table).collect();
     let mut seen = std::collections::HashSet::new();
     known.retain(|sink| seen.insert(*sink));
-    let error = Error::new(ErrorCode::UnknownAgent, format!("unknown agent `{name}`"));
-    let near = nearest_few(name, known.iter().copied(), 3);
-    let error = if near.is_empty() {
-        error
-    } else {
-        error.hint(format!("did you mean `{}`?", near.join("` or `")))
+    let error = Error::new(ErrorCode::UnknownAgent, format!("there is no sink called `{name}`"));
+    let error = match nearest(name, known.iter().copied()) {
+        Some(near) => error.hint(format!("did you mean `{near}`?")),
+        None => error,
     };
-    error.hint("run `sp config --verbose` to list all agents")
+    error.hint(format!("the sinks are: {}", known.join(", ")))
 }
 
 /// Opens the directory of a sink, or its nearest existing parent.
@@ -238,10 +245,10 @@ pub(crate) fn pin_sink_dir(context: &Context<'_>, path: &Path) -> Result<Arc<Pin
 fn unusable_sink(context: &Context<'_>, path: &Path, source: std::io::Error) -> Error {
     Error::new(
         ErrorCode::DirectoryUnusable,
-        format!("cannot use `{}` as a skills directory", context.display_path(path)),
+        format!("cannot use `{}` as a sink", context.display_path(path)),
     )
     .because(source)
-    .hint("choose a directory that exists or can be created")
+    .hint("choose a directory that exists or can be made")
 }
 
 /// Resolves the links of a path, as far as it exists.
@@ -256,8 +263,8 @@ pub(crate) fn refuse_repository_overlap(
     repository: &SkillRepository,
 ) -> Result<()> {
     let dirs = [
-        (repository.skills_dir(), "the skills of the repository"),
-        (repository.packs_dir(), "the packs of the repository"),
+        (repository.skills_dir(), "the authoring tree"),
+        (repository.packs_dir(), "the directory of the packs"),
     ];
     dirs.iter().try_for_each(|(dir, label)| match dir.canonicalize() {
         Ok(dir) => refuse_nested(context, sink, &dir, label),
@@ -272,33 +279,15 @@ pub(crate) fn refuse_own_dirs(context: &Context<'_>, sink: &Sink) -> Result<()> 
     refuse_nested(context, sink, &real_path(context, &context.cache_dir())?, "Skillpack's cache")
 }
 
-/// Rejects a sink that contains a directory or is inside it. Both paths must be real.
+/// Refuses a sink that contains a directory or lies in it. Both paths must be real.
 fn refuse_nested(context: &Context<'_>, sink: &Sink, dir: &Path, label: &str) -> Result<()> {
     if !sink.path.starts_with(dir) && !dir.starts_with(&sink.path) {
         return Ok(());
     }
     let message = format!(
-        "the skills directory `{}` overlaps with {label} `{}`",
+        "the sink `{}` and {label} `{}` lie inside one another",
         context.display_path(&sink.path),
         context.display_path(dir)
     );
-    Err(Error::new(ErrorCode::SinkOverlap, message).hint("choose another directory with `--path`"))
-}
-
-/// Emits a hint if the agent of a sink reads skills from another directory.
-pub(crate) fn hint_agent_dir(context: &Context<'_>, sink: &Sink) {
-    if let Some(agent_dir) = &sink.agent_dir {
-        let agent = sink.agent.map_or(sink.name.as_str(), |agent| agent.name);
-        hint_sink_config(context, &sink.name, agent, agent_dir);
-    }
-}
-
-/// Emits a hint that an agent reads another directory, with the configuration that changes the
-/// sink.
-pub(crate) fn hint_sink_config(context: &Context<'_>, name: &str, agent: &str, reads: &Path) {
-    let reads = context.display_path(reads);
-    let config = context.display_path(&context.home.join("config.yaml"));
-    context.emit(Event::Hint(format!(
-        "on this machine, {agent} reads `{reads}`; to install there, add `sinks: {{{name}: {reads}}}` to `{config}`"
-    )));
+    Err(Error::new(ErrorCode::SinkOverlap, message).hint("choose another sink with `--path`"))
 }

@@ -1,8 +1,12 @@
 //! `sp uninstall`: removes the folders that the state records for a pack, and no others.
+//!
+//! A pack that several agents share is uninstalled for the given ones. The folders stay until the
+//! last agent is gone.
 
 use sp_formats::output::PackChangeReport;
-use sp_formats::state::InstallState;
+use sp_formats::state::{InstallRecord, InstallState};
 
+use crate::agent_set::{AgentSet, agents_after_uninstall};
 use crate::apply_mode::ApplyMode;
 use crate::context::Context;
 use crate::error::{Error, ErrorCode, Result};
@@ -11,7 +15,7 @@ use crate::install::change::ChangeExecutor;
 use crate::install::plan::{PlanRequest, SinkTarget};
 use crate::plan_id::{ApplyOptions, PlanId};
 use crate::session::Session;
-use crate::sinks::{Sink, SinkRequest, resolve_sinks};
+use crate::sinks::{Sink, SinkRequest, merge_sinks, resolve_sinks};
 
 /// Which packs to uninstall, and from where.
 #[derive(Debug, Clone)]
@@ -37,11 +41,7 @@ pub fn uninstall(context: &Context<'_>, request: &UninstallRequest) -> Result<Pa
     let options = ApplyOptions { mode: request.mode, expected_plan: request.expected_plan };
     let change = ChangeExecutor { session: &session, home: home.as_ref(), options };
     let state = change.state()?;
-    for sink in &sinks {
-        for pack in &request.packs {
-            require_installed(context, &state, sink, pack)?;
-        }
-    }
+    let sinks = sinks_with_packs(context, &state, sinks, &request.packs)?;
     let plan_request = PlanRequest {
         targets: SinkTarget::all(&sinks, &[]),
         removed_packs: request.packs.clone(),
@@ -52,28 +52,71 @@ pub fn uninstall(context: &Context<'_>, request: &UninstallRequest) -> Result<Pa
     Ok(change.run(plan, &mut indexes)?.report)
 }
 
-fn require_installed(
+/// Returns the sinks in which any of the packs is installed. Fails if one of the packs is not
+/// installed for the agents of a sink, neither there nor in its former sinks.
+fn sinks_with_packs(
+    context: &Context<'_>,
+    state: &InstallState,
+    sinks: Vec<Sink>,
+    packs: &[String],
+) -> Result<Vec<Sink>> {
+    let mut found: Vec<Sink> = Vec::new();
+    for mut sink in sinks {
+        let former = std::mem::take(&mut sink.former);
+        let mut is_found = false;
+        for pack in packs {
+            let records = || state.installs.iter().filter(|install| install.pack == *pack);
+            let here = records().any(|install| uninstalls(&sink, install));
+            let there: Vec<&Sink> = former
+                .iter()
+                .filter(|former| records().any(|install| former.has_install(install)))
+                .collect();
+            if !here && there.is_empty() {
+                return Err(not_installed_error(context, state, &sink, pack));
+            }
+            is_found |= here;
+            found.extend(there.into_iter().cloned());
+        }
+        if is_found {
+            found.push(sink);
+        }
+    }
+    Ok(merge_sinks(found))
+}
+
+/// Whether uninstalling a pack for the agents of a sink changes its record.
+fn uninstalls(sink: &Sink, install: &InstallRecord) -> bool {
+    sink.matches_record(install)
+        && agents_after_uninstall(install, &sink.agents) != AgentSet::of_record(install)
+}
+
+fn not_installed_error(
     context: &Context<'_>,
     state: &InstallState,
     sink: &Sink,
     pack: &str,
-) -> Result<()> {
-    let installed: Vec<&str> = state
-        .installs
-        .iter()
-        .filter(|install| sink.matches_record(install))
-        .map(|install| install.pack.as_str())
-        .collect();
-    if installed.contains(&pack) {
-        return Ok(());
+) -> Error {
+    let path = context.display_path(&sink.path);
+    let installs: Vec<&InstallRecord> =
+        state.installs.iter().filter(|install| sink.matches_record(install)).collect();
+    if let Some(install) = installs.iter().find(|install| install.pack == pack) {
+        let agents = AgentSet::of_record(install);
+        let verb = if agents.names().len() == 1 { "reads" } else { "read" };
+        return Error::new(
+            ErrorCode::NotInstalled,
+            format!("`{pack}` is not installed for {}", sink.agents.display_names()),
+        )
+        .because(format!(
+            "it is in `{path}` for {}, which {verb} the same directory",
+            agents.display_names()
+        ))
+        .hint(format!("to remove it there, use `--agent {}`", agents.names().join(",")));
     }
-    let error = Error::new(
-        ErrorCode::NotInstalled,
-        format!("`{pack}` is not installed in `{}`", context.display_path(&sink.path)),
-    );
-    Err(if installed.is_empty() {
-        error.hint("nothing is installed there; run `sp installed` to list what is installed")
-    } else {
-        error.hint(format!("installed there: {}", installed.join(", ")))
-    })
+    let error =
+        Error::new(ErrorCode::NotInstalled, format!("`{pack}` is not installed in `{path}`"));
+    if installs.is_empty() {
+        return error.hint("nothing is installed there; `sp installed` lists all sinks");
+    }
+    let packs: Vec<&str> = installs.iter().map(|install| install.pack.as_str()).collect();
+    error.hint(format!("installed there: {}", packs.join(", ")))
 }

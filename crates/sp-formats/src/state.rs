@@ -1,8 +1,8 @@
 //! `state.json`, version 1: which packs are installed where.
 //!
 //! The fields of the Skillpacks specification are written as it defines them. Fields of `sp` are
-//! next to them (`generation`, and in a record `sink_id`, `flatten` and `skills`), and unknown
-//! members survive a rewrite byte for byte.
+//! next to them (`generation`, and in a record `sink_id`, `agents`, `flatten` and `skills`), and
+//! unknown members survive a rewrite byte for byte.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -24,13 +24,13 @@ const PACKAGE_PREFIX: &str = "ctxpkg:";
 /// Why a text is not a usable state.
 #[derive(Debug, Error)]
 pub enum InstallStateError {
-    #[error("it does not have the format of a state file")]
+    #[error("it cannot be read as state")]
     Parse(#[from] serde_json::Error),
     /// Written by a newer version of `sp`.
-    #[error("it has version {0}, but this `sp` supports versions up to {VERSION}")]
+    #[error("it has version {0}, and this `sp` knows versions up to {VERSION}")]
     NewerVersion(u64),
     /// Two records of one pack in one sink.
-    #[error("it contains two records of `{pack}` in `{sink_path}`")]
+    #[error("it has two records of `{pack}` in `{sink_path}`")]
     DuplicateInstall { pack: String, sink_path: String },
 }
 
@@ -51,6 +51,9 @@ pub struct InstallRecord {
     pub sink_path: String,
     /// Device and inode of the sink; `None` in a record written by another tool.
     pub sink_id: Option<String>,
+    /// The agents that the pack is installed for, of which `sink` is one. All of them read the
+    /// sink. Empty in a record without the member, written by another tool.
+    pub agents: Vec<String>,
     pub pack: String,
     /// The member `pack_file`.
     pub source: InstallSource,
@@ -207,6 +210,9 @@ impl Serialize for InstallRecord {
         if let Some(id) = &self.sink_id {
             map.serialize_entry("sink_id", id)?;
         }
+        if !self.agents.is_empty() {
+            map.serialize_entry("agents", &self.agents)?;
+        }
         map.serialize_entry("pack", &self.pack)?;
         map.serialize_entry("pack_file", &format_args!("{}", self.source))?;
         map.serialize_entry("prefix", &self.prefix)?;
@@ -230,6 +236,7 @@ impl<'de> Deserialize<'de> for InstallRecord {
                 sink: members.take_required("sink")?,
                 sink_path: members.take_required("sink_path")?,
                 sink_id: members.take("sink_id")?,
+                agents: members.take("agents")?.unwrap_or_default(),
                 source: members.take::<String>("pack_file")?.unwrap_or_default().into(),
                 prefix: members.take("prefix")?.unwrap_or_else(|| pack.clone()),
                 sep: members.take("sep")?.unwrap_or_else(|| "__".into()),
@@ -380,6 +387,20 @@ mod tests {
         ] {
             assert!(written.contains(member), "{member} in {written}");
         }
+    }
+
+    #[test]
+    fn lc_02_agents_of_a_record_round_trip_and_may_be_missing() {
+        let state = InstallState::parse(SPEC_EXAMPLE.as_bytes()).unwrap();
+        assert!(state.installs[0].agents.is_empty());
+        let written = String::from_utf8(state.to_json().unwrap()).unwrap();
+        assert!(!written.contains("\"agents\""), "{written}");
+        let member = r#""sink": "codex", "agents": ["codex", "cursor"],"#;
+        let text = SPEC_EXAMPLE.replace(r#""sink": "codex","#, member);
+        let state = InstallState::parse(text.as_bytes()).unwrap();
+        assert_eq!(state.installs[0].agents, ["codex", "cursor"]);
+        let reparsed = InstallState::parse(&state.to_json().unwrap()).unwrap();
+        assert_eq!(reparsed.installs[0].agents, ["codex", "cursor"]);
     }
 
     #[test]

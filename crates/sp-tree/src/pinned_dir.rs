@@ -65,7 +65,7 @@ impl PinnedDir {
     }
 
     /// The paths of the missing directories, outermost first.
-    pub(crate) fn missing_paths(&self) -> Vec<PathBuf> {
+    pub fn missing_paths(&self) -> Vec<PathBuf> {
         let mut path = self.base.path().to_path_buf();
         let next = |name| {
             path.push(name);

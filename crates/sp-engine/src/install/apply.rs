@@ -14,8 +14,9 @@ use sp_tree::transaction::{
 };
 use sp_tree::{DirSnapshot, Follow, Name, PathStamps, PinnedDir};
 
-use super::plan::{ChangePlan, FolderPlan};
+use super::plan::{ChangePlan, FolderPlan, SinkPlan};
 use super::stage::{SkillStager, StageJobs, StagedSkill, StagedSource};
+use crate::built_in_sinks::agent_for_sink;
 use crate::context::{Context, Event};
 use crate::error::Result;
 use crate::home::{DigestIndexes, LockedHome};
@@ -96,6 +97,7 @@ impl PlanApplier<'_> {
                 .files
                 .iter()
                 .flat_map(|file| file.remove_if_empty.clone())
+                .chain(missing_unchanged_dirs(plan))
                 .collect(),
         })
     }
@@ -157,9 +159,12 @@ impl PlanApplier<'_> {
 fn hint_folder_names(context: &Context<'_>, plan: &ChangePlan, staged: &[StagedSkill]) {
     let folders: Vec<(usize, &FolderPlan)> = plan.changed_folders().collect();
     for (number, sink) in plan.sinks.iter().enumerate() {
-        let Some(agent) = sink.sink.agent.filter(|agent| agent.requires_matching_names) else {
+        let agents = sink.sink.agents.names().iter().filter_map(|name| agent_for_sink(name));
+        let names: Vec<&str> =
+            agents.filter(|agent| agent.requires_matching_names).map(|agent| agent.name).collect();
+        if names.is_empty() {
             continue;
-        };
+        }
         let differs = |skill: &StagedSkill| {
             skill.copies.iter().any(|copy| {
                 let (sink, folder) = folders[copy.slot];
@@ -168,12 +173,21 @@ fn hint_folder_names(context: &Context<'_>, plan: &ChangePlan, staged: &[StagedS
             })
         };
         if staged.iter().any(differs) {
+            let verb = if names.len() == 1 { "expects" } else { "expect" };
             context.emit(Event::Hint(format!(
-                "{} requires that the name of a directory equals the name of the skill; set `install: {{prefix: \"\", flatten: true}}` in the pack",
-                agent.name
+                "{} {verb} a folder to be called as its skill is; `install: {{prefix: \"\", flatten: true}}` in the pack does that",
+                names.join(", ")
             )));
         }
     }
+}
+
+/// Returns the missing directories of sinks in which no folder changes. The transaction creates
+/// them for its stage, and nobody needs them afterwards.
+fn missing_unchanged_dirs(plan: &ChangePlan) -> Vec<PathBuf> {
+    let is_unchanged = |sink: &&SinkPlan| !sink.folders.iter().any(FolderPlan::is_changed);
+    let unchanged = plan.sinks.iter().filter(is_unchanged);
+    unchanged.flat_map(|sink| sink.sink.pinned.missing_paths()).collect()
 }
 
 /// Adds what planning learned to the indexes, and clears the entries of removed folders.

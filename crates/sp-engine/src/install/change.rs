@@ -11,8 +11,9 @@ use sp_formats::state::InstallState;
 use sp_tree::transaction::TrashedEntry;
 
 use super::apply::{AppliedPlan, PlanApplier};
+use super::departures::targets_with_departures;
 use super::local_digests::{LocalDigests, recorded_folders};
-use super::plan::{ChangePlan, FilePlan, PlanRequest, SinkPlan};
+use super::plan::{ChangePlan, FilePlan, PlanRequest, SinkPlan, SinkTarget};
 use super::sink_planner::SinkPlanner;
 use super::stage::SkillStager;
 use crate::apply_mode::ApplyMode;
@@ -90,11 +91,11 @@ impl ChangeExecutor<'_> {
         for target in request.targets.iter().filter(|target| !target.sets.is_empty()) {
             refuse_own_dirs(self.session.context, &target.sink)?;
         }
-        let digests = self.local_digests(&state, request, indexes)?;
+        let targets = targets_with_departures(&state, request);
+        let digests = self.local_digests(&state, &targets, indexes)?;
         let planner =
             SinkPlanner { session: self.session, state: &state, request, digests: &digests };
-        let sinks: Result<Vec<_>> = request
-            .targets
+        let sinks: Result<Vec<_>> = targets
             .iter()
             .map(|target| planner.plan(target, indexes.for_dir(&target.sink.path)))
             .collect();
@@ -145,15 +146,15 @@ impl ChangeExecutor<'_> {
     fn local_digests(
         &self,
         state: &InstallState,
-        request: &PlanRequest,
+        targets: &[SinkTarget],
         indexes: &mut DigestIndexes<'_>,
     ) -> Result<LocalDigests> {
-        let recorded = recorded_folders(state, &request.targets);
+        let recorded = recorded_folders(state, targets);
         // The plan ID covers the content of every folder. A dry run has to read new skills for it;
         // an install learns their digests while it stages them.
         let is_needed =
             |folder: &str| self.options.mode == ApplyMode::DryRun || recorded.contains(folder);
-        LocalDigests::compute(self.session, &request.targets, &is_needed, indexes)
+        LocalDigests::compute(self.session, targets, &is_needed, indexes)
     }
 }
 

@@ -3,6 +3,7 @@
 //! ```text
 //! selection     pack names × repository × imports → skill sets (skill_set)
 //! change        skill sets × sinks × state → plan → applied
+//! departures    packs that leave sinks that their agent does not read
 //! sink_planner  skill set × sink × state → what happens to each folder
 //! plan          all of it as a value, with an ID (plan_id)
 //! apply         plan → new folders (stage) → one transaction → new state (records)
@@ -16,6 +17,7 @@
 
 mod apply;
 pub(crate) mod change;
+mod departures;
 mod local_digests;
 pub(crate) mod plan;
 mod plan_id;
@@ -31,14 +33,15 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use sp_formats::output::PackChangeReport;
+use sp_formats::state::{InstallRecord, InstallState};
 
 use crate::apply_mode::ApplyMode;
-use crate::context::Context;
+use crate::context::{Context, Event};
 use crate::error::Result;
 use crate::home::{DigestIndexes, LockedHome};
 use crate::plan_id::{ApplyOptions, PlanId};
 use crate::session::Session;
-use crate::sinks::{SinkRequest, hint_agent_dir, refuse_repository_overlap, resolve_sinks};
+use crate::sinks::{Sink, SinkRequest, refuse_repository_overlap, resolve_sinks};
 use change::ChangeExecutor;
 use plan::{OtherPacks, PlanRequest, ReplacePolicy, SinkTarget};
 use selection::resolve_packs;
@@ -81,8 +84,49 @@ pub fn install(context: &Context<'_>, request: &InstallRequest) -> Result<PackCh
     let home = LockedHome::open_unless_missing(context, &session.limits, request.mode)?;
     let options = ApplyOptions { mode: request.mode, expected_plan: request.expected_plan };
     let change = ChangeExecutor { session: &session, home: home.as_ref(), options };
-    let plan = change.plan(change.state()?, &plan_request, Vec::new(), &mut indexes)?;
+    let state = change.state()?;
+    let left_behind = packs_left_behind(&state, &plan_request);
+    let plan = change.plan(state, &plan_request, Vec::new(), &mut indexes)?;
     let outcome = change.run(plan, &mut indexes)?;
-    sinks.iter().for_each(|sink| hint_agent_dir(context, sink));
+    for (former, packs) in left_behind {
+        hint_left_behind(context, former, &packs);
+    }
     Ok(outcome.report)
+}
+
+/// Returns the packs that stay in a directory that their agent does not read.
+fn packs_left_behind<'r>(
+    state: &InstallState,
+    request: &'r PlanRequest,
+) -> Vec<(&'r Sink, Vec<String>)> {
+    let former_sinks = |target: &'r SinkTarget| {
+        target.sink.former.iter().map(move |former| {
+            let stays = |install: &&InstallRecord| {
+                former.has_install(install)
+                    && !target.has_pack(&install.pack)
+                    && !request.uninstalls(target, &install.pack)
+                    && install.source.package().is_none()
+            };
+            let packs = state.installs.iter().filter(stays).map(|install| install.pack.clone());
+            (former, packs.collect())
+        })
+    };
+    request.targets.iter().flat_map(former_sinks).collect()
+}
+
+fn hint_left_behind(context: &Context<'_>, former: &Sink, packs: &[String]) {
+    if packs.is_empty() {
+        return;
+    }
+    let verb = if packs.len() == 1 { "is" } else { "are" };
+    let pronoun = if packs.len() == 1 { "it" } else { "them" };
+    context.emit(Event::Hint(format!(
+        "`{}` {verb} still in `{}`, which {} does not read; run `sp install {} --agent {}` to \
+         move {pronoun}",
+        packs.join("`, `"),
+        context.display_path(&former.path),
+        former.agents.display_names(),
+        packs.join(" "),
+        former.agents.first()
+    )));
 }

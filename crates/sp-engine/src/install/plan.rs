@@ -11,14 +11,15 @@
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
-use sp_formats::output::{FolderAction, FolderChange, SinkChange};
-use sp_formats::state::{InstallSource, InstallState};
+use sp_formats::output::{FolderAction, FolderChange, SharedPackItem, SinkChange};
+use sp_formats::state::{InstallRecord, InstallSource, InstallState};
 use sp_formats::time::is_timestamp;
 use sp_tree::atomic::FileAccess;
 use sp_tree::transaction::PriorState;
 use sp_tree::{Digest, DirSnapshot, Name, Zeroize};
 
 use super::skill_set::{InstallableSkill, SkillOrigin, SkillSet, SkillSource};
+use crate::agent_set::{AgentSet, agents_after_uninstall};
 use crate::sinks::Sink;
 
 /// What happens to the other packs of a sink.
@@ -43,34 +44,99 @@ pub enum ReplacePolicy {
 #[derive(Default)]
 pub(crate) struct PlanRequest {
     pub targets: Vec<SinkTarget>,
-    /// The names of packs to remove from all of the sinks.
+    /// The names of packs to uninstall from all of the sinks. The folders of a pack that other
+    /// agents use stay.
     pub removed_packs: Vec<String>,
     pub other_packs: OtherPacks,
     pub replace: ReplacePolicy,
 }
 
-/// A sink, and what to install into it.
+impl PlanRequest {
+    /// Whether the request uninstalls a recorded pack for the agents of a target.
+    pub(super) fn uninstalls(&self, target: &SinkTarget, pack: &str) -> bool {
+        self.removed_packs.iter().any(|removed| removed == pack)
+            || self.other_packs == OtherPacks::Remove && !target.has_pack(pack)
+    }
+}
+
+/// A sink, and what changes in it.
+#[derive(Clone)]
 pub(crate) struct SinkTarget {
     pub sink: Sink,
-    pub sets: Vec<Arc<SkillSet>>,
+    /// What to install.
+    pub sets: Vec<TargetSet>,
+    /// The agents that the request uninstalls packs for.
+    pub uninstall_for: AgentSet,
+    /// What leaves the sink because an agent does not read it. Planning adds them.
+    pub departures: Vec<Departure>,
+}
+
+/// A pack or package to install into a sink.
+#[derive(Clone)]
+pub(crate) struct TargetSet {
+    pub set: Arc<SkillSet>,
+    pub agents: AgentSet,
+}
+
+/// Recorded packs that leave a sink because an agent does not read it on this machine.
+#[derive(Clone)]
+pub(crate) struct Departure {
+    pub agents: AgentSet,
+    pub packs: Vec<String>,
+    /// The sink where the agent has packs of these from now on.
+    pub moved_to: Option<PathBuf>,
 }
 
 impl SinkTarget {
-    /// Returns the targets of an operation that installs the same into all of the sinks.
+    /// Returns a target that nothing is installed into yet.
+    pub(crate) fn new(sink: Sink) -> Self {
+        let uninstall_for = sink.agents.clone();
+        Self { sink, sets: Vec::new(), uninstall_for, departures: Vec::new() }
+    }
+
+    /// Returns the targets of an operation that installs the same into all of the sinks, for all of
+    /// their agents.
     pub(crate) fn all(sinks: &[Sink], sets: &[Arc<SkillSet>]) -> Vec<Self> {
-        sinks.iter().map(|sink| Self { sink: sink.clone(), sets: sets.to_vec() }).collect()
+        let target = |sink: &Sink| {
+            let set = |set: &Arc<SkillSet>| TargetSet {
+                set: Arc::clone(set),
+                agents: sink.agents.clone(),
+            };
+            Self { sets: sets.iter().map(set).collect(), ..Self::new(sink.clone()) }
+        };
+        sinks.iter().map(target).collect()
     }
 
     pub(super) fn origins(&self) -> impl Iterator<Item = &SkillOrigin> {
-        self.sets.iter().map(|set| &*set.origin)
+        self.sets.iter().map(|target| &*target.set.origin)
+    }
+
+    pub(super) fn set_of_pack(&self, name: &str) -> Option<&TargetSet> {
+        self.sets.iter().find(|target| target.set.origin.name() == name)
     }
 
     pub(super) fn has_pack(&self, name: &str) -> bool {
-        self.origins().any(|origin| origin.name() == name)
+        self.set_of_pack(name).is_some()
     }
 
     pub(super) fn skills(&self) -> impl Iterator<Item = &InstallableSkill> {
-        self.sets.iter().flat_map(|set| &set.skills)
+        self.sets.iter().flat_map(|target| &target.set.skills)
+    }
+
+    /// Returns the agents that a recorded pack is installed for after the change.
+    pub(super) fn agents_after(&self, request: &PlanRequest, install: &InstallRecord) -> AgentSet {
+        let mut agents = if request.uninstalls(self, &install.pack) {
+            agents_after_uninstall(install, &self.uninstall_for)
+        } else {
+            AgentSet::of_record(install)
+        };
+        for departure in self.departures.iter().filter(|it| it.packs.contains(&install.pack)) {
+            agents = agents.without(&departure.agents);
+        }
+        if let Some(target) = self.set_of_pack(&install.pack) {
+            agents.extend(&target.agents);
+        }
+        agents
     }
 }
 
@@ -210,18 +276,31 @@ pub(crate) struct SinkPlan {
     pub sink: Sink,
     pub folders: Vec<FolderPlan>,
     /// What is installed here, now or already.
-    pub packs: Vec<Arc<SkillOrigin>>,
-    pub removed_packs: Vec<String>,
+    pub packs: Vec<PlannedPack>,
     /// The packs that the state records here.
     pub recorded_packs: Vec<RecordedPack>,
+    /// The sink where packs of this one move to, because an agent does not read this one.
+    pub moved_to: Option<PathBuf>,
     /// Index entries learned from reading folders, by folder name. `None` clears an entry.
     pub index_updates: Vec<(String, Option<DirSnapshot>)>,
+}
+
+/// A pack or package that is installed in a sink.
+pub(crate) struct PlannedPack {
+    pub origin: Arc<SkillOrigin>,
+    /// The agents that it is installed for after the change.
+    pub agents: AgentSet,
 }
 
 /// A pack that the state records for a sink.
 pub(crate) struct RecordedPack {
     pub name: String,
     pub source: InstallSource,
+    pub agents: AgentSet,
+    /// The agents that it is installed for after the change. The last one takes the pack with it.
+    pub agents_after: AgentSet,
+    /// Whether the request uninstalls it for the agents of the sink.
+    pub is_uninstalled: bool,
 }
 
 /// What happens to one folder of a sink.
@@ -250,6 +329,14 @@ impl FolderPlan {
 }
 
 impl SinkPlan {
+    pub(super) fn planned_pack(&self, name: &str) -> Option<&PlannedPack> {
+        self.packs.iter().find(|pack| pack.origin.name() == name)
+    }
+
+    pub(super) fn recorded_pack(&self, name: &str) -> Option<&RecordedPack> {
+        self.recorded_packs.iter().find(|pack| pack.name == name)
+    }
+
     /// Converts the plan to its output form.
     pub(super) fn to_sink_change(&self) -> SinkChange {
         let folder_change = |folder: &FolderPlan| FolderChange {
@@ -259,13 +346,58 @@ impl SinkPlan {
             action: folder.action,
             edited: folder.edited,
         };
+        let removed = self.recorded_packs.iter().filter(|pack| pack.agents_after.is_empty());
         SinkChange {
-            sink: self.sink.name.clone(),
+            sink: self.sink.agents.first().to_owned(),
+            agents: self.sink.agents.names().to_vec(),
             path: self.sink.path.clone(),
-            packs: self.packs.iter().map(|pack| pack.name().to_owned()).collect(),
-            removed_packs: self.removed_packs.clone(),
+            packs: self.packs.iter().map(|pack| pack.origin.name().to_owned()).collect(),
+            removed_packs: removed.map(|pack| pack.name.clone()).collect(),
+            released_packs: self.released_packs(),
+            shared_packs: self.shared_packs(),
+            instead_of: self.sink.former.first().map(|former| former.path.clone()),
+            moved_to: self.moved_to.clone(),
+            changed: self.is_changed(),
             folders: self.folders.iter().map(folder_change).collect(),
             kept: Vec::new(),
         }
     }
+
+    /// Whether a folder, a pack, or the agents of a pack change.
+    fn is_changed(&self) -> bool {
+        let is_new = |pack: &PlannedPack| self.recorded_pack(pack.origin.name()).is_none();
+        self.folders.iter().any(FolderPlan::is_changed)
+            || self.packs.iter().any(is_new)
+            || self.recorded_packs.iter().any(|pack| pack.agents_after != pack.agents)
+    }
+
+    /// Returns the packs that are uninstalled for some of their agents, with the others.
+    fn released_packs(&self) -> Vec<SharedPackItem> {
+        let is_released = |pack: &&RecordedPack| {
+            let is_left = !pack.agents.without(&pack.agents_after).is_empty();
+            is_left && !pack.agents_after.is_empty() && self.planned_pack(&pack.name).is_none()
+        };
+        let released = self.recorded_packs.iter().filter(is_released);
+        released.map(|pack| shared_pack(&pack.name, &pack.agents_after)).collect()
+    }
+
+    /// Returns the installed packs that other agents use too, and those that only others use, if
+    /// the request uninstalls all others.
+    fn shared_packs(&self) -> Vec<SharedPackItem> {
+        let installed = self.packs.iter().filter_map(|pack| {
+            let others = pack.agents.without(&self.sink.agents);
+            (!others.is_empty()).then(|| shared_pack(pack.origin.name(), &others))
+        });
+        let is_of_others = |pack: &&RecordedPack| {
+            pack.is_uninstalled
+                && pack.agents_after == pack.agents
+                && self.planned_pack(&pack.name).is_none()
+        };
+        let of_others = self.recorded_packs.iter().filter(is_of_others);
+        installed.chain(of_others.map(|pack| shared_pack(&pack.name, &pack.agents_after))).collect()
+    }
+}
+
+fn shared_pack(pack: &str, agents: &AgentSet) -> SharedPackItem {
+    SharedPackItem { pack: pack.to_owned(), agents: agents.names().to_vec() }
 }

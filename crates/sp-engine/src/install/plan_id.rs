@@ -6,11 +6,12 @@ use sp_formats::output::FolderAction;
 
 use super::plan::{ChangePlan, FilePlan, FolderPlan, SinkPlan};
 use super::skill_set::{SkillContainer, SkillOrigin, SkillSource};
+use crate::agent_set::AgentSet;
 use crate::error::Result;
 use crate::plan_id::{PlanHasher, PlanId};
 
 /// Changes whenever the encoding of a plan changes.
-const PLAN_ID_VERSION: &str = "sp plan 3";
+const PLAN_ID_VERSION: &str = "sp plan 4";
 
 impl ChangePlan {
     /// Returns the ID of the plan, unless another plan is expected.
@@ -32,14 +33,22 @@ impl ChangePlan {
 
 fn hash_sink(hasher: &mut PlanHasher, sink: &SinkPlan) {
     hasher.path(&sink.sink.path);
-    hasher.text(&sink.sink.name);
-    hasher.list(sink.packs.iter(), |hasher, origin| hash_origin(hasher, origin));
-    hasher.list(sink.removed_packs.iter(), |hasher, pack| hasher.text(pack));
+    hash_agents(hasher, &sink.sink.agents);
+    hasher.list(sink.packs.iter(), |hasher, pack| {
+        hash_origin(hasher, &pack.origin);
+        hash_agents(hasher, &pack.agents);
+    });
     hasher.list(sink.recorded_packs.iter(), |hasher, pack| {
         hasher.text(&pack.name);
         hasher.text(&pack.source.to_string());
+        hash_agents(hasher, &pack.agents);
+        hash_agents(hasher, &pack.agents_after);
     });
     hasher.list(sink.folders.iter(), hash_folder);
+}
+
+fn hash_agents(hasher: &mut PlanHasher, agents: &AgentSet) {
+    hasher.list(agents.names().iter(), |hasher, name| hasher.text(name));
 }
 
 /// Hashes what is installed, with its version.

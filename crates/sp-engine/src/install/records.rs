@@ -4,12 +4,12 @@
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
-use std::sync::Arc;
 
 use sp_formats::state::{ImportRecord, InstallRecord, SkillRecord, UnknownRecordMembers};
 
-use super::plan::{ChangePlan, FolderPlan, SinkPlan};
+use super::plan::{ChangePlan, FolderPlan, PlannedPack, SinkPlan};
 use super::skill_set::{ImportedCommit, PackOrigin, PackageOrigin, SkillOrigin, SkillSource};
+use crate::agent_set::AgentSet;
 
 impl ChangePlan {
     /// Returns all records after the plan: those of its packs updated, removed or added, and all
@@ -29,36 +29,56 @@ impl ChangePlan {
             }
         }
         for sink in &self.sinks {
-            let is_new = |pack: &&Arc<SkillOrigin>| !kept.contains(&(&sink.sink.path, pack.name()));
-            let new = sink.packs.iter().filter(is_new);
-            records.extend(new.map(|pack| sink.record(pack, None, timestamp)));
+            for pack in &sink.packs {
+                let name = pack.origin.name();
+                if !kept.contains(&(&sink.sink.path, name)) {
+                    records.push(sink.record(pack, self.moved_record(sink, name), timestamp));
+                }
+            }
         }
         records
+    }
+
+    /// Returns the record of a pack in a former sink of this one.
+    fn moved_record(&self, sink: &SinkPlan, pack: &str) -> Option<&InstallRecord> {
+        let is_moved = |install: &&InstallRecord| {
+            install.pack == pack && sink.sink.former.iter().any(|it| it.has_install(install))
+        };
+        self.state.installs.iter().find(is_moved)
     }
 }
 
 impl SinkPlan {
     /// Returns what becomes of a record of this sink. `None` if the pack is removed.
     fn record_after(&self, install: &InstallRecord, timestamp: &str) -> Option<InstallRecord> {
-        if self.removed_packs.contains(&install.pack) {
-            return None;
+        if let Some(pack) = self.planned_pack(&install.pack) {
+            return Some(self.updated_record(pack, install, timestamp));
         }
-        let installed = self.packs.iter().find(|origin| origin.name() == install.pack);
-        Some(match installed {
-            None => install.clone(),
-            Some(origin) => self.updated_record(origin, install, timestamp),
-        })
+        match self.recorded_pack(&install.pack) {
+            Some(pack) if pack.agents_after.is_empty() => None,
+            Some(pack) if pack.agents_after != pack.agents => Some(InstallRecord {
+                sink: recorded_sink(&pack.agents_after, Some(install)),
+                agents: pack.agents_after.names().to_vec(),
+                ..install.clone()
+            }),
+            _ => Some(install.clone()),
+        }
     }
 
-    /// Returns the new record of a pack. It keeps its time if nothing changes.
+    /// Returns the new record of a pack. It keeps its time if nothing changes but its agents.
     fn updated_record(
         &self,
-        origin: &SkillOrigin,
+        pack: &PlannedPack,
         old: &InstallRecord,
         timestamp: &str,
     ) -> InstallRecord {
-        let mut record = self.record(origin, Some(old), &old.installed_at);
-        if self.folders.iter().any(FolderPlan::is_changed) || record != *old {
+        let mut record = self.record(pack, Some(old), &old.installed_at);
+        let with_agents = InstallRecord {
+            sink: record.sink.clone(),
+            agents: record.agents.clone(),
+            ..old.clone()
+        };
+        if self.folders.iter().any(FolderPlan::is_changed) || record != with_agents {
             timestamp.clone_into(&mut record.installed_at);
         }
         record
@@ -66,10 +86,11 @@ impl SinkPlan {
 
     fn record(
         &self,
-        origin: &SkillOrigin,
+        pack: &PlannedPack,
         old: Option<&InstallRecord>,
         installed_at: &str,
     ) -> InstallRecord {
+        let origin = &*pack.origin;
         let is_of_pack =
             |folder: &&FolderPlan| folder.source.is_some() && folder.pack == origin.name();
         let folders: Vec<&FolderPlan> = self.folders.iter().filter(is_of_pack).collect();
@@ -78,9 +99,10 @@ impl SinkPlan {
         };
         let naming = origin.naming();
         InstallRecord {
-            sink: self.sink.name.clone(),
+            sink: recorded_sink(&pack.agents, old),
             sink_path: self.sink.path.to_string_lossy().into_owned(),
             sink_id: self.sink.id(),
+            agents: pack.agents.names().to_vec(),
             pack: origin.name().to_owned(),
             source: origin.install_source(),
             prefix: naming.prefix.clone(),
@@ -93,6 +115,12 @@ impl SinkPlan {
             extra: old.map_or_else(UnknownRecordMembers::default, |old| old.extra.clone()),
         }
     }
+}
+
+/// Returns the member `sink`: the one that was recorded, or else the first agent.
+fn recorded_sink(agents: &AgentSet, old: Option<&InstallRecord>) -> String {
+    let old = old.map(|old| old.sink.as_str()).filter(|old| agents.contains(old));
+    old.unwrap_or_else(|| agents.first()).to_owned()
 }
 
 fn skill_records(folders: &[&FolderPlan], old: Option<&InstallRecord>) -> Vec<SkillRecord> {

@@ -19,9 +19,11 @@ use sp_tree::{
 
 use super::local_digests::LocalDigests;
 use super::plan::{
-    FolderPlan, OtherPacks, PlanRequest, RecordedPack, ReplacePolicy, SinkPlan, SinkTarget,
+    FolderPlan, PlanRequest, PlannedPack, RecordedPack, ReplacePolicy, SinkPlan, SinkTarget,
+    TargetSet,
 };
 use super::skill_set::{InstallableSkill, PackOrigin, SkillOrigin, SkillSource};
+use crate::agent_set::AgentSet;
 use crate::context::Context;
 use crate::error::{Error, ErrorCode, Result};
 use crate::session::Session;
@@ -100,30 +102,44 @@ impl SinkPlanner<'_> {
 
     /// Returns a plan without folders.
     fn empty_plan(&self, target: &SinkTarget, records: &[&InstallRecord]) -> SinkPlan {
-        let removed = records.iter().filter(|install| self.is_removed(target, install));
-        let recorded = records.iter();
+        let planned_pack = |wanted: &TargetSet| {
+            let name = wanted.set.origin.name();
+            let recorded = records.iter().find(|install| install.pack == name);
+            let agents = recorded.map(|install| target.agents_after(self.request, install));
+            PlannedPack {
+                origin: Arc::clone(&wanted.set.origin),
+                agents: agents.unwrap_or_else(|| wanted.agents.clone()),
+            }
+        };
+        let recorded_pack = |install: &&InstallRecord| RecordedPack {
+            name: install.pack.clone(),
+            source: install.source.clone(),
+            agents: AgentSet::of_record(install),
+            agents_after: target.agents_after(self.request, install),
+            is_uninstalled: self.request.uninstalls(target, &install.pack),
+        };
         SinkPlan {
             sink: target.sink.clone(),
             folders: Vec::new(),
-            packs: target.sets.iter().map(|set| Arc::clone(&set.origin)).collect(),
-            removed_packs: removed.map(|install| install.pack.clone()).collect(),
-            recorded_packs: recorded
-                .map(|install| RecordedPack {
-                    name: install.pack.clone(),
-                    source: install.source.clone(),
-                })
-                .collect(),
+            packs: target.sets.iter().map(planned_pack).collect(),
+            recorded_packs: records.iter().map(recorded_pack).collect(),
+            moved_to: target.departures.iter().find_map(|it| it.moved_to.clone()),
             index_updates: Vec::new(),
         }
     }
 
-    /// Refuses a pack if the sink has one of the same name from another source.
+    /// Refuses a pack if the sink has one of the same name from another source, or if one would
+    /// move into it.
     fn refuse_foreign_packs(&self, target: &SinkTarget, records: &[&InstallRecord]) -> Result<()> {
         if self.request.replace == ReplacePolicy::Allow {
             return Ok(());
         }
+        let is_moved =
+            |install: &&InstallRecord| target.sink.former.iter().any(|it| it.has_install(install));
         for origin in target.origins() {
-            let same_name = records.iter().find(|install| install.pack == origin.name());
+            let moved = self.state.installs.iter().filter(is_moved);
+            let mut known = records.iter().copied().chain(moved);
+            let same_name = known.find(|install| install.pack == origin.name());
             if let Some(install) = same_name
                 && !is_same_source(&install.source, origin)
             {
@@ -142,23 +158,22 @@ impl SinkPlanner<'_> {
         let context = self.session.context;
         let display = |source: &InstallSource| context.display_path(Path::new(&source.to_string()));
         let message = format!(
-            "the pack `{}` is already installed in `{}` from another source",
+            "a pack called `{}` is already installed in `{}` from another place",
             origin.name(),
             context.display_path(&sink.path)
         );
         Error::new(ErrorCode::PackFromElsewhere, message)
             .because(format!(
-                "the installed pack is `{}`, and this one is `{}`",
+                "it came from `{}`, and this one is `{}`",
                 display(&install.source),
                 display(&origin.install_source())
             ))
-            .hint("add `--replace` to replace the installed pack")
+            .hint("add `--replace` to put this one in its place")
     }
 
     /// Whether the request removes an installed pack from the sink.
     fn is_removed(&self, target: &SinkTarget, install: &InstallRecord) -> bool {
-        self.request.removed_packs.contains(&install.pack)
-            || self.request.other_packs == OtherPacks::Remove && !target.has_pack(&install.pack)
+        target.agents_after(self.request, install).is_empty()
     }
 
     fn recorded_folders<'r>(
@@ -217,7 +232,7 @@ impl SinkPlanner<'_> {
         let mut candidates: Vec<FolderCandidate<'r>> = Vec::new();
         // File systems may ignore case and normalization, so names are compared folded.
         let mut origin_by_folder: HashMap<String, &SkillOrigin> = HashMap::new();
-        for set in &target.sets {
+        for TargetSet { set, .. } in &target.sets {
             let origin = &*set.origin;
             for InstallableSkill { folder: name, source } in &set.skills {
                 if let Some(other) = origin_by_folder.insert(fold_name(name.as_str()), origin) {
@@ -342,23 +357,22 @@ impl SinkPlanner<'_> {
             candidate.name,
             self.session.context.display_path(&sink.path)
         );
-        let prefix = "set a different `install.prefix`";
+        let prefix = "give this pack another `install.prefix`";
         match candidate.owner {
             Some(owner) => Error::new(ErrorCode::NotOwned, message)
                 .because(format!(
-                    "the directory belongs to the pack `{}` from `{}`",
+                    "`{}` from `{}` owns it",
                     owner.pack,
                     self.session.context.display_path(Path::new(&owner.source.to_string()))
                 ))
                 .hint(format!(
-                    "run `sp uninstall {} --agent {}`, or {prefix}",
-                    owner.pack, sink.name
+                    "`sp uninstall {} --agent {}`, or {prefix}",
+                    owner.pack,
+                    AgentSet::of_record(owner).names().join(",")
                 )),
             None => Error::new(ErrorCode::NotOwned, message)
-                .because(
-                    "the directory belongs to no pack: it was created by hand or by another tool",
-                )
-                .hint(format!("move it to another directory, or {prefix}")),
+                .because("no pack owns it: somebody put it there by hand, or with another tool")
+                .hint(format!("move it away, or {prefix}")),
         }
     }
 }
@@ -397,7 +411,7 @@ fn shared_folder_error(first: &SkillOrigin, second: &SkillOrigin, folder: &Name)
         ErrorCode::NameCollision,
         format!("the packs `{first}` and `{second}` would both install `{folder}`"),
     )
-    .hint("set a different `install.prefix` in one of them")
+    .hint("give one of them another `install.prefix`")
 }
 
 /// Returns the folder name of a recorded path, which must lie directly in the sink.
@@ -409,14 +423,14 @@ fn recorded_folder_name(
 ) -> Result<Name> {
     let refuse = |why: String| {
         let message = format!(
-            "`{path}`, which is recorded for the pack `{}`, is not a directory in `{}`",
+            "the state records `{path}` for the pack `{}`, which is not a folder in `{}`",
             install.pack,
             context.display_path(sink)
         );
         let state_file = context.display_path(&context.home.join("state.json"));
         Error::new(ErrorCode::StateMismatch, message)
             .because(why)
-            .hint(format!("nothing was changed: remove the path from `{state_file}`"))
+            .hint(format!("nothing was changed. Take the path out of `{state_file}`"))
     };
     let full = Path::new(path);
     let (Some(parent), Some(name)) = (full.parent(), full.file_name()) else {
@@ -426,7 +440,7 @@ fn recorded_folder_name(
     // it would give folders that `sp` did not install.
     let inside = parent == sink || parent == Path::new(&install.sink_path);
     if !inside || full.components().any(|part| part == Component::ParentDir) {
-        return Err(refuse(format!("it is in `{}`", parent.display())));
+        return Err(refuse(format!("it lies in `{}`", parent.display())));
     }
     Name::new(&name.to_string_lossy()).map_err(|why| refuse(why.to_string()))
 }

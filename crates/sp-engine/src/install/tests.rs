@@ -15,13 +15,14 @@ use sp_tree::{Digest, Dir, Limits, Name, PinnedDir, StampScope, load_untrusted};
 
 use super::change::ChangeExecutor;
 use super::plan::{
-    ChangePlan, FilePlan, FolderPlan, PlanRequest, RecordedPack, SinkPlan, SinkTarget,
+    ChangePlan, FilePlan, FolderPlan, PlanRequest, PlannedPack, RecordedPack, SinkPlan, SinkTarget,
 };
 use super::selection::resolve_pack;
 use super::skill_set::{
     ImportedCommit, InstallableSkill, PackOrigin, PackageOrigin, SkillOrigin, SkillSet, SkillSource,
 };
 use super::stage::SkillStager;
+use crate::agent_set::AgentSet;
 use crate::apply_mode::ApplyMode;
 use crate::context::{Context, Event, EventListener, Network};
 use crate::home::DigestIndexes;
@@ -120,20 +121,17 @@ fn plan() -> ChangePlan {
         ..folder("old__c", None)
     };
     let sink = SinkPlan {
-        sink: Sink {
-            name: "claude".into(),
-            path: SINK_PATH.into(),
-            pinned: Arc::new(PinnedDir::open(Path::new(SINK_PATH)).unwrap()),
-            agent: None,
-            agent_dir: None,
-        },
+        sink: Sink::new("claude".into(), Arc::new(PinnedDir::open(Path::new(SINK_PATH)).unwrap())),
         folders: vec![folder("team__a", Some(local_source())), kept, removed],
-        packs: vec![Arc::new(SkillOrigin::Pack(pack_origin()))],
-        removed_packs: vec!["old".into()],
+        packs: vec![planned_pack(SkillOrigin::Pack(pack_origin()))],
         recorded_packs: vec![RecordedPack {
             name: "old".into(),
             source: InstallSource::PackFile("/nowhere/old.yaml".into()),
+            agents: "claude".into(),
+            agents_after: AgentSet::default(),
+            is_uninstalled: true,
         }],
+        moved_to: None,
         index_updates: Vec::new(),
     };
     let file = FilePlan::new(
@@ -145,6 +143,10 @@ fn plan() -> ChangePlan {
     ChangePlan { state: InstallState::default(), sinks: vec![sink], files: vec![file] }
 }
 
+fn planned_pack(origin: SkillOrigin) -> PlannedPack {
+    PlannedPack { origin: Arc::new(origin), agents: "claude".into() }
+}
+
 fn sink(plan: &mut ChangePlan) -> &mut SinkPlan {
     &mut plan.sinks[0]
 }
@@ -152,7 +154,7 @@ fn sink(plan: &mut ChangePlan) -> &mut SinkPlan {
 fn set_pack(plan: &mut ChangePlan, change: fn(&mut PackOrigin)) {
     let mut pack = pack_origin();
     change(&mut pack);
-    sink(plan).packs = vec![Arc::new(SkillOrigin::Pack(pack))];
+    sink(plan).packs = vec![planned_pack(SkillOrigin::Pack(pack))];
 }
 
 fn checkout(plan: &mut ChangePlan) -> &mut GitCheckout {
@@ -164,9 +166,10 @@ fn checkout(plan: &mut ChangePlan) -> &mut GitCheckout {
 
 #[test]
 fn mc_03_plan_id_covers_every_fact_of_the_plan() {
-    let changes: [PlanChange; 28] = [
+    let changes: [PlanChange; 31] = [
         ("nothing", |_| {}),
-        ("sink name", |plan| sink(plan).sink.name = "codex".into()),
+        ("agent", |plan| sink(plan).sink.agents = "codex".into()),
+        ("another agent", |plan| sink(plan).sink.agents.insert("codex")),
         ("sink path", |plan| sink(plan).sink.path = "/elsewhere".into()),
         ("another sink", |plan| plan.sinks.push(self::plan().sinks.remove(0))),
         ("pack name", |plan| set_pack(plan, |pack| pack.name = "other".into())),
@@ -175,10 +178,12 @@ fn mc_03_plan_id_covers_every_fact_of_the_plan() {
         ("imported ref", |plan| set_pack(plan, |pack| pack.imports[0].git_ref = None)),
         ("imported commit", |plan| set_pack(plan, |pack| pack.imports[0].commit = "x".into())),
         ("no import", |plan| set_pack(plan, |pack| pack.imports.clear())),
-        ("package", |plan| sink(plan).packs = vec![Arc::new(package("team", "1.0.0"))]),
-        ("package name", |plan| sink(plan).packs = vec![Arc::new(package("other", "1.0.0"))]),
-        ("package version", |plan| sink(plan).packs = vec![Arc::new(package("team", "2.0.0"))]),
-        ("removed pack", |plan| sink(plan).removed_packs.clear()),
+        ("package", |plan| sink(plan).packs = vec![planned_pack(package("team", "1.0.0"))]),
+        ("package name", |plan| sink(plan).packs = vec![planned_pack(package("other", "1.0.0"))]),
+        ("package version", |plan| sink(plan).packs = vec![planned_pack(package("team", "2.0.0"))]),
+        ("agent of a pack", |plan| sink(plan).packs[0].agents.insert("codex")),
+        ("removed pack", |plan| sink(plan).recorded_packs[0].agents_after = "claude".into()),
+        ("recorded agent", |plan| sink(plan).recorded_packs[0].agents.insert("codex")),
         ("recorded pack", |plan| sink(plan).recorded_packs[0].name = "x".into()),
         ("recorded source", |plan| sink(plan).recorded_packs[0].source = InstallSource::default()),
         ("folder name", |plan| sink(plan).folders[0].name = name("team__x")),
@@ -240,7 +245,7 @@ fn digests_are_set_by_slot() {
 fn state() -> InstallState {
     let record = |pack: &str, sink: &str, folder: &str| {
         format!(
-            r#"{{"sink": "claude", "sink_path": "{sink}", "pack": "{pack}", "pack_file": "/nowhere/packs/{pack}.yaml",
+            r#"{{"sink": "claude", "sink_path": "{sink}", "agents": ["claude"], "pack": "{pack}", "pack_file": "/nowhere/packs/{pack}.yaml",
             "prefix": "{pack}", "sep": "__", "flatten": false,
             "imports": [{{"repo": "example.com/skills", "ref": "main", "commit": "c0ffee", "theirs": 1}}],
             "installed_paths": ["{sink}/{folder}"],
@@ -282,7 +287,7 @@ fn sp_29_records_follow_from_the_plan_and_its_state() {
 fn sp_25_record_keeps_its_time_if_nothing_changes() {
     let mut plan = ChangePlan { state: state(), ..plan() };
     sink(&mut plan).folders.retain(|folder| folder.action == FolderAction::Keep);
-    sink(&mut plan).removed_packs.clear();
+    sink(&mut plan).recorded_packs[0].agents_after = "claude".into();
     sink(&mut plan).folders[0].id = Some("b".into());
     assert_eq!(plan.records("now"), plan.state.installs);
     set_pack(&mut plan, |pack| pack.file = "/moved/team.yaml".into());

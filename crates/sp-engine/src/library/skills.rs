@@ -23,7 +23,7 @@ use crate::home::read_state;
 use crate::pkg::{load_stored, newest_skill_packages};
 use crate::repository::SkillRepository;
 use crate::session::Session;
-use crate::sinks::{agent_for_sink, global_dir};
+use crate::sinks::{SinkDirs, global_dirs};
 use crate::workspace::workspace_dir::{is_workspace, skill_folders};
 
 /// Which skills to include in a library.
@@ -367,8 +367,10 @@ fn sink_prefix(session: &Session<'_>, install: &InstallRecord) -> Option<String>
     let path = Path::new(&install.sink_path);
     let is_same =
         |other: &Path| other == path || other.canonicalize().is_ok_and(|real| real == path);
-    let global = global_dir(context, &session.config, name, agent_for_sink(name)).ok();
-    if global.is_some_and(|global| is_same(&global)) {
+    let dirs = global_dirs(context, &session.config, name).ok();
+    let is_global =
+        |dirs: SinkDirs| is_same(&dirs.dir) || dirs.unread_default.is_some_and(|dir| is_same(&dir));
+    if dirs.is_some_and(is_global) {
         Some(format!("sink/{name}"))
     } else {
         is_below(path, &context.current_dir).then(|| format!("sink/{name}/here"))

@@ -270,7 +270,7 @@ mod tests {
             [("claude", "claude-code"), ("copilot", "github-copilot"), ("codex", "codex")]
         {
             assert_eq!(find_agent(name).unwrap().id, id);
-            assert_eq!(crate::sinks::agent_for_sink(name).unwrap().id, id);
+            assert_eq!(crate::built_in_sinks::agent_for_sink(name).unwrap().id, id);
         }
         assert_eq!(unknown_agent_error("cursr").hints[0], "did you mean `cursor`?");
     }

@@ -126,22 +126,47 @@ pub struct PlanStatus {
 /// Changes in one agent's skills directory.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct SinkChange {
-    /// ID of the agent, or `custom` for a directory given with `--path`.
+    /// ID of the first agent, or `custom` for a directory given with `--path`.
     pub sink: String,
+    /// IDs of all agents that the command changes the directory for.
+    pub agents: Vec<String>,
     /// Real path of the skills directory.
     pub path: PathBuf,
+    /// Default directory of the agent, if it reads `path` instead on this machine.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub instead_of: Option<PathBuf>,
+    /// Directory that packs move to, because the agent does not read this one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub moved_to: Option<PathBuf>,
+    /// Whether anything changes: folders, packs, or the agents that a pack is installed for.
+    pub changed: bool,
     /// Packs that this command installs in the directory.
     pub packs: Vec<String>,
     /// Packs that this command removes from the directory.
     pub removed_packs: Vec<String>,
+    /// Packs that this command uninstalls only for `agents`, with the other agents that read the
+    /// directory. The folders stay.
+    pub released_packs: Vec<SharedPackItem>,
+    /// Packs in the directory that are also installed for other agents, or only for others, if the
+    /// command would have replaced them.
+    pub shared_packs: Vec<SharedPackItem>,
     /// Changed and unchanged skill folders, in the order of the plan.
     pub folders: Vec<FolderChange>,
     /// Replaced or removed folders that had been edited and were moved to the trash.
     pub kept: Vec<TrashedFolder>,
 }
 
+/// A pack in a directory that several agents read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct SharedPackItem {
+    /// Name of the pack.
+    pub pack: String,
+    /// IDs of the other agents that it is installed for.
+    pub agents: Vec<String>,
+}
+
 /// What happens to one skill folder.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct FolderChange {
     /// Name of the folder.
     pub folder: String,
@@ -196,9 +221,11 @@ pub struct InstalledList {
 /// A pack installed for an agent.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct InstalledItem {
-    /// ID of the agent.
+    /// ID of the first agent.
     pub sink: String,
-    /// Skills directory of the agent.
+    /// IDs of all agents that the pack is installed for.
+    pub agents: Vec<String>,
+    /// Skills directory of the agents.
     pub path: PathBuf,
     /// Name of the pack.
     pub pack: String,
@@ -244,7 +271,10 @@ pub struct SinkItem {
     pub origin: SinkOrigin,
     /// Whether the agent was detected on this machine.
     pub found: bool,
-    /// Directory that the agent reads on this machine, if it differs from `path`.
+    /// Default directory of the agent, if it reads `path` instead on this machine.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub instead_of: Option<PathBuf>,
+    /// Directory that the agent reads on this machine, if the config file defines another one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reads: Option<PathBuf>,
 }

@@ -188,6 +188,6 @@ rule_set! {
     "SP-38" "Uninstall works from any directory and never follows links"
     "SP-39" "A skills directory inside the repository, or the other way around, is rejected"
     "SP-40" "A hint is printed if the agent requires folder and skill names to match"
-    "SP-41" "A hint is printed if the agent reads skills from a directory other than the default"
+    "SP-41" "Packs are installed where the agent reads, and move there from a default directory that it does not read"
     "SP-42" "`sp switch` replaces all packs of an agent atomically; `sp skills` is an alias of `sp list`"
 }

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use sp_engine::{Context, Result, SinkRequest};
+use sp_engine::{Context, InstalledFilter, Result};
 use sp_formats::output::InstalledItem;
 use sp_formats::printable::printable;
 
@@ -15,20 +15,21 @@ pub(super) fn run(
     filter: &InstalledArgs,
     terminal: &Terminal,
 ) -> Result<()> {
-    let sink = filter.agent.first().map(|name| SinkRequest {
-        name: name.clone(),
+    let engine_filter = InstalledFilter {
+        agents: sp_engine::select_agents(context, &filter.agent)?,
         path: filter.path.clone(),
-        scope: super::to_sink_scope(filter.scope.unwrap_or_default()),
-    });
-    let list = sp_engine::installed(context, sink.as_ref())?;
+        scope: filter.scope.map(super::to_sink_scope),
+    };
+    let list = sp_engine::installed(context, &engine_filter)?;
     terminal.print(&list, |out| {
+        let separator = if terminal.format == OutputFormat::Plain { "," } else { ", " };
         let rows = list.installs.iter().map(|item| {
             let path = match terminal.format {
                 OutputFormat::Plain => item.path.display().to_string(),
                 _ => context.display_path(Path::new(&item.path)),
             };
             vec![
-                item.sink.clone(),
+                item.agents.join(separator),
                 item.pack.clone(),
                 item.folders.len().to_string(),
                 item.installed_at.clone(),
@@ -46,7 +47,9 @@ pub(super) fn run(
             });
         }
         if rows.is_empty() {
-            let in_sink = if sink.is_some() { " for this agent" } else { "" };
+            let is_filtered =
+                !filter.agent.is_empty() || filter.path.is_some() || filter.scope.is_some();
+            let in_sink = if is_filtered { " there" } else { "" };
             return writeln!(
                 out,
                 "no packs installed{in_sink}; run `sp install <pack> --agent <agent>` to install \

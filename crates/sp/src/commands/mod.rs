@@ -2,8 +2,8 @@
 //!
 //! A command turns its arguments into a request, calls the engine once, and prints the report as
 //! text or JSON. [`run`] dispatches. Modules that are not commands hold what several commands print
-//! in the same way: [`findings`], [`differences`], [`kept`] and [`plan`]. Nothing here decides
-//! anything about packages.
+//! in the same way: [`findings`], [`differences`], [`kept`], [`pack_changes`] and [`plan`]. Nothing
+//! here decides anything about packages.
 
 mod audit;
 mod bag;
@@ -23,6 +23,7 @@ mod key;
 mod list;
 mod manual;
 mod mcp;
+mod pack_changes;
 mod pkg;
 mod plan;
 mod registry;

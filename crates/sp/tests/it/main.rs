@@ -11,6 +11,7 @@
     reason = "tests set up files with std and stop at the first failure"
 )]
 
+mod agent_dirs;
 mod audit;
 mod bag;
 mod bag_trust;
@@ -19,7 +20,6 @@ mod context;
 mod context_build;
 mod corpus;
 mod discovery;
-mod first_session;
 mod git;
 mod hooks;
 mod hostile;
@@ -38,6 +38,7 @@ mod rules;
 mod serve;
 mod serve_context_packs;
 mod serve_mcp;
+mod shared_sinks;
 mod sinks;
 mod state;
 mod support;

@@ -1,5 +1,4 @@
-//! Checks of the code base: allowed dependencies, module cycles, type names, line lengths and
-//! wording.
+//! Checks of the code base: allowed dependencies, module cycles, type names and line lengths.
 //!
 //! A failure names what to change. The limits are constants at the top of each file.
 
@@ -9,4 +8,3 @@ mod names;
 mod pages;
 mod shape;
 mod source;
-mod wording;

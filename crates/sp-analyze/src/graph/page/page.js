@@ -1,20 +1,20 @@
 
-// The controls, and the loop that updates the canvas.
+// The controls, and the loop that keeps the picture true.
 
-/** Maximum number of nodes that are shown at first. */
+/** More nodes than this are drawn only when the reader asks for all. */
 const AT_FIRST = 5000;
-/** Maximum lengths of texts and lists that are shown at first. */
+/** Longer texts and lists are shown in part until the reader asks for the rest. */
 const TEXT_SHOWN = 20000;
 const LISTED = 50;
 const NEIGHBOURS = 200;
-/** Time for the layout in each frame, in milliseconds. */
+/** What of a frame may go into the layout, in milliseconds. */
 const SLICE = 9;
 
 const by = (id) => document.getElementById(id);
 const number = new Intl.NumberFormat("en").format;
 const several = (count, one, many) => `${number(count)} ${count === 1 ? one : many}`;
 
-/** Creates an element with a class and a text. The text is never parsed as HTML. */
+/** An element with a class and a text; text is only ever text. */
 function made(name, className, text = "") {
   const element = document.createElement(name);
   if (className) element.className = className;
@@ -29,13 +29,13 @@ function coloured(element, colour) {
 
 const layout = new Layout();
 const view = new View(layout);
-/** What the next frame does: draw everything, or only follow the view. */
+/** What a frame must do: draw anew, or follow the view only. */
 let dirty = true;
 let moved = false;
 let asked = false;
 let rest;
 
-/** Requests a frame. */
+/** Asks for a frame. */
 function wake() {
   if (asked) return;
   asked = true;
@@ -47,13 +47,13 @@ function redraw() {
   wake();
 }
 
-/** Called after only the view has moved. */
+/** After the view alone has moved. */
 function shift() {
   moved = true;
   wake();
 }
 
-/** Follows the view. What was not drawn during the movement is drawn when it ends. */
+/** Follows the view; what could not be drawn on the way is drawn as soon as it rests. */
 function follow() {
   if (!view.slide()) {
     view.draw();
@@ -78,12 +78,12 @@ function frame(now) {
   if (!layout.settled || view.flight) wake();
 }
 
-/** The nodes that are shown. */
+/** The nodes that are drawn. */
 function drawn() {
   return layout.list.filter((i) => state.shown[i]);
 }
 
-/** Computes the layout of these nodes again. */
+/** Lays out these nodes anew. */
 function lay(list) {
   layout.use(list);
   canvas.dataset.state = "moving";
@@ -92,7 +92,7 @@ function lay(list) {
   show();
 }
 
-/** Updates the shown nodes after a filter has changed. */
+/** Works out what is drawn after a filter has changed. */
 function show() {
   state.shown.fill(0);
   let count = 0;
@@ -127,9 +127,9 @@ function fit() {
   shift();
 }
 
-// The legend, which is also the filter.
+// The legend, which is the filter as well.
 
-/** A list of switches, one per type. Alt-click or double-click shows only that type. */
+/** A list of switches, one a type; whoever holds Alt or clicks twice wants that one alone. */
 function fillSwitches({ list, all, counts, hidden, sample }) {
   const buttons = new Map();
   const update = () => {
@@ -184,7 +184,7 @@ function openLegend(open) {
   by("filters").setAttribute("aria-expanded", open);
 }
 
-/** Follows changes of the system theme. */
+/** Takes up the theme of the system when it changes. */
 function recolour() {
   view.colours = readColours();
   types.forEach(([type], at) => coloured(by("types").children[at].querySelector(".dot"), view.colours.type.get(type)));
@@ -201,7 +201,7 @@ const searchable = [];
 let listed = [];
 let marked = -1;
 
-/** The searchable text of a node, in lowercase. */
+/** What is searched of a node, in small letters. */
 function lowered(i) {
   const { text, file, id, type } = nodes[i];
   return (searchable[i] ??= `${text}\n${file ?? ""}\n${id}\n${type}`.toLowerCase());
@@ -237,7 +237,7 @@ function hit(i, at) {
   item.setAttribute("aria-selected", "false");
   item.append(coloured(made("span", "dot"), view.colours.type.get(nodes[i].type)), made("bdi", "one", nodes[i].line));
   item.append(made("small", "", [nodes[i].type, nodes[i].file].filter(Boolean).join(" · ")));
-  // The field must keep the focus until the click is handled.
+  // The field keeps the focus until the click has been seen.
   item.addEventListener("pointerdown", (event) => event.preventDefault());
   item.addEventListener("click", () => choose(at));
   return item;
@@ -283,7 +283,7 @@ function searchKey(event) {
 
 // The panel of a node.
 
-/** Selects a node, or none with -1. `how` determines whether the view moves there. */
+/** Selects a node, or none with -1; `how` says whether the view goes there. */
 function select(i, how = "stay") {
   const wasOpen = !by("panel").hidden;
   state.selected = i;
@@ -304,7 +304,7 @@ function flyTo(i) {
   view.fly(view.centred(layout.x[i], layout.y[i], Math.max(view.zoom, Math.min(1.3, view.zoom * 2.2))));
 }
 
-/** Moves the view if the panel would cover a node. */
+/** Moves the view if the panel would lie on a node. */
 function uncover(i) {
   const room = view.room();
   const [x, y] = [view.screenX(i), view.screenY(i)];
@@ -329,7 +329,7 @@ function fillPanel(i) {
   by("panel").querySelector(".panel-body").scrollTop = 0;
 }
 
-/** The layout of a very long text is slow, so the rest is shown on request. */
+/** A very long text is laid out slowly, so the rest of it comes when it is asked for. */
 function showText(text, most) {
   by("panel-text").textContent = text.slice(0, most);
   by("panel-text").scrollTop = 0;
@@ -360,7 +360,7 @@ function fillFacts(node) {
   add("ID", id);
 }
 
-/** The edges of a node, contradictions first. */
+/** What hangs together with a node; contradictions first. */
 function fillNeighbours(i) {
   const near = edgesOf[i].map((at) => edges[at]).sort((a, b) => (b.type === CONTRADICTS) - (a.type === CONTRADICTS));
   by("panel-near-title").textContent = near.length === 0 ? "No neighbors" : several(near.length, "neighbor", "neighbors");
@@ -392,14 +392,14 @@ async function copyPlace() {
   try {
     await navigator.clipboard.writeText(text);
   } catch {
-    // A page that was opened as a file may have no access to the clipboard. Select the text instead.
+    // A page that was opened as a file may be kept from the clipboard: the text is selected instead.
     getSelection()?.selectAllChildren(by("panel-file"));
     return;
   }
   by("copy").textContent = "Copied";
 }
 
-// Pointer and touch input on the canvas.
+// Hands on the canvas.
 
 const fingers = new Map();
 let gesture = null;
@@ -413,7 +413,7 @@ function press(event) {
   if (event.button !== 0) return;
   const at = point(event);
   fingers.set(event.pointerId, at);
-  // A synthetic event has no pointer to capture.
+  // An event that a script made has no pointer to capture.
   if (event.isTrusted) canvas.setPointerCapture(event.pointerId);
   openLegend(false);
   if (fingers.size === 2) {
@@ -424,7 +424,7 @@ function press(event) {
   gesture = { kind: "press", node, start: at, last: at };
 }
 
-/** The center of two fingers, and their distance. */
+/** The middle of two fingers, and how far they are apart. */
 function pinch() {
   const [a, b] = [...fingers.values()];
   return { x: (a.x + b.x) / 2, y: (a.y + b.y) / 2, apart: Math.max(1, Math.hypot(a.x - b.x, a.y - b.y)) };
@@ -466,7 +466,7 @@ function drag(at) {
     layout.x[gesture.node] += dx / view.zoom;
     layout.y[gesture.node] += dy / view.zoom;
     view.index = undefined;
-    // In a small graph, the neighbors are shown too.
+    // In a small graph the neighbours come along.
     if (layout.list.length <= 3000) layout.warm(0.12);
     redraw();
   }
@@ -517,7 +517,7 @@ function canvasKey(event) {
   shift();
 }
 
-/** Keys that work everywhere on the page. */
+/** Keys that mean the same wherever one is. */
 function anyKey(event) {
   if (event.key === "/" && document.activeElement !== by("search") && !event.ctrlKey && !event.metaKey) {
     event.preventDefault();
@@ -576,7 +576,7 @@ function listen() {
   }).observe(canvas);
 }
 
-/** The nodes that are shown at first: the most active, and both sides of every contradiction. */
+/** The nodes that are drawn at first: the most active, and both sides of every contradiction. */
 function first() {
   if (nodes.length <= AT_FIRST) return nodes.map((_, i) => i);
   const active = nodes.map((_, i) => i).sort((a, b) => nodes[b].now - nodes[a].now || a - b);

@@ -162,18 +162,16 @@ impl SkillStager<'_> {
             let needed = needed_by_device.get(&dir.identity()?.0).copied().unwrap_or(0);
             if needed > free {
                 let message = format!(
-                    "not enough space in `{}`",
+                    "`{}` has too little space",
                     self.session.context.display_path(&sink.sink.path)
                 );
                 return Err(Error::new(ErrorCode::DiskFull, message)
                     .because(format!(
-                        "about {} are required, but only {} are available",
+                        "about {} are needed, and {} are free",
                         ByteSize(needed),
                         ByteSize(free)
                     ))
-                    .hint(
-                        "nothing was changed: free some disk space, then run the command again",
-                    ));
+                    .hint("nothing was changed: free some space and run it again"));
             }
         }
         Ok(())

@@ -66,7 +66,7 @@ impl ProjectChange<'_> {
         let mut plans = Vec::new();
         for (name, fetched) in fetched {
             if let (PackageKind::Context, Some(package)) = (fetched.locked.kind, &fetched.package) {
-                // A file that the lockfile does not list was not written by `sp`.
+                // A file that the lock does not name was put there by somebody else.
                 let old = match self.installed.digest(name) {
                     None => self.project.read_package(self.session, name)?.map(|it| it.digest()),
                     known => known,
@@ -116,11 +116,12 @@ impl ProjectChange<'_> {
         for (name, locked) in &self.project.lock.packages {
             if locked.kind == PackageKind::Skills {
                 let recorded = self.recorded_sinks(name)?;
-                let entry = |sink: Sink| PastSink {
-                    path: sink.path.to_string_lossy().into_owned(),
-                    name: sink.name,
+                let entries = |sink: Sink| {
+                    let path = sink.path.to_string_lossy().into_owned();
+                    let names = sink.agents.names().to_vec().into_iter();
+                    names.map(move |name| PastSink { name, path: path.clone() })
                 };
-                sinks.insert(name.clone(), recorded.into_iter().map(entry).collect());
+                sinks.insert(name.clone(), recorded.into_iter().flat_map(entries).collect());
             }
         }
         Ok(HistoryUpdate::Append(sinks))

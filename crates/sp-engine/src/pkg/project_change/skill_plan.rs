@@ -16,13 +16,14 @@ use super::ProjectChange;
 use super::fetch::FetchedPackages;
 use super::request::ChangeRequest;
 use super::resolution::Resolution;
+use crate::agent_set::AgentSet;
 use crate::context::{Context, Event};
 use crate::error::{Error, ErrorCode, Result};
-use crate::install::plan::SinkTarget;
+use crate::install::plan::{SinkTarget, TargetSet};
 use crate::install::skill_set::{
     InstallableSkill, PackageOrigin, SkillOrigin, SkillSet, SkillSource,
 };
-use crate::sinks::{Sink, agent_for_sink, pin_sink_dir, resolve_sink};
+use crate::sinks::{Sink, SinkRequest, SinkScope, pin_sink_dir, resolve_sink, resolve_sinks};
 
 impl ProjectChange<'_> {
     /// Returns the sinks that change, each with the packages to install into it. A sink that loses
@@ -33,12 +34,7 @@ impl ProjectChange<'_> {
         resolution: &Resolution,
         packages: &FetchedPackages,
     ) -> Result<Vec<SinkTarget>> {
-        let requested_sinks: Vec<Sink> = self
-            .options
-            .sinks
-            .iter()
-            .map(|sink| resolve_sink(self.session, sink))
-            .collect::<Result<_>>()?;
+        let requested_sinks = resolve_sinks(self.session, self.options.sinks)?;
         let mut targets = Vec::new();
         for (name, fetched) in packages {
             let (PackageKind::Skills, Some(package)) = (fetched.locked.kind, &fetched.package)
@@ -67,14 +63,18 @@ impl ProjectChange<'_> {
         requested_sinks: &[Sink],
         request: &ChangeRequest,
     ) -> Result<Vec<Sink>> {
-        let mut sinks = self.recorded_sinks(name)?;
+        let recorded = self.recorded_sinks(name)?;
+        let recorded = recorded.into_iter().map(|sink| self.current_sinks(sink, name));
+        let mut sinks = recorded.collect::<Result<Vec<_>>>()?.concat();
         let is_new = !self.project.lock.packages.contains_key(name);
         if sinks.is_empty() || is_new || request.named.contains(name) {
             sinks.extend(requested_sinks.iter().cloned());
         }
         if sinks.is_empty() {
             let past = request.past_sinks.get(name).into_iter().flatten();
-            let past = past.map(|sink| recorded_sink(self.session.context, &sink.name, &sink.path));
+            let context = self.session.context;
+            let past = past
+                .map(|sink| recorded_sink(context, AgentSet::from(sink.name.as_str()), &sink.path));
             sinks.extend(past.collect::<Result<Vec<Sink>>>()?);
         }
         if sinks.is_empty() {
@@ -91,10 +91,38 @@ impl ProjectChange<'_> {
     pub(super) fn recorded_sinks(&self, name: &PackageName) -> Result<Vec<Sink>> {
         let installs = self.state.installs.iter().filter(|install| is_install_of(install, name));
         let sink = |install: &InstallRecord| {
-            recorded_sink(self.session.context, &install.sink, &install.sink_path)
+            let agents = AgentSet::of_record(install);
+            recorded_sink(self.session.context, agents, &install.sink_path)
         };
         let mut sinks: Vec<Sink> = installs.map(sink).collect::<Result<_>>()?;
         sinks.retain(|sink| self.state.installs.iter().any(|install| sink.matches_record(install)));
+        Ok(sinks)
+    }
+
+    /// Returns the sinks that the agents of a recorded sink read. Agents that do not read it on
+    /// this machine have another one, where the package moves to.
+    fn current_sinks(&self, recorded: Sink, name: &PackageName) -> Result<Vec<Sink>> {
+        let mut staying = AgentSet::default();
+        let mut sinks = Vec::new();
+        let is_former = |sink: &Sink| {
+            let mut installs = self.state.installs.iter();
+            installs.any(|install| {
+                is_install_of(install, name)
+                    && recorded.matches_record(install)
+                    && sink.former.iter().any(|former| former.matches_record(install))
+            })
+        };
+        for agent in recorded.agents.names() {
+            let request = SinkRequest { name: agent.clone(), path: None, scope: SinkScope::Global };
+            match resolve_sink(self.session, &request) {
+                Ok(sink) if is_former(&sink) => sinks.push(sink),
+                // An agent without a directory for the user has a recorded one.
+                _ => staying.insert(agent),
+            }
+        }
+        if !staying.is_empty() {
+            sinks.push(Sink { agents: staying, ..recorded });
+        }
         Ok(sinks)
     }
 
@@ -150,14 +178,24 @@ impl ProjectChange<'_> {
 
 /// Adds a sink to the targets, unless it is one, and the package to install into it.
 fn add_target(targets: &mut Vec<SinkTarget>, sink: Sink, set: Option<&Arc<SkillSet>>) {
-    let sets = set.cloned();
-    match targets.iter_mut().find(|target| target.sink.path == sink.path) {
-        None => targets.push(SinkTarget { sink, sets: sets.into_iter().collect() }),
-        Some(target) => {
-            let is_new = |set: &Arc<SkillSet>| !target.sets.iter().any(|it| Arc::ptr_eq(it, set));
-            let new = sets.filter(is_new);
-            target.sets.extend(new);
+    let agents = sink.agents.clone();
+    let at = match targets.iter().position(|target| target.sink.path == sink.path) {
+        None => {
+            targets.push(SinkTarget::new(sink));
+            targets.len() - 1
         }
+        Some(at) => {
+            let target = &mut targets[at];
+            target.uninstall_for.extend(&agents);
+            target.sink.merge(sink);
+            at
+        }
+    };
+    let Some(set) = set else { return };
+    let sets = &mut targets[at].sets;
+    match sets.iter_mut().find(|target| Arc::ptr_eq(&target.set, set)) {
+        None => sets.push(TargetSet { set: Arc::clone(set), agents }),
+        Some(target) => target.agents.extend(&agents),
     }
 }
 
@@ -206,15 +244,9 @@ fn no_skill_error(package: &PackageName) -> Error {
 }
 
 /// Returns the sink of an installation record.
-fn recorded_sink(context: &Context<'_>, name: &str, path: &str) -> Result<Sink> {
+fn recorded_sink(context: &Context<'_>, agents: AgentSet, path: &str) -> Result<Sink> {
     let path = Path::new(path);
-    Ok(Sink {
-        name: name.into(),
-        path: path.into(),
-        pinned: pin_sink_dir(context, path)?,
-        agent: agent_for_sink(name),
-        agent_dir: None,
-    })
+    Ok(Sink { path: path.into(), ..Sink::new(agents, pin_sink_dir(context, path)?) })
 }
 
 fn is_install_of(install: &InstallRecord, name: &PackageName) -> bool {

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use jiff::Timestamp;
-use sp_engine::{Context, Event, EventListener, Network};
+use sp_engine::{Context, Event, EventListener, InstalledFilter, Network};
 use sp_testkit::{NextCommand, World};
 
 /// Ignores all events.
@@ -44,7 +44,7 @@ fn wall_clock() -> i64 {
 /// Recovers from an interruption, as the first step of every command.
 pub(crate) fn recover() -> NextCommand {
     Box::new(|world| {
-        let installed = sp_engine::installed(&engine_context(world), None);
+        let installed = sp_engine::installed(&engine_context(world), &InstalledFilter::default());
         installed.map(drop).map_err(|error| format!("{error}: {:?}", error.causes()))
     })
 }

@@ -24,6 +24,54 @@ fn se_01_switch_interrupted_at_every_call_is_old_or_new() {
     sweep(|| scenario(install_and_edit, SWITCH), Faults::All);
 }
 
+/// The default directory of Windsurf, and the one that it reads once it is installed.
+const MOVED_SINKS: [&str; 2] = ["home/.windsurf", "home/.codeium"];
+
+/// Installs a pack for Windsurf into its default directory, edits it, and installs Windsurf.
+fn install_before_windsurf(world: &World, sink: &str) {
+    create_packs(world, sink);
+    for pack in ["team", "other"] {
+        world.sp(&["install", pack, "--agent", "windsurf"]).ok();
+    }
+    std::fs::write(world.path("home/.windsurf/skills/team__b/mine.md"), EDIT).unwrap();
+    std::fs::create_dir_all(world.path("home/.codeium/windsurf")).unwrap();
+    std::fs::write(world.path("home/.codeium/windsurf/settings.json"), "{}").unwrap();
+}
+
+/// Returns a scenario of a command that moves packs from one of [`MOVED_SINKS`] to the other.
+fn moving_scenario(command: &[&str]) -> FaultScenario {
+    let mut scenario = scenario(install_before_windsurf, command);
+    let observe = std::mem::replace(&mut scenario.observe, Box::new(|_| WorldState::new()));
+    scenario.observe = Box::new(move |world| {
+        let mut state = observe(world);
+        MOVED_SINKS.iter().for_each(|dir| state.extend(observed_files(world, dir)));
+        state
+    });
+    let recovered = std::mem::replace(&mut scenario.recovered, Box::new(|_, _| {}));
+    scenario.recovered = Box::new(move |world, what| {
+        recovered(world, what);
+        let is_in = |dir: &&str| has_file_with(&world.path(dir), EDIT);
+        let has_edit = MOVED_SINKS.iter().chain(&["home/.skillpack/trash"]).any(is_in);
+        assert!(has_edit, "{what}: an edit is lost");
+        for dir in MOVED_SINKS {
+            let names = world.files(dir).into_keys();
+            let staged: Vec<String> = names.filter(|name| name.contains(".skillpack")).collect();
+            assert!(staged.is_empty(), "{what}: left in `{dir}`: {staged:?}");
+        }
+    });
+    scenario
+}
+
+#[test]
+fn sp_41_move_to_the_directory_that_is_read_interrupted_at_every_call_is_old_or_new() {
+    sweep(|| moving_scenario(&["install", "team", "--agent", "windsurf"]), Faults::All);
+}
+
+#[test]
+fn sp_41_switch_that_moves_killed_at_every_call_is_old_or_new() {
+    sweep(|| moving_scenario(&["switch", "team", "--agent", "windsurf"]), Faults::Kills);
+}
+
 #[test]
 fn se_01_install_with_an_import_killed_at_every_call_is_old_or_new() {
     sweep(|| scenario(create_import, INSTALL), Faults::Kills);

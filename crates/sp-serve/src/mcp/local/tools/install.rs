@@ -4,8 +4,8 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use sp_engine::{
-    ApplyMode, Error, ErrorCode, InstallRequest, OtherPacks, PlanId, ReplacePolicy, Result,
-    SinkRequest, UninstallRequest, install, uninstall,
+    ApplyMode, Context, Error, ErrorCode, InstallRequest, OtherPacks, PlanId, ReplacePolicy,
+    Result, SinkRequest, UninstallRequest, install, select_agents, uninstall,
 };
 use sp_formats::output::PackChangeReport;
 use sp_formats::printable::printable;
@@ -79,7 +79,8 @@ pub(super) fn tools() -> Vec<McpTool<LocalBackend>> {
 struct PackChangeInput {
     /// Names of packs in the repository.
     packs: Vec<String>,
-    /// Names of agents, such as `claude`, `codex` or `cursor`.
+    /// Names of agents, such as `claude`, `codex` or `cursor`; `detected` for the agents on this
+    /// machine; `all` for the default agents of the config file, or else the detected ones.
     agents: Vec<String>,
     /// Whether the packs are for the user or for the project.
     #[serde(default)]
@@ -96,13 +97,9 @@ struct PlannedChangeInput {
 }
 
 impl PackChangeInput {
-    fn sink_requests(&self) -> Vec<SinkRequest> {
-        let sink = |name: &String| SinkRequest {
-            name: name.clone(),
-            path: None,
-            scope: self.scope.into(),
-        };
-        self.agents.iter().map(sink).collect()
+    fn sink_requests(&self, context: &Context<'_>) -> Result<Vec<SinkRequest>> {
+        let sink = |name| SinkRequest { name, path: None, scope: self.scope.into() };
+        Ok(select_agents(context, &self.agents)?.into_iter().map(sink).collect())
     }
 
     /// Returns the names of the packs. Paths are rejected: they could point to any file.
@@ -147,16 +144,19 @@ impl LocalBackend {
         plan: Option<PlanId>,
         call: &ToolCall,
     ) -> Result<PackChangeReport> {
-        let request = InstallRequest {
-            packs: input.pack_names()?,
-            sinks: input.sink_requests(),
-            root: self.settings.library_filter.root.clone(),
-            other_packs: OtherPacks::Keep,
-            replace: ReplacePolicy::Refuse,
-            mode: mode(plan),
-            expected_plan: plan,
-        };
-        self.with_context(Some(call), |context| install(context, &request))
+        let packs = input.pack_names()?;
+        self.with_context(Some(call), |context| {
+            let request = InstallRequest {
+                packs,
+                sinks: input.sink_requests(context)?,
+                root: self.settings.library_filter.root.clone(),
+                other_packs: OtherPacks::Keep,
+                replace: ReplacePolicy::Refuse,
+                mode: mode(plan),
+                expected_plan: plan,
+            };
+            install(context, &request)
+        })
     }
 
     fn uninstall(
@@ -165,13 +165,16 @@ impl LocalBackend {
         plan: Option<PlanId>,
         call: &ToolCall,
     ) -> Result<PackChangeReport> {
-        let request = UninstallRequest {
-            packs: input.pack_names()?,
-            sinks: input.sink_requests(),
-            mode: mode(plan),
-            expected_plan: plan,
-        };
-        self.with_context(Some(call), |context| uninstall(context, &request))
+        let packs = input.pack_names()?;
+        self.with_context(Some(call), |context| {
+            let request = UninstallRequest {
+                packs,
+                sinks: input.sink_requests(context)?,
+                mode: mode(plan),
+                expected_plan: plan,
+            };
+            uninstall(context, &request)
+        })
     }
 }
 
