@@ -58,7 +58,7 @@ fn detected_agents(
         agents().iter().filter(is_meant).map(|agent| agent.id.to_owned()).collect();
     if names.is_empty() {
         return Err(Error::new(ErrorCode::AgentRequired, "no agent was detected on this machine")
-            .hint("name an agent, such as `--agent claude`; `sp config --verbose` lists them"));
+            .hint("specify an agent, such as `--agent claude`; `sp config --verbose` lists them"));
     }
     Ok(names)
 }

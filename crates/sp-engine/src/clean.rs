@@ -7,6 +7,7 @@ use sp_tree::transaction::TRASH_DIR;
 use sp_tree::{Dir, DirEntry, EntryKind, FileError, Follow, Segment};
 
 use crate::context::Context;
+use crate::downloads::ARTIFACTS_DIR;
 use crate::error::Result;
 use crate::home::LockedHome;
 use crate::plan_id::{ApplyOptions, PlanHasher, PlanId};
@@ -31,7 +32,8 @@ pub fn clean(context: &Context<'_>, scope: CleanScope, apply: ApplyOptions) -> R
     let mut dirs = Vec::new();
     dirs.extend(home.dir.open_dir(&TRASH_DIR, Follow::Never).ok());
     if scope == CleanScope::TrashAndCache {
-        let cached = ["git", "zip", "archives"].map(|name| context.cache_dir().join(name));
+        let cached =
+            ["git", "zip", "archives", ARTIFACTS_DIR].map(|name| context.cache_dir().join(name));
         let cached = cached.into_iter().chain([downloads_dir(context)]);
         for dir in cached.filter(|dir| dir.is_dir()) {
             dirs.push(Dir::open(&dir)?);

@@ -11,10 +11,14 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use sp_tree::{Digest, Dir, Follow, Name, NewFile, atomic};
+use sp_tree::atomic::{self, Durability, TempFile};
+use sp_tree::{Digest, Dir, Follow, Name, NewFile, StaticName, read_limited};
 
 use crate::context::Context;
 use crate::error::Result;
+
+/// The directory of the cache for indexes and artifacts of hosts.
+pub(crate) const ARTIFACTS_DIR: &str = "artifacts";
 
 /// The number of downloads of this process, which makes their file names unique.
 static DOWNLOAD_COUNT: AtomicUsize = AtomicUsize::new(0);
@@ -78,6 +82,29 @@ pub(crate) fn remove_stale_downloads(context: &Context<'_>) {
             let _ = dir.remove_tree(&entry);
         }
     }
+}
+
+/// Returns an artifact that was kept under a key.
+pub(crate) fn read_artifact(context: &Context<'_>, key: &Digest, limit: u64) -> Option<Vec<u8>> {
+    read_limited(&artifact_path(context, key), limit).ok()
+}
+
+/// Returns the path of the artifact with this key. It exists only if it was kept.
+pub(crate) fn artifact_path(context: &Context<'_>, key: &Digest) -> PathBuf {
+    artifact_dir(context).join(key.hex())
+}
+
+/// Keeps a small file of the web in the cache. The key is its digest, if it has to be verified.
+pub(crate) fn keep_artifact(context: &Context<'_>, key: &Digest, bytes: &[u8]) -> Result<()> {
+    let dir = context.open_private_dir(&artifact_dir(context))?;
+    let name = Name::new(&key.hex())?;
+    let _lock = context.lock_silently(&dir)?;
+    let temp = TempFile { dir: &dir, name: StaticName("tmp_artifact") };
+    Ok(atomic::replace(&dir, &name, temp, bytes, Durability::Cache)?)
+}
+
+fn artifact_dir(context: &Context<'_>) -> PathBuf {
+    context.cache_dir().join(ARTIFACTS_DIR)
 }
 
 fn download_dir(context: &Context<'_>) -> PathBuf {

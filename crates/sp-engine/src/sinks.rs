@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use sp_formats::config::Config;
 use sp_formats::state::InstallRecord;
-use sp_formats::suggest::nearest;
+use sp_formats::suggest::nearest_few;
 use sp_tree::PinnedDir;
 
 use crate::agent_set::AgentSet;
@@ -155,8 +155,8 @@ fn requested_dirs(
     match (&request.path, request.scope) {
         (Some(path), _) => Ok(context.expand(&path.to_string_lossy()).into()),
         (None, _) if name == CUSTOM_SINK => {
-            Err(Error::new(ErrorCode::AgentRequired, "the sink `custom` has no place of its own")
-                .hint("add `--path <directory>`"))
+            Err(Error::new(ErrorCode::AgentRequired, "`--agent custom` requires `--path <DIR>`")
+                .hint("add `--path` with the directory to install into"))
         }
         (None, SinkScope::Project) => project_dir(context, name, agent).map(SinkDirs::from),
         (None, SinkScope::Global) => global_dirs(context, &session.config, name),
@@ -176,9 +176,9 @@ pub(crate) fn global_dirs(context: &Context<'_>, config: &Config, name: &str) ->
     let (dir, default) = dirs.ok_or_else(|| {
         Error::new(
             ErrorCode::AgentScopeUnsupported,
-            format!("`{name}` has no place for all projects"),
+            format!("`{name}` has no skills directory for all projects"),
         )
-        .hint("add `--scope project`, or `--path <directory>`")
+        .hint("add `--scope project` or `--path <DIR>`")
     })?;
     let unread_default = (dir != default).then_some(default);
     Ok(SinkDirs { dir, unread_default })
@@ -188,9 +188,9 @@ fn project_dir(context: &Context<'_>, name: &str, agent: Option<&Agent>) -> Resu
     let Some(agent) = agent else {
         return Err(Error::new(
             ErrorCode::AgentScopeUnsupported,
-            format!("the sink `{name}` has no place in a project"),
+            format!("`{name}` has no skills directory for a single project"),
         )
-        .hint("leave out `--scope project`, or add `--path <directory>`"));
+        .hint("omit `--scope project`, or add `--path <DIR>`"));
     };
     Ok(project_root(context).join(agent.project))
 }
@@ -225,12 +225,14 @@ fn unknown_sink(name: &str, config: &Config) -> Error {
     let mut known: Vec<&str> = built_in.chain(configured).chain(table).collect();
     let mut seen = std::collections::HashSet::new();
     known.retain(|sink| seen.insert(*sink));
-    let error = Error::new(ErrorCode::UnknownAgent, format!("there is no sink called `{name}`"));
-    let error = match nearest(name, known.iter().copied()) {
-        Some(near) => error.hint(format!("did you mean `{near}`?")),
-        None => error,
+    let error = Error::new(ErrorCode::UnknownAgent, format!("unknown agent `{name}`"));
+    let near = nearest_few(name, known.iter().copied(), 3);
+    let error = if near.is_empty() {
+        error
+    } else {
+        error.hint(format!("did you mean `{}`?", near.join("` or `")))
     };
-    error.hint(format!("the sinks are: {}", known.join(", ")))
+    error.hint("run `sp config --verbose` to list all agents")
 }
 
 /// Opens the directory of a sink, or its nearest existing parent.
@@ -245,10 +247,10 @@ pub(crate) fn pin_sink_dir(context: &Context<'_>, path: &Path) -> Result<Arc<Pin
 fn unusable_sink(context: &Context<'_>, path: &Path, source: std::io::Error) -> Error {
     Error::new(
         ErrorCode::DirectoryUnusable,
-        format!("cannot use `{}` as a sink", context.display_path(path)),
+        format!("cannot use `{}` as a skills directory", context.display_path(path)),
     )
     .because(source)
-    .hint("choose a directory that exists or can be made")
+    .hint("choose a directory that exists or can be created")
 }
 
 /// Resolves the links of a path, as far as it exists.
@@ -263,8 +265,8 @@ pub(crate) fn refuse_repository_overlap(
     repository: &SkillRepository,
 ) -> Result<()> {
     let dirs = [
-        (repository.skills_dir(), "the authoring tree"),
-        (repository.packs_dir(), "the directory of the packs"),
+        (repository.skills_dir(), "the skills of the repository"),
+        (repository.packs_dir(), "the packs of the repository"),
     ];
     dirs.iter().try_for_each(|(dir, label)| match dir.canonicalize() {
         Ok(dir) => refuse_nested(context, sink, &dir, label),
@@ -279,15 +281,15 @@ pub(crate) fn refuse_own_dirs(context: &Context<'_>, sink: &Sink) -> Result<()> 
     refuse_nested(context, sink, &real_path(context, &context.cache_dir())?, "Skillpack's cache")
 }
 
-/// Refuses a sink that contains a directory or lies in it. Both paths must be real.
+/// Rejects a sink that contains a directory or is inside it. Both paths must be real.
 fn refuse_nested(context: &Context<'_>, sink: &Sink, dir: &Path, label: &str) -> Result<()> {
     if !sink.path.starts_with(dir) && !dir.starts_with(&sink.path) {
         return Ok(());
     }
     let message = format!(
-        "the sink `{}` and {label} `{}` lie inside one another",
+        "the skills directory `{}` overlaps with {label} `{}`",
         context.display_path(&sink.path),
         context.display_path(dir)
     );
-    Err(Error::new(ErrorCode::SinkOverlap, message).hint("choose another sink with `--path`"))
+    Err(Error::new(ErrorCode::SinkOverlap, message).hint("choose another directory with `--path`"))
 }

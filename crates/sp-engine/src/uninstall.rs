@@ -115,7 +115,8 @@ fn not_installed_error(
     let error =
         Error::new(ErrorCode::NotInstalled, format!("`{pack}` is not installed in `{path}`"));
     if installs.is_empty() {
-        return error.hint("nothing is installed there; `sp installed` lists all sinks");
+        return error
+            .hint("nothing is installed there; run `sp installed` to list what is installed");
     }
     let packs: Vec<&str> = installs.iter().map(|install| install.pack.as_str()).collect();
     error.hint(format!("installed there: {}", packs.join(", ")))

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use sp_tree::{Digest, Limits, LoadedTree, zip_tree};
+use sp_tree::{Digest, Limits, LoadedTree, RelPath, zip_tree};
 
 use crate::registry::RegistryPackageName;
 use crate::skill::{self, SKILL_FILE, SkillName};
@@ -64,6 +64,104 @@ pub struct LegacyDiscoveredSkill {
     pub description: String,
     /// Its files, relative to the skill's directory.
     pub files: Vec<String>,
+}
+
+/// An index as another server wrote it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SkillIndex {
+    pub version: SkillIndexVersion,
+    /// In the order of the index.
+    pub skills: Vec<IndexedSkill>,
+}
+
+/// The version of an index.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SkillIndexVersion {
+    Current,
+    Legacy,
+}
+
+/// A skill of an index as another server wrote it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IndexedSkill {
+    pub name: SkillName,
+    pub description: String,
+    pub artifact: IndexedArtifact,
+}
+
+/// Where the files of a skill are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum IndexedArtifact {
+    /// One file that has a digest.
+    File {
+        sort: SkillArtifact,
+        /// Absolute, or relative to the index.
+        url: String,
+        digest: Digest,
+    },
+    /// Files below the directory of the skill, which is beside the index.
+    Files(Vec<RelPath>),
+}
+
+impl SkillIndex {
+    /// Parses an index of either version. The error is a fragment.
+    pub fn parse(bytes: &[u8]) -> Result<Self, String> {
+        let index: serde_json::Value = serde_json::from_slice(bytes).map_err(|e| e.to_string())?;
+        let entries = index.get("skills").and_then(serde_json::Value::as_array);
+        let entries = entries.ok_or("it has no list `skills`")?;
+        let is_legacy = index.get("$schema").is_none()
+            && entries.iter().any(|entry| entry.get("files").is_some());
+        let skills: Vec<IndexedSkill> = if is_legacy {
+            entries.iter().map(legacy_skill).collect::<Result<_, _>>()?
+        } else {
+            entries.iter().map(indexed_skill).collect::<Result<_, _>>()?
+        };
+        let mut names = std::collections::BTreeSet::new();
+        if let Some(twice) = skills.iter().find(|skill| !names.insert(&skill.name)) {
+            return Err(format!("it lists `{}` twice", twice.name));
+        }
+        let version =
+            if is_legacy { SkillIndexVersion::Legacy } else { SkillIndexVersion::Current };
+        Ok(Self { version, skills })
+    }
+}
+
+fn indexed_skill(entry: &serde_json::Value) -> Result<IndexedSkill, String> {
+    let entry = DiscoveredSkill::deserialize(entry).map_err(|e| invalid_entry(entry, &e))?;
+    let digest = entry.digest.parse();
+    let digest = digest.map_err(|_| format!("the digest of `{}` is invalid", entry.name))?;
+    Ok(IndexedSkill {
+        name: indexed_name(&entry.name)?,
+        description: entry.description,
+        artifact: IndexedArtifact::File { sort: entry.sort, url: entry.url, digest },
+    })
+}
+
+fn legacy_skill(entry: &serde_json::Value) -> Result<IndexedSkill, String> {
+    let entry = LegacyDiscoveredSkill::deserialize(entry).map_err(|e| invalid_entry(entry, &e))?;
+    let path = |path: &String| {
+        RelPath::new(path).map_err(|why| format!("a path of `{}` is invalid: {why}", entry.name))
+    };
+    let files: Vec<RelPath> = entry.files.iter().map(path).collect::<Result<_, _>>()?;
+    if !files.iter().any(|file| file.as_str() == SKILL_FILE) {
+        return Err(format!("`{}` has no `{SKILL_FILE}`", entry.name));
+    }
+    Ok(IndexedSkill {
+        name: indexed_name(&entry.name)?,
+        description: entry.description,
+        artifact: IndexedArtifact::Files(files),
+    })
+}
+
+fn indexed_name(name: &str) -> Result<SkillName, String> {
+    SkillName::new(name).map_err(|why| format!("the name `{name}` {why}"))
+}
+
+fn invalid_entry(entry: &serde_json::Value, why: &serde_json::Error) -> String {
+    match entry.get("name").and_then(serde_json::Value::as_str) {
+        Some(name) => format!("the entry of `{name}` is invalid: {why}"),
+        None => format!("an entry is invalid: {why}"),
+    }
 }
 
 /// A skill in a package that can be listed.
@@ -241,6 +339,55 @@ mod tests {
             artifact: SkillArtifact::SkillMd,
             digest: Digest::of(b""),
             files: vec![SKILL_FILE.into()],
+        }
+    }
+
+    #[test]
+    fn lc_03_indexes_of_both_versions_are_read() {
+        let name = SkillName::new("review").unwrap();
+        let offered = DiscoverableSkill {
+            files: vec![SKILL_FILE.into(), "scripts/run.sh".into()],
+            artifact: SkillArtifact::Archive,
+            ..skill("x/review", "review")
+        };
+        let (current, legacy) = build_indexes(&[(name.clone(), &offered)]);
+        let current = SkillIndex::parse(&serde_json::to_vec(&current).unwrap()).unwrap();
+        assert_eq!(current.version, SkillIndexVersion::Current);
+        let artifact = &current.skills[0].artifact;
+        let IndexedArtifact::File { url, digest, .. } = artifact else { panic!("{artifact:?}") };
+        assert_eq!((url.as_str(), *digest), ("review.zip", offered.digest));
+        let legacy = SkillIndex::parse(&serde_json::to_vec(&legacy).unwrap()).unwrap();
+        assert_eq!((legacy.version, &legacy.skills[0].name), (SkillIndexVersion::Legacy, &name));
+        let artifact = &legacy.skills[0].artifact;
+        let IndexedArtifact::Files(files) = artifact else { panic!("{artifact:?}") };
+        assert_eq!(files.len(), 2);
+    }
+
+    #[test]
+    fn lc_03_invalid_indexes_are_rejected() {
+        let entry = |name: &str, digest: &str| {
+            format!(
+                "{{\"name\": \"{name}\", \"type\": \"skill-md\", \"description\": \"x\", \
+                 \"url\": \"a\", \"digest\": \"{digest}\"}}"
+            )
+        };
+        let digest = Digest::of(b"").to_string();
+        let index = |entries: &str| format!("{{\"$schema\": \"x\", \"skills\": [{entries}]}}");
+        assert!(SkillIndex::parse(index(&entry("a", &digest)).as_bytes()).is_ok());
+        for invalid in [
+            "[]".to_owned(),
+            "{}".into(),
+            "{\"skills\": 1}".into(),
+            index(&entry("../x", &digest)),
+            index(&entry("a", "sha256:00")),
+            index(&[entry("a", &digest), entry("a", &digest)].join(",")),
+            index("{\"name\": \"a\"}"),
+            "{\"skills\": [{\"name\": \"a\", \"description\": \"\", \"files\": [\"x\"]}]}".into(),
+            "{\"skills\": [{\"name\": \"a\", \"description\": \"\", \
+              \"files\": [\"SKILL.md\", \"../x\"]}]}"
+                .into(),
+        ] {
+            assert!(SkillIndex::parse(invalid.as_bytes()).is_err(), "{invalid}");
         }
     }
 

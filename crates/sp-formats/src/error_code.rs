@@ -210,6 +210,9 @@ error_codes! {
         InvalidIndex "E-invalid-index"
             "The registry's index is inconsistent, or contradicts an earlier index.",
         VersionReplaced "E-version-replaced" "A version has different content than before.",
+        MovedTag "E-moved-tag" "A tag of a source points to another commit than when it was locked.",
+        RewrittenBranch "E-rewritten-branch"
+            "The history of a branch of a source was rewritten since it was locked.",
         ExposedSecret "E-exposed-secret" "A secret is readable by other users.",
         SecretInPlainFile "E-secret-in-plain-file"
             "A secret would be written to a file that is not private.",
@@ -247,7 +250,9 @@ error_codes! {
         Randomness "E-randomness" "The system provides no random bytes.",
         DirectoryUnusable "E-directory-unusable"
             "The directory cannot be used as an agent's directory.",
-        SourceNotFound "E-source-not-found" "The directory of a local source cannot be opened.",
+        SourceNotFound "E-source-not-found" "A source, or a folder of it, does not exist.",
+        SourceGone "E-source-gone"
+            "A source that was locked does not exist anymore, or is not accessible.",
     }
 }
 

@@ -1,4 +1,5 @@
-//! JSON Schemas of pack files, project manifests and the configuration for editors, generated from the types.
+//! JSON Schemas of pack files, project manifests and the configuration for editors, generated from
+//! the types.
 //!
 //! A schema cannot express everything that `sp check` verifies, but what it rejects, `sp check`
 //! rejects too. Doc comments on fields are the descriptions in the schema.

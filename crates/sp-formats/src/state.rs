@@ -24,13 +24,13 @@ const PACKAGE_PREFIX: &str = "ctxpkg:";
 /// Why a text is not a usable state.
 #[derive(Debug, Error)]
 pub enum InstallStateError {
-    #[error("it cannot be read as state")]
+    #[error("it does not have the format of a state file")]
     Parse(#[from] serde_json::Error),
     /// Written by a newer version of `sp`.
-    #[error("it has version {0}, and this `sp` knows versions up to {VERSION}")]
+    #[error("it has version {0}, but this `sp` supports versions up to {VERSION}")]
     NewerVersion(u64),
     /// Two records of one pack in one sink.
-    #[error("it has two records of `{pack}` in `{sink_path}`")]
+    #[error("it contains two records of `{pack}` in `{sink_path}`")]
     DuplicateInstall { pack: String, sink_path: String },
 }
 

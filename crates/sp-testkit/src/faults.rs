@@ -160,8 +160,8 @@ pub fn sweep(build: impl Fn() -> FaultScenario + Sync, faults: Faults) {
     sweep_every(1, build, faults);
 }
 
-/// Like [`sweep`], at each of so many calls only. For commands that take long and whose transaction
-/// is swept elsewhere.
+/// Like [`sweep`], but only at every `interval`th call. For commands that take long and whose
+/// transaction is swept elsewhere.
 pub fn sweep_every(interval: usize, build: impl Fn() -> FaultScenario + Sync, faults: Faults) {
     let first = FaultSweep::new(build());
     let selected = |fault: &Fault| fault.call % interval == 1 % interval;

@@ -139,7 +139,8 @@ impl World {
         self.finish(command.spawn().expect("a program that starts"))
     }
 
-    /// Starts several `sp` commands at once in a directory of this world, and waits for all of them.
+    /// Starts several `sp` commands at once in a directory of this world, and waits for all of
+    /// them.
     pub fn sp_concurrently<S: AsRef<str>>(&self, dir: &str, commands: &[Vec<S>]) -> Vec<Run> {
         let start = |args: &Vec<S>| {
             let args: Vec<&str> = args.iter().map(AsRef::as_ref).collect();

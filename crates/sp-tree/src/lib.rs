@@ -91,7 +91,7 @@ pub use segment::{DirEntry, Segment, StaticName, escape_non_utf8};
 pub use sign::{HmacSha256, KeyError, PrivateKey, PublicKey, Signature, SignatureError};
 pub use tree::{LoadedTree, Tree, TreeEntry, TreeKind};
 pub use tree_writer::TreeWriter;
-pub use walk::{InvalidDirName, MatchedDir, WalkError, WalkReport, find_dirs_with_file};
+pub use walk::{DirSearch, InvalidDirName, MatchedDir, WalkError, WalkReport, find_dirs_with_file};
 pub use zeroize::{Zeroize, Zeroizing};
 pub use zip_error::ZipMemberError;
 pub use zip_writer::{zip_files, zip_tree};

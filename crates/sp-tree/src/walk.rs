@@ -74,27 +74,44 @@ pub fn find_dirs_with_file(
     file: &Name,
     limits: &Limits,
 ) -> Result<WalkReport, WalkError> {
-    let walk = DirWalker {
-        file,
-        limits,
-        top: root.path().display().to_string(),
-        entry_count: AtomicU64::new(0),
-        report: Mutex::default(),
-        error: Mutex::default(),
-    };
-    let level = Arc::new(WalkLevel::root(root));
-    rayon::scope(|scope| walk.visit(scope, &level));
-    if let Some(error) = walk.error.into_inner().unwrap_or_else(PoisonError::into_inner) {
-        return Err(error);
+    DirSearch { file, skipped: &[], limits }.run(root)
+}
+
+/// A search for directories with a file.
+pub struct DirSearch<'a> {
+    pub file: &'a Name,
+    /// The names of directories that are not searched, besides `.git`.
+    pub skipped: &'a [&'a str],
+    pub limits: &'a Limits,
+}
+
+impl DirSearch<'_> {
+    /// Walks `root`, following links to directories.
+    pub fn run(&self, root: Dir) -> Result<WalkReport, WalkError> {
+        let walk = DirWalker {
+            search: self,
+            top: root.path().display().to_string(),
+            entry_count: AtomicU64::new(0),
+            report: Mutex::default(),
+            error: Mutex::default(),
+        };
+        let level = Arc::new(WalkLevel::root(root));
+        rayon::scope(|scope| walk.visit(scope, &level));
+        if let Some(error) = walk.error.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            return Err(error);
+        }
+        let mut report = walk.report.into_inner().unwrap_or_else(PoisonError::into_inner);
+        report.sort();
+        Ok(report)
     }
-    let mut report = walk.report.into_inner().unwrap_or_else(PoisonError::into_inner);
-    report.sort();
-    Ok(report)
+
+    fn skips(&self, entry: &DirEntry) -> bool {
+        self.skipped.iter().any(|name| entry.name() == OsStr::new(name))
+    }
 }
 
 struct DirWalker<'a> {
-    file: &'a Name,
-    limits: &'a Limits,
+    search: &'a DirSearch<'a>,
     top: String,
     entry_count: AtomicU64,
     report: Mutex<WalkReport>,
@@ -159,13 +176,15 @@ impl<'a> DirWalker<'a> {
         let mut matched = None;
         for entry in &entries {
             let is_file = matches!(entry.kind, EntryKind::File | EntryKind::Link);
-            if is_file && entry.name() == OsStr::new(self.file.as_str()) {
+            if is_file && entry.name() == OsStr::new(self.search.file.as_str()) {
                 matched = Some(MatchedDir {
                     path: level.path.clone(),
                     dir_is_link: level.dir_is_link,
                     file_is_link: entry.kind == EntryKind::Link,
                 });
-            } else if let Some(follow) = follow_into(&level.dir, entry)? {
+            } else if let Some(follow) = follow_into(&level.dir, entry)?
+                && !self.search.skips(entry)
+            {
                 self.descend(scope, level, entry, follow);
             }
         }
@@ -186,7 +205,7 @@ impl<'a> DirWalker<'a> {
             Ok(path) => path,
             Err(invalid) => return self.report().invalid_names.push(invalid),
         };
-        if level.depth >= self.limits.depth {
+        if level.depth >= self.search.limits.depth {
             return self.report().too_deep.push(path);
         }
         let (level, entry) = (Arc::clone(level), entry.clone());
@@ -223,7 +242,7 @@ impl<'a> DirWalker<'a> {
 
     fn count_entries(&self, entries: u64) -> Result<(), WalkError> {
         let seen = self.entry_count.fetch_add(entries, Ordering::Relaxed) + entries;
-        let limit = self.limits.repo_entries;
+        let limit = self.search.limits.repo_entries;
         if seen > limit {
             return Err(WalkError::TooMany { path: self.top.clone(), limit });
         }

@@ -23,10 +23,11 @@ pub(crate) fn context<'a>(
         .collect();
     let user_home =
         env.get("HOME").filter(|home| !home.is_empty()).map(PathBuf::from).ok_or_else(|| {
-            Error::new(ErrorCode::NoHome, "there is no home directory").hint("set HOME")
+            Error::new(ErrorCode::NoHome, "the home directory is unknown")
+                .hint("set the environment variable `HOME`")
         })?;
     let current_dir = std::env::current_dir().map_err(|e| {
-        Error::new(ErrorCode::NoHome, "there is no current directory")
+        Error::new(ErrorCode::NoHome, "the current directory does not exist")
             .because(e)
             .hint("change to a directory that exists")
     })?;
@@ -61,9 +62,8 @@ pub(crate) fn arguments() -> Option<Vec<String>> {
 }
 
 pub(crate) fn current_program() -> Result<PathBuf> {
-    std::env::current_exe().map_err(|e| {
-        Error::new(ErrorCode::NoHome, "the system does not say where `sp` is").because(e)
-    })
+    std::env::current_exe()
+        .map_err(|e| Error::new(ErrorCode::NoHome, "cannot determine the path of `sp`").because(e))
 }
 
 /// Returns the time to record. `SOURCE_DATE_EPOCH` overrides it, for reproducible builds.

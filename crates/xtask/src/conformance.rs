@@ -58,9 +58,10 @@ fn row(rule: &Rule, proofs: &Proofs) -> String {
 fn refuse_strangers(proofs: &Proofs) -> Result<(), String> {
     let known = |id: &str| rule_sets().flat_map(|set| set.rules).any(|rule| rule.id == id);
     match proofs.iter().find(|(id, _)| !known(id)) {
-        Some((id, tests)) => {
-            Err(format!("`{}` in `{}` names {id}, which is no rule", tests[0].name, tests[0].file))
-        }
+        Some((id, tests)) => Err(format!(
+            "`{}` in `{}` names {id}, which is not a rule",
+            tests[0].name, tests[0].file
+        )),
         None => Ok(()),
     }
 }
@@ -147,6 +148,6 @@ mod tests {
     fn a_test_for_a_rule_that_does_not_exist_is_refused() {
         let test = Test { file: "crates/x.rs".into(), name: "sp_99_x".into() };
         let error = refuse_strangers(&Proofs::from([("SP-99".into(), vec![test])])).unwrap_err();
-        assert_eq!(error, "`sp_99_x` in `crates/x.rs` names SP-99, which is no rule");
+        assert_eq!(error, "`sp_99_x` in `crates/x.rs` names SP-99, which is not a rule");
     }
 }

@@ -95,5 +95,5 @@ fn write(path: &Path, text: &str) -> Result<(), String> {
 
 /// Returns the notice below the title of every page.
 fn notice(from: &str) -> String {
-    format!("<!-- Made from {from} by `{COMMAND}`. Edits here are lost. -->\n")
+    format!("<!-- Generated from {from} by `{COMMAND}`. Do not edit. -->\n")
 }

@@ -6,10 +6,10 @@ use sp_formats::printable::printable;
 use sp_formats::rules::{CheckRule, ExampleContent, ExampleFile, example_files, truncate_example};
 
 pub(crate) fn page() -> String {
-    let mut text = String::from("# What `sp check` reports\n\n");
+    let mut text = String::from("# Rules of `sp check`\n\n");
     text += &crate::notice("the `rules.rs` of each format");
-    text += "\n`sp explain <RULE>` tells the same. A rule may be reported as an error, a warning or a note, as bad \
-             as it is; `--strict` makes errors of warnings.\n";
+    text += "\n`sp explain <RULE>` prints the same text. Depending on the problem, a finding is an error, a warning or \
+             a note. With `--strict`, warnings are errors.\n";
     text += &check_rules().iter().map(|check| rule(check)).collect::<String>();
     text
 }

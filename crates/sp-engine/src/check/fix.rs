@@ -196,15 +196,14 @@ fn open_parent(path: &Path) -> Result<(Dir, Name)> {
 }
 
 fn fixable_name(name: &str) -> Result<Name> {
-    Name::new(name).map_err(|e| {
-        Error::new(ErrorCode::NotFixable, format!("`{name}` cannot be mended")).because(e)
-    })
+    Name::new(name)
+        .map_err(|e| Error::new(ErrorCode::NotFixable, format!("cannot fix `{name}`")).because(e))
 }
 
 fn changed_error(context: &Context<'_>, path: &Path) -> Error {
     Error::new(
         ErrorCode::ChangedMeanwhile,
-        format!("`{}` changed while it was being mended", context.display_relative_path(path)),
+        format!("`{}` changed while it was being fixed", context.display_relative_path(path)),
     )
-    .hint("it was left as it is: run it again")
+    .hint("the file was not changed: run the command again")
 }

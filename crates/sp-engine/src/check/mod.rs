@@ -181,7 +181,8 @@ pub(crate) fn skill_costs(
     tokens: &TokenCounter<'_>,
 ) -> Result<Vec<(PathBuf, Vec<SkillCost>)>> {
     let cost_of = |target: CheckTarget| {
-        target.require_local("`sp context show <address>` counts the tokens of a context pack")?;
+        target
+            .require_local("run `sp context show <URL>` to count the tokens of a context pack")?;
         let request = CheckRequest { paths: vec![target.path.clone()], ..request.clone() };
         let checked = check_with(session, &request, tokens, &FileDrafts::default())?;
         let mut unreadable = checked.unreadable.into_iter();
@@ -249,11 +250,8 @@ fn check_target(checker: &Checker<'_>, target: &CheckTarget) -> Result<()> {
 fn check_detected(checker: &Checker<'_>, target: &CheckTarget) -> Result<()> {
     let Some(form) = detect(target) else {
         let path = checker.session.context.display_relative_path(&target.path);
-        return Err(Error::new(
-            ErrorCode::NothingToCheck,
-            format!("there is nothing to check in `{path}`"),
-        )
-        .hint(format!("name {}", check_targets_help())));
+        return Err(Error::new(ErrorCode::NothingToCheck, format!("nothing to check in `{path}`"))
+            .hint(format!("name {}", check_targets_help())));
     };
     (form.check)(checker, target)
 }

@@ -67,7 +67,7 @@ pub(super) fn check_packs(
     for path in not_files {
         let mut report = Report::new("", "");
         report
-            .whole_file(Severity::Error, &SP_11, "it is called as a pack, and is no file")
+            .whole_file(Severity::Error, &SP_11, "not a regular file, but named like a pack")
             .help("remove it, or rename it");
         checker.collector.add_report(&path, &report);
     }
@@ -92,11 +92,14 @@ fn report_duplicate_names(checker: &Checker<'_>, packs: &mut [ParsedPackFile]) {
             .map(|other| format!("`{}`", checker.session.context.display_relative_path(other)))
             .collect();
         if !others.is_empty() {
-            let message =
-                format!("the name `{}` is also that of {}", pack.name, others.join(" and "));
+            let message = format!(
+                "duplicate pack name `{}`, also used by {}",
+                pack.name,
+                others.join(" and ")
+            );
             report
                 .error(&SP_12, pack.name_span.clone(), message)
-                .help("give each pack its own `name`");
+                .help("use a unique `name` for each pack");
         }
     }
 }

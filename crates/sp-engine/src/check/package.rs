@@ -103,7 +103,7 @@ fn audit_signer(checker: &Checker<'_>, file: &Path, package: &Package) -> Result
         let mut report = Report::deferred("");
         report
             .whole_file(Severity::Error, &PK_13, step.detail.as_str())
-            .help("`sp pkg verify` tells more");
+            .help("run `sp pkg verify` for details");
         checker.collector.add_report(file, &report);
     }
     checker.collector.add_audited_package(AuditedPackage {

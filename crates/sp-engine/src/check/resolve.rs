@@ -37,10 +37,10 @@ pub(super) fn resolve_targets(
         // Walking the whole current directory, perhaps a home directory, requires an explicit path.
         return Err(Error::new(
             ErrorCode::NothingToCheck,
-            "the current directory is in no skill and no repository of skills",
+            "no skill or repository found in the current directory or its parents",
         )
         .hint(format!(
-            "name what to check: {}, or a directory with skills, such as `.`",
+            "specify what to check: {}, or a directory with skills, such as `.`",
             check_targets_help()
         )));
     }

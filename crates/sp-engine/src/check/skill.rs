@@ -34,7 +34,7 @@ pub(super) const AGENT_SKILLS: Format = Format {
     files_in: None,
 };
 
-/// Checks a directory with a `SKILL.md`, or the one that a file lies in.
+/// Checks a directory with a `SKILL.md`, or the one that contains a file.
 fn check_skill_target(checker: &Checker<'_>, target: &CheckTarget) -> Result<()> {
     let Some(dir) = skill_dir(target) else {
         return Err(Error::new(ErrorCode::InvalidSkill, "not a skill"));
@@ -60,19 +60,14 @@ fn check_skill_folder(checker: &Checker<'_>, target: &CheckTarget) -> Result<()>
     let found = find_skill_dirs(checker.session, &target.path)?;
     if found.matches.is_empty() {
         let path = checker.session.context.display_relative_path(&target.path);
-        return Err(Error::new(
-            ErrorCode::NothingToCheck,
-            format!("there is nothing to check in `{path}`"),
-        )
-        .hint(format!(
-            "it has no `skills/`, no `packs/`, and no `{SKILL_FILE}` anywhere below it"
-        )));
+        return Err(Error::new(ErrorCode::NothingToCheck, format!("nothing to check in `{path}`"))
+            .hint(format!("it contains no `skills/`, no `packs/` and no `{SKILL_FILE}`")));
     }
     check_skills_below(checker, &target.path, &found);
     Ok(())
 }
 
-/// Returns the directory of the skill that a target is, or lies in.
+/// Returns the directory of the skill that a target is, or that contains it.
 fn skill_dir(target: &CheckTarget) -> Option<&Path> {
     if target.is_dir() {
         return is_skill_dir(&target.path).then_some(target.path.as_path());

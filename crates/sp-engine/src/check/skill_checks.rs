@@ -244,7 +244,7 @@ fn report_too_large(
         return Err(error.into());
     }
     let mut report = Report::new("", "");
-    let help = "raise it with `--limit markdown-bytes=<bytes>` if you mean it";
+    let help = "raise the limit with `--limit markdown-bytes=<bytes>` if you trust the file";
     report.whole_file(Severity::Error, &SE_04, error.source.to_string()).help(help);
     checker.collector.add_report(file, &report);
     Ok(None)

@@ -32,7 +32,7 @@ pub(super) fn check_skills_below(
             .whole_file(
                 Severity::Warning,
                 &SP_04,
-                "the link leads back to a folder that it lies in, and is not followed",
+                "the link points to one of its parent directories and is not followed",
             )
             .help("remove it");
         checker.collector.add_report(&top.join(&**cycle), &report);
@@ -53,9 +53,9 @@ pub(super) fn report_shadowed_skill(checker: &Checker<'_>, dir: &Path, ids: &[St
         .whole_file(
             Severity::Warning,
             &SP_03,
-            format!("it is no skill: another `{SKILL_FILE}` stands below it"),
+            format!("not a skill, because a subdirectory contains another `{SKILL_FILE}`"),
         )
-        .help(format!("move it into a folder of its own beside `{}`", inner.join("`, `")));
+        .help(format!("move it to its own directory next to `{}`", inner.join("`, `")));
     checker.collector.add_report(&dir.join(SKILL_FILE), &report);
 }
 
@@ -78,14 +78,8 @@ fn report_shared_descriptions(checker: &Checker<'_>, descriptions: Vec<SkillDesc
             let and = if more > 0 { format!(" and {more} more") } else { String::new() };
             let mut report = Report::new("", "");
             report
-                .warning(
-                    &AS_02,
-                    0..0,
-                    format!("the description is also that of {}{and}", others.join(", ")),
-                )
-                .help(
-                    "say in each what the other is not for: agents choose by the description alone",
-                );
+                .warning(&AS_02, 0..0, format!("same description as {}{and}", others.join(", ")))
+                .help("describe how the skills differ: agents select them only by description");
             let finding = report.findings.remove(0);
             checker.collector.add_placed(
                 &skill.file,

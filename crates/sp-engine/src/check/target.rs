@@ -36,18 +36,17 @@ impl CheckTarget {
         })
     }
 
-    /// Refuses a URL.
+    /// Rejects a URL.
     pub(super) fn require_local(&self, hint: &str) -> Result<()> {
         match &self.address {
             None => Ok(()),
             Some(address) => {
-                Err(Error::new(ErrorCode::Unsupported, format!("`{address}` is on the web"))
-                    .hint(hint))
+                Err(Error::new(ErrorCode::Unsupported, format!("`{address}` is a URL")).hint(hint))
             }
         }
     }
 
-    /// Refuses a path at which nothing can be read. A URL passes: only fetching it tells.
+    /// Rejects a path that cannot be read. URLs are accepted, because they are fetched later.
     pub(super) fn require_exists(&self, context: &Context<'_>) -> Result<()> {
         match self.path.metadata() {
             Ok(_) => Ok(()),
@@ -57,7 +56,7 @@ impl CheckTarget {
                 format!("cannot read `{}`", context.display_relative_path(&self.path)),
             )
             .because(e)
-            .hint("name a file or a directory that exists")),
+            .hint("specify an existing file or directory")),
         }
     }
 

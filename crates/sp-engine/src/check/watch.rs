@@ -32,7 +32,7 @@ pub fn watch(context: &Context<'_>, request: &CheckRequest) -> Result<CheckWatch
     };
     let mut watcher = notify::recommended_watcher(sender).map_err(failed)?;
     for target in resolve_targets(context, request)? {
-        target.require_local("nothing tells when it changes: check it without `--watch`")?;
+        target.require_local("changes of a URL cannot be watched; check it without `--watch`")?;
         target.require_exists(context)?;
         // Editors replace files, so the directory is watched.
         let dir = if target.is_dir() {
@@ -48,7 +48,7 @@ pub fn watch(context: &Context<'_>, request: &CheckRequest) -> Result<CheckWatch
 impl CheckWatcher {
     /// Waits for a change, then until there are no further changes.
     pub fn wait(&self) -> Result<()> {
-        let ended = || Error::new(ErrorCode::Watch, "cannot watch for changes any longer");
+        let ended = || Error::new(ErrorCode::Watch, "watching for changes has stopped");
         while !self.changes.recv().map_err(|_| ended())?.is_ok_and(|event| is_relevant(&event)) {}
         loop {
             match self.changes.recv_timeout(DEBOUNCE_INTERVAL) {

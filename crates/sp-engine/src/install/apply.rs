@@ -173,9 +173,9 @@ fn hint_folder_names(context: &Context<'_>, plan: &ChangePlan, staged: &[StagedS
             })
         };
         if staged.iter().any(differs) {
-            let verb = if names.len() == 1 { "expects" } else { "expect" };
+            let verb = if names.len() == 1 { "requires" } else { "require" };
             context.emit(Event::Hint(format!(
-                "{} {verb} a folder to be called as its skill is; `install: {{prefix: \"\", flatten: true}}` in the pack does that",
+                "{} {verb} that the name of a directory equals the name of the skill; set `install: {{prefix: \"\", flatten: true}}` in the pack",
                 names.join(", ")
             )));
         }

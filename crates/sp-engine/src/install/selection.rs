@@ -50,9 +50,9 @@ pub(super) fn resolve_packs(
         if packs.iter().any(|other| other.origin.name == pack.origin.name) {
             return Err(Error::new(
                 ErrorCode::DuplicateArgument,
-                format!("the pack `{}` is named twice", pack.origin.name),
+                format!("the pack `{}` is specified twice", pack.origin.name),
             )
-            .hint("name it once"));
+            .hint("specify it once"));
         }
         packs.push(pack);
     }
@@ -92,7 +92,7 @@ pub(crate) fn resolve_pack(
     }
     if selected.is_empty() {
         context.emit(Event::Warning(format!(
-            "the pack `{}` selects no skill: its excludes take everything out",
+            "the pack `{}` selects no skills: its `exclude` patterns match all of them",
             file.pack.name
         )));
     }
@@ -149,7 +149,7 @@ fn pack_origin(file: &ValidPackFile, checkouts: &[Arc<GitCheckout>]) -> PackOrig
 fn unusable_pack(file: ValidPackFile) -> Error {
     let is_error = |severity: Severity| severity == Severity::Error;
     let errors = file.report.findings.iter().filter(|finding| is_error(finding.severity)).count();
-    let problems = if errors == 1 { "a problem".into() } else { format!("{errors} problems") };
+    let problems = if errors == 1 { "1 problem".into() } else { format!("{errors} problems") };
     Error::in_file(
         ErrorCode::InvalidPack,
         format!("the pack `{}` has {problems}", file.pack.name),
@@ -167,7 +167,7 @@ pub(crate) fn importable_skills(context: &Context<'_>, checkout: &GitCheckout) -
     }
     for shadowed in &checkout.tree.shadowed {
         context.emit(Event::Detail(format!(
-            "`{shadowed}` of `{}` is no skill: another `SKILL.md` stands below it",
+            "`{shadowed}` in `{}` is not a skill, because a subdirectory contains another `SKILL.md`",
             checkout.repo
         )));
     }

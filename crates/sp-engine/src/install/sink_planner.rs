@@ -158,17 +158,17 @@ impl SinkPlanner<'_> {
         let context = self.session.context;
         let display = |source: &InstallSource| context.display_path(Path::new(&source.to_string()));
         let message = format!(
-            "a pack called `{}` is already installed in `{}` from another place",
+            "the pack `{}` is already installed in `{}` from another source",
             origin.name(),
             context.display_path(&sink.path)
         );
         Error::new(ErrorCode::PackFromElsewhere, message)
             .because(format!(
-                "it came from `{}`, and this one is `{}`",
+                "the installed pack is `{}`, and this one is `{}`",
                 display(&install.source),
                 display(&origin.install_source())
             ))
-            .hint("add `--replace` to put this one in its place")
+            .hint("add `--replace` to replace the installed pack")
     }
 
     /// Whether the request removes an installed pack from the sink.
@@ -357,22 +357,24 @@ impl SinkPlanner<'_> {
             candidate.name,
             self.session.context.display_path(&sink.path)
         );
-        let prefix = "give this pack another `install.prefix`";
+        let prefix = "set a different `install.prefix`";
         match candidate.owner {
             Some(owner) => Error::new(ErrorCode::NotOwned, message)
                 .because(format!(
-                    "`{}` from `{}` owns it",
+                    "the directory belongs to the pack `{}` from `{}`",
                     owner.pack,
                     self.session.context.display_path(Path::new(&owner.source.to_string()))
                 ))
                 .hint(format!(
-                    "`sp uninstall {} --agent {}`, or {prefix}",
+                    "run `sp uninstall {} --agent {}`, or {prefix}",
                     owner.pack,
                     AgentSet::of_record(owner).names().join(",")
                 )),
             None => Error::new(ErrorCode::NotOwned, message)
-                .because("no pack owns it: somebody put it there by hand, or with another tool")
-                .hint(format!("move it away, or {prefix}")),
+                .because(
+                    "the directory belongs to no pack: it was created by hand or by another tool",
+                )
+                .hint(format!("move it to another directory, or {prefix}")),
         }
     }
 }
@@ -411,7 +413,7 @@ fn shared_folder_error(first: &SkillOrigin, second: &SkillOrigin, folder: &Name)
         ErrorCode::NameCollision,
         format!("the packs `{first}` and `{second}` would both install `{folder}`"),
     )
-    .hint("give one of them another `install.prefix`")
+    .hint("set a different `install.prefix` in one of them")
 }
 
 /// Returns the folder name of a recorded path, which must lie directly in the sink.
@@ -423,14 +425,14 @@ fn recorded_folder_name(
 ) -> Result<Name> {
     let refuse = |why: String| {
         let message = format!(
-            "the state records `{path}` for the pack `{}`, which is not a folder in `{}`",
+            "`{path}`, which is recorded for the pack `{}`, is not a directory in `{}`",
             install.pack,
             context.display_path(sink)
         );
         let state_file = context.display_path(&context.home.join("state.json"));
         Error::new(ErrorCode::StateMismatch, message)
             .because(why)
-            .hint(format!("nothing was changed. Take the path out of `{state_file}`"))
+            .hint(format!("nothing was changed: remove the path from `{state_file}`"))
     };
     let full = Path::new(path);
     let (Some(parent), Some(name)) = (full.parent(), full.file_name()) else {
@@ -440,7 +442,7 @@ fn recorded_folder_name(
     // it would give folders that `sp` did not install.
     let inside = parent == sink || parent == Path::new(&install.sink_path);
     if !inside || full.components().any(|part| part == Component::ParentDir) {
-        return Err(refuse(format!("it lies in `{}`", parent.display())));
+        return Err(refuse(format!("it is in `{}`", parent.display())));
     }
     Name::new(&name.to_string_lossy()).map_err(|why| refuse(why.to_string()))
 }

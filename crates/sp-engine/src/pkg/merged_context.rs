@@ -47,7 +47,8 @@ pub(super) fn parse_merged_context(session: &Session<'_>, bytes: Vec<u8>) -> Res
 
 /// Parses a merged graph.
 pub(super) fn parse_graph(session: &Session<'_>, text: String) -> Result<JsonDocument> {
-    // Each package was within the limits, so their number is no reason to refuse the graph.
+    // Each package was within the limits, so the number of values in the merged graph is not
+    // limited.
     let limits = Limits { json_values: u64::MAX, ..session.limits.clone() };
     JsonDocument::parse(text, &limits).map_err(|e| Error::new(ErrorCode::Internal, e.to_string()))
 }

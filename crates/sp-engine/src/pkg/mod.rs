@@ -50,6 +50,8 @@ mod review;
 mod rollback;
 mod rotate_key;
 mod send;
+#[allow(dead_code, reason = "the operations on projects use it")]
+mod skill_package;
 mod solve;
 mod stale;
 mod store_contents;
@@ -102,5 +104,10 @@ pub use crate::secret::SecretSource;
 pub(crate) use load_package::load_stored;
 pub(crate) use package_spec::is_package_file;
 pub(crate) use project::installed_packages_dir;
+#[allow(unused_imports, reason = "the operations on projects use it")]
+pub(crate) use skill_package::{
+    LockedSkillPackage, SkillPackage, SkillPackageQuery, SkillPackageVersion,
+    newest_skill_package_versions, open_skill_package, plan_skill_packages,
+};
 pub(crate) use store_contents::{load_package_text, newest_skill_packages};
 pub(crate) use verify::verify_signer;

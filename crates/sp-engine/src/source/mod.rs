@@ -1,34 +1,36 @@
 //! Sources: a directory, a zip archive, the URL of a zip archive, or a git repository.
 //!
 //! [`OpenedSource::open`] fetches a source if needed. An opened source of any kind provides the
-//! same three operations: list the folders below a path, read small files, load a folder. Links are
-//! never followed out of a source, and the limits for untrusted content apply.
+//! same operations: list the folders below a path, find those with a certain file, read small
+//! files, load a folder. Links are never followed out of a source, and the limits for untrusted
+//! content apply.
 
 pub(crate) mod git;
 pub(crate) mod web;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use sp_formats::git_repo::{GitRef, GitRepo};
-use sp_formats::pack::PackImport;
 use sp_formats::redact::omits_query;
 use sp_formats::text::OverLimit;
 use sp_formats::workspace::{SourceRef, WebSource};
 use sp_tree::{
-    Archive, Digest, Dir, EntryKind, Follow, ListingKind, LoadedTree, Name, RelPath,
+    Archive, Digest, Dir, DirSearch, EntryKind, Follow, ListingKind, LoadedTree, Name, RelPath,
     load_untrusted, read_limited,
 };
 
+use crate::downloads::DownloadedFile;
 use crate::error::{Error, ErrorCode, Result};
 use crate::session::Session;
-use git::{CheckoutOpener, GitCheckout, read_blobs};
+use git::{CheckoutOpener, GitCheckout, GitListing, read_blobs};
 
 /// A source that is present on this machine.
 pub(crate) enum OpenedSource {
     Dir(PathBuf),
     Zip(ZipSource),
     /// A commit of a git repository.
-    Git(Box<GitCheckout>),
+    Git(Arc<GitCheckout>),
 }
 
 /// An opened zip archive.
@@ -38,6 +40,30 @@ pub(crate) struct ZipSource {
     root: String,
     /// The digest of the archive, if the cache keeps it.
     digest: Option<Digest>,
+}
+
+/// Whether a downloaded archive stays in the cache.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum KeepArchive {
+    Yes,
+    No,
+}
+
+impl ZipSource {
+    fn new(archive: Archive, digest: Option<Digest>) -> Self {
+        let paths = archive.listing.entries.iter().map(|entry| entry.path.as_str());
+        let tops: Vec<&str> = paths.filter(|path| !path.contains('/')).collect();
+        let is_folder = |name: &str| {
+            let prefix = prefix_of(name);
+            archive.listing.entries.iter().any(|entry| entry.path.as_str().starts_with(&prefix))
+        };
+        // The archive of a repository has a single folder at its top, which is skipped.
+        let root = match tops[..] {
+            [only] if is_folder(only) => only.to_owned(),
+            _ => String::new(),
+        };
+        Self { archive, root, digest }
+    }
 }
 
 /// A source as written in a file or on the command line.
@@ -89,22 +115,36 @@ impl OpenedSource {
             .because(e)
             .hint("specify a tag, a branch or a commit")
         })?;
-        let import = PackImport {
-            repo: repo.clone(),
-            span: 0..0,
-            git_ref,
-            include: Vec::new(),
-            exclude: Vec::new(),
-        };
         let opener = CheckoutOpener {
             context: session.context,
             limits: &session.limits,
             root: request.base,
         };
-        let checkout = opener.open(std::slice::from_ref(&import))?.into_iter().next();
-        checkout
-            .map(|checkout| Self::Git(Box::new(checkout)))
-            .ok_or_else(|| Error::new(ErrorCode::TaskFailed, "the fetch returned no result"))
+        Ok(Self::Git(opener.open_ref(repo, git_ref.as_ref())?.into()))
+    }
+
+    /// Opens an archive on the web that must have a digest, from the cache if it is there. Without
+    /// one, the present archive is downloaded. It stays in the cache.
+    pub(crate) fn open_web_archive(
+        session: &Session<'_>,
+        source: &WebSource,
+        expected: Option<Digest>,
+    ) -> Result<Self> {
+        if let Some(digest) = expected
+            && let Some(path) = web::cached_archive(session, &digest)
+        {
+            return Self::open_zip(session, &path, expected);
+        }
+        let address = web::WebAddress::from_source(source);
+        let download = web::WebClient::new(session, &address)?.download(&address)?;
+        if let Some(expected) = expected.filter(|expected| *expected != download.digest) {
+            let message = format!("the archive `{}` has changed", address.display_url);
+            let why = format!("its digest was {expected}, but is now {}", download.digest);
+            return Err(Error::new(ErrorCode::LockMismatch, message)
+                .because(why)
+                .hint("nothing was changed: run `sp update` to see and accept the new version"));
+        }
+        Self::open_download(session, download, &address, KeepArchive::Yes)
     }
 
     fn fetch_zip(session: &Session<'_>, source: &WebSource) -> Result<Self> {
@@ -119,8 +159,18 @@ impl OpenedSource {
         let download = web::WebClient::new(session, &address)?.download(&address)?;
         // The lockfile does not record the secret part of the URL, so the archive cannot be fetched
         // again from there.
-        let kept_digest =
-            omits_query(&source.url, &source.query_allowlist).then_some(download.digest);
+        let is_kept = omits_query(&source.url, &source.query_allowlist);
+        let keep = if is_kept { KeepArchive::Yes } else { KeepArchive::No };
+        Self::open_download(session, download, &address, keep)
+    }
+
+    fn open_download(
+        session: &Session<'_>,
+        download: DownloadedFile,
+        address: &web::WebAddress,
+        keep: KeepArchive,
+    ) -> Result<Self> {
+        let kept_digest = (keep == KeepArchive::Yes).then_some(download.digest);
         let download_path = download.path().display().to_string();
         let opened = Self::open_zip(session, download.path(), kept_digest).map_err(|error| {
             Error { message: error.message.replace(&download_path, &address.display_url), ..error }
@@ -131,25 +181,21 @@ impl OpenedSource {
         Ok(opened)
     }
 
-    fn open_zip(session: &Session<'_>, path: &Path, digest: Option<Digest>) -> Result<Self> {
-        let archive = Archive::open(path, &session.limits)?;
-        let tops: Vec<&str> = archive
-            .listing
-            .entries
-            .iter()
-            .map(|entry| entry.path.as_str())
-            .filter(|path| !path.contains('/'))
-            .collect();
-        let is_folder = |name: &str| {
-            let prefix = format!("{name}/");
-            archive.listing.entries.iter().any(|entry| entry.path.as_str().starts_with(&prefix))
-        };
-        // The archive of a repository has a single folder at its top, which is skipped.
-        let root = match tops[..] {
-            [only] if is_folder(only) => only.to_owned(),
-            _ => String::new(),
-        };
-        Ok(Self::Zip(ZipSource { archive, root, digest }))
+    pub(crate) fn open_zip(
+        session: &Session<'_>,
+        path: &Path,
+        digest: Option<Digest>,
+    ) -> Result<Self> {
+        Ok(Self::Zip(ZipSource::new(Archive::open(path, &session.limits)?, digest)))
+    }
+
+    /// Opens an archive in memory. `label` is used in messages.
+    pub(crate) fn open_zip_bytes(
+        session: &Session<'_>,
+        label: &str,
+        bytes: Vec<u8>,
+    ) -> Result<Self> {
+        Ok(Self::Zip(ZipSource::new(Archive::from_bytes(label, bytes, &session.limits)?, None)))
     }
 
     /// Returns the digest of an archive that the cache keeps.
@@ -181,7 +227,7 @@ impl OpenedSource {
                 Err(_) => Vec::new(),
             },
             Self::Zip(ZipSource { archive, root, .. }) => {
-                let prefix = join_path(root, path) + "/";
+                let prefix = prefix_of(&join_path(root, path));
                 let below = archive
                     .listing
                     .entries
@@ -194,6 +240,33 @@ impl OpenedSource {
         };
         names.sort();
         Ok(names)
+    }
+
+    /// Returns the paths of the folders that contain a regular file called `file`, sorted; "" is
+    /// the root. Directories in `skipped` are not searched.
+    pub(crate) fn folders_with(
+        &self,
+        session: &Session<'_>,
+        file: &Name,
+        skipped: &[&str],
+    ) -> Result<Vec<String>> {
+        let mut folders: Vec<String> = match self {
+            Self::Dir(root) => {
+                let search = DirSearch { file, skipped, limits: &session.limits };
+                let found = search.run(Dir::open(root)?)?.matches.into_iter();
+                found.filter(|found| !found.file_is_link).map(|found| found.path.into()).collect()
+            }
+            Self::Zip(ZipSource { archive, root, .. }) => {
+                let prefix = prefix_of(root);
+                let is_file = |kind: &ListingKind<_>| matches!(kind, ListingKind::File { .. });
+                let files = archive.listing.entries.iter().filter(|entry| is_file(&entry.kind));
+                let paths = files.filter_map(|entry| entry.path.as_str().strip_prefix(&prefix));
+                paths.filter_map(|path| parent_of(path, file.as_str())).map(Into::into).collect()
+            }
+            Self::Git(checkout) => checkout.tree.folders_with(file.as_str()),
+        };
+        folders.sort();
+        Ok(folders)
     }
 
     /// Reads small files. Returns `None` for each one that does not exist.
@@ -230,12 +303,27 @@ impl OpenedSource {
 }
 
 /// Resolves a path that is relative to `base` or starts with `~`.
-fn resolve_path(session: &Session<'_>, base: &Path, path: &str) -> PathBuf {
+pub(crate) fn resolve_path(session: &Session<'_>, base: &Path, path: &str) -> PathBuf {
     if path.starts_with('~') { session.context.expand(path) } else { base.join(path) }
 }
 
 fn join_path(root: &str, path: &str) -> String {
-    if root.is_empty() { path.into() } else { format!("{root}/{path}") }
+    match (root, path) {
+        ("", path) => path.into(),
+        (root, "") => root.into(),
+        (root, path) => format!("{root}/{path}"),
+    }
+}
+
+/// Returns what the paths below a folder start with.
+fn prefix_of(folder: &str) -> String {
+    if folder.is_empty() { String::new() } else { format!("{folder}/") }
+}
+
+/// Returns the folder of a file with this name.
+fn parent_of<'p>(path: &'p str, file: &str) -> Option<&'p str> {
+    let folder = path.strip_suffix(file)?;
+    if folder.is_empty() { Some("") } else { folder.strip_suffix('/') }
 }
 
 /// Reads a file of an untrusted directory. A link, or a file behind one, counts as missing.
@@ -273,7 +361,7 @@ fn read_member(archive: &Archive, path: &str, limit: u64) -> Result<Option<Vec<u
 
 fn load_members(archive: &Archive, folder: &str) -> Result<LoadedTree> {
     let mut content = LoadedTree::default();
-    let prefix = format!("{folder}/");
+    let prefix = prefix_of(folder);
     for entry in &archive.listing.entries {
         let Some(path) = entry.path.as_str().strip_prefix(&prefix) else { continue };
         let path = RelPath::new(path)?;
@@ -293,30 +381,40 @@ pub(crate) fn load_commit_folder(
     checkout: &GitCheckout,
     folder: &str,
 ) -> Result<LoadedTree> {
-    let listing = checkout
-        .fetch_listings(session.context, &session.limits, &[folder.into()])?
-        .into_iter()
-        .next();
-    let entries = listing.map(|listing| listing.entries).unwrap_or_default();
+    let folders = load_commit_folders(session, checkout, &[folder.into()])?;
+    Ok(folders.into_iter().next().unwrap_or_default())
+}
+
+/// Loads all files of folders of a commit into memory, with one fetch and one read.
+pub(crate) fn load_commit_folders(
+    session: &Session<'_>,
+    checkout: &GitCheckout,
+    folders: &[String],
+) -> Result<Vec<LoadedTree>> {
+    let listings = checkout.fetch_listings(session.context, &session.limits, folders)?;
     let blob = |kind: &ListingKind<Box<str>>| match kind {
         ListingKind::File { handle, .. } => Some(handle.clone()),
         ListingKind::Dir => None,
     };
-    let blobs: Vec<Box<str>> = entries.iter().filter_map(|entry| blob(&entry.kind)).collect();
+    let entries = listings.iter().flat_map(|listing| &listing.entries);
+    let blobs: Vec<Box<str>> = entries.filter_map(|entry| blob(&entry.kind)).collect();
     let mut bytes: Vec<Vec<u8>> = Vec::with_capacity(blobs.len());
     read_blobs(session.context, checkout, &blobs, |_, read| {
         bytes.push(read.to_vec());
         Ok(())
     })?;
     let mut bytes = bytes.into_iter();
-    let mut content = LoadedTree::default();
-    for entry in entries {
-        match entry.kind {
-            ListingKind::Dir => content.add_dir(entry.path),
-            ListingKind::File { executable, .. } => {
-                content.add_file(entry.path, executable, bytes.next().unwrap_or_default());
+    let load = |listing: GitListing| {
+        let mut content = LoadedTree::default();
+        for entry in listing.entries {
+            match entry.kind {
+                ListingKind::Dir => content.add_dir(entry.path),
+                ListingKind::File { executable, .. } => {
+                    content.add_file(entry.path, executable, bytes.next().unwrap_or_default());
+                }
             }
         }
-    }
-    Ok(content)
+        content
+    };
+    Ok(listings.into_iter().map(load).collect())
 }

@@ -35,7 +35,7 @@ pub(crate) struct WebAddress {
 }
 
 impl WebAddress {
-    pub(super) fn from_source(source: &WebSource) -> Self {
+    pub(crate) fn from_source(source: &WebSource) -> Self {
         Self { url: source.url.clone(), display_url: source.to_string() }
     }
 }
@@ -47,10 +47,8 @@ pub(super) fn locked_archive(
     source: &WebSource,
     locked: &LockedArchive,
 ) -> Result<PathBuf> {
-    let path = locked.digest.map(|digest| archive_path(session.context, &digest));
-    let is_right =
-        |path: &PathBuf| file_digest(path, session.limits.zip_bytes).ok() == locked.digest;
-    path.filter(is_right).ok_or_else(|| {
+    let path = locked.digest.and_then(|digest| cached_archive(session, &digest));
+    path.ok_or_else(|| {
         let entry = &locked.entry;
         Error::new(
             ErrorCode::SourceNotReproducible,
@@ -65,7 +63,14 @@ pub(super) fn locked_archive(
     })
 }
 
-fn file_digest(path: &Path, max_bytes: u64) -> std::io::Result<Digest> {
+/// Finds the archive with this digest in the cache.
+pub(super) fn cached_archive(session: &Session<'_>, digest: &Digest) -> Option<PathBuf> {
+    let path = archive_path(session.context, digest);
+    file_digest(&path, session.limits.zip_bytes).is_ok_and(|found| found == *digest).then_some(path)
+}
+
+/// Computes the digest of a file of at most `max_bytes` bytes.
+pub(crate) fn file_digest(path: &Path, max_bytes: u64) -> std::io::Result<Digest> {
     let mut file = File::open(path)?.take(max_bytes);
     let (mut hasher, mut block) = (Hasher::default(), vec![0; BUFFER_BYTES]);
     loop {
@@ -113,6 +118,21 @@ impl<'a> WebClient<'a> {
     pub(crate) fn get(&self, address: &WebAddress, max_bytes: u64) -> Result<ResponseBody> {
         let response = self.request(address)?;
         self.successful_body(address, response, max_bytes)
+    }
+
+    /// Reads a file of at most `max_bytes` bytes into memory. Returns `None` if it does not exist.
+    pub(crate) fn read_optional(
+        &self,
+        address: &WebAddress,
+        max_bytes: u64,
+    ) -> Result<Option<Vec<u8>>> {
+        let Some(mut body) = self.get_optional(address, max_bytes)? else { return Ok(None) };
+        let mut bytes = Vec::new();
+        body.read_to_end(&mut bytes).map_err(|error| match HttpError::from(error) {
+            HttpError::TooLarge { max_bytes } => too_large_error(address, max_bytes),
+            error => self.body_error(address, error),
+        })?;
+        Ok(Some(bytes))
     }
 
     fn request(&self, address: &WebAddress) -> Result<HttpResponse> {

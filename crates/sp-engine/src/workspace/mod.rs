@@ -45,3 +45,5 @@ pub use run::{RunSkillRequest, SaveParameters, run};
 pub use source_init::source_init;
 pub use sync::sync;
 pub use workspace_dir::find_root;
+
+pub(crate) use source::WorkspaceSource;

@@ -17,7 +17,7 @@ use crate::source::{OpenedSource, SourceRequest};
 
 /// A valid SkillBag source.
 pub(crate) struct WorkspaceSource {
-    source: OpenedSource,
+    pub source: OpenedSource,
     pub display_name: String,
     /// The installation steps in its `AGENTS.md` that are not just copying.
     pub extra_steps: Option<String>,
@@ -50,7 +50,23 @@ impl WorkspaceSource {
         Self::validate(session, opened, display_name)
     }
 
-    fn validate(session: &Session<'_>, source: OpenedSource, display_name: String) -> Result<Self> {
+    /// Whether a source is meant to be a SkillBag source: whether it has a catalog, and an
+    /// `AGENTS.md` that names it.
+    pub(crate) fn is_declared(session: &Session<'_>, source: &OpenedSource) -> Result<bool> {
+        let files = source.read_files(session, &[AGENTS_FILE.to_owned(), catalog_path()])?;
+        let text = |file: &Option<Vec<u8>>| {
+            file.as_ref().map(|bytes| String::from_utf8_lossy(bytes).into_owned())
+        };
+        let names_itself = text(&files[0]).is_some_and(|agents| agents.contains("SKILLBAG"));
+        Ok(names_itself && files[1].is_some())
+    }
+
+    /// Validates a source as a whole.
+    pub(crate) fn validate(
+        session: &Session<'_>,
+        source: OpenedSource,
+        display_name: String,
+    ) -> Result<Self> {
         let files = read_source_files(session, &source, &display_name)?;
         let display_path = |path: &str| format!("{path} of {display_name}");
         let (agents, agents_report) =

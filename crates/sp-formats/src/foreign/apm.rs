@@ -1,7 +1,7 @@
 //! `apm-cli` of PyPI: the manifest `apm.yml`.
 //!
 //! A dependency is text, `[<host>/]<owner>/<repo>[/<path>][#<ref>]`, a URL or a path, or a mapping
-//! with `git` or `path`. It may be any kind of package; only the lockfile tells which ones have
+//! with `git` or `path`. It may be any kind of package; only the lockfile shows which ones have
 //! skills.
 
 use std::ops::Range;

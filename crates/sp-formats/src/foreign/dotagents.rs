@@ -2,8 +2,8 @@
 //! TOML too.
 //!
 //! The source of a skill is `<owner>/<repo>`, a URL on GitHub or GitLab (both may end with
-//! `@<ref>`), `git:<url>`, `path:<directory>`, or a host with an index. The lockfile has the commit of
-//! each skill and no digest.
+//! `@<ref>`), `git:<url>`, `path:<directory>`, or a host with an index. The lockfile has the commit
+//! of each skill and no digest.
 
 use sp_tree::Limits;
 

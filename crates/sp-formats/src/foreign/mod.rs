@@ -213,7 +213,7 @@ pub struct ForeignEntry {
     pub selection: ForeignSelection,
     /// The agents of this entry, if not those of the record.
     pub agents: Vec<String>,
-    /// The name of the installed folder, if it is not that of the skill.
+    /// The name of the installed folder, if it differs from that of the skill.
     pub folder_name: Option<String>,
     /// The installed folders, relative to the project, if the file lists them.
     pub installed_folders: Vec<String>,

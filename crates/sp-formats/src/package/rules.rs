@@ -89,7 +89,7 @@ rule_set! {
         what: "A signature is a valid Ed25519 signature over name, version and composite hash, in \
                lowercase hex.",
         why: "A signature proves who created the package. An invalid signature means that the \
-              package was changed, or that somebody else signed it.",
+              package was changed, or that someone else signed it.",
         bad: include_str!("rule_examples/pk-11-bad.txt"),
         good: include_str!("rule_examples/pk-11-good.txt"),
     }

@@ -1,8 +1,8 @@
 //! `skillpack.lock`: what a manifest resolved to.
 //!
-//! The file is TOML with one block for each source, skill, package and context pack, sorted, so that
-//! changes of different items usually merge. It contains nothing of the machine that wrote it, and
-//! the same content always has the same text. Members that this version does not know are kept.
+//! The file is TOML with one block for each source, skill, package and context pack, sorted, so
+//! that changes of different items usually merge. It contains nothing of the machine that wrote it,
+//! and the same content always has the same text. Members that this version does not know are kept.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -89,6 +89,9 @@ pub struct LockedSource {
     /// The full commit of a git repository.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub commit: Option<String>,
+    /// The ref in the URL of a web page, which does not show where the ref ends.
+    #[serde(rename = "ref", skip_serializing_if = "Option::is_none", default)]
+    pub git_ref: Option<String>,
     /// The digest of an archive, or of an index of skills.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub digest: Option<Digest>,
@@ -155,8 +158,8 @@ pub fn read(file: &str, text: &str) -> (Option<ProjectLock>, Report) {
     let mut report = Report::new(file, text);
     if let Some(marker) = has_conflict_markers(text) {
         report
-            .error(&LC_07, marker, "the file contains conflict markers of git")
-            .help("run `sp sync` to unite both sides, or resolve the conflict by hand");
+            .error(&LC_07, marker, "the file contains git conflict markers")
+            .help("run `sp sync` to merge both sides, or resolve the conflict by hand");
         return (None, report);
     }
     let document = match Document::parse(text) {

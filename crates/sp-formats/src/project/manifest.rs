@@ -33,7 +33,8 @@ pub struct ProjectManifest {
     /// Skills, by source.
     #[schemars(with = "Option<Vec<SkillsEntry>>")]
     pub skills: Vec<SkillsEntry>,
-    /// Packs: names or paths of packs of this repository, or `<git source>//packs/<name>.yaml#<ref>`.
+    /// Packs: names or paths of packs of this repository, or
+    /// `<git source>//packs/<name>.yaml#<ref>`.
     #[schemars(with = "Option<Vec<String>>")]
     pub packs: Vec<PackEntry>,
     /// Packages, and the ranges of their versions.
@@ -197,8 +198,8 @@ pub fn read(file: &str, text: &str, limits: &Limits) -> (Option<ProjectManifest>
     let mut report = Report::new(file, text);
     if let Some(marker) = has_conflict_markers(text) {
         report
-            .error(&LC_07, marker, "the file contains conflict markers of git")
-            .help("run `sp sync` to unite both sides, or resolve the conflict by hand");
+            .error(&LC_07, marker, "the file contains git conflict markers")
+            .help("run `sp sync` to merge both sides, or resolve the conflict by hand");
         return (None, report);
     }
     let root = match yaml::parse(text, limits) {

@@ -1,7 +1,7 @@
 //! Edits of YAML text that change one item or member and no other byte.
 //!
-//! An edit is a splice at a position that the spans of the parsed nodes determine. Callers parse the
-//! result again and compare it with what they expect, so that unusual YAML is refused and not
+//! An edit is a splice at a position that the spans of the parsed nodes determine. Callers parse
+//! the result again and compare it with what they expect, so that unusual YAML is refused and not
 //! damaged.
 
 use std::ops::Range;

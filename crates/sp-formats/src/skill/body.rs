@@ -62,14 +62,15 @@ pub enum ReferenceKind {
 pub fn check_body_size(body: &Range<usize>, tokens: usize, report: &mut Report) {
     let lines = count_lines(&report.text[body.clone()]);
     let span = first_nonblank_line(&report.text, body);
-    let help =
-        "move what is needed only now and then into files below `references/`, and link to them";
+    let help = "move details to files in `references/`, and link to them";
     if tokens > MAX_BODY_TOKENS {
         report
             .warning(
                 &AS_06,
                 span.clone(),
-                format!("the body has {tokens} tokens, more than {MAX_BODY_TOKENS}"),
+                format!(
+                    "the body has {tokens} tokens; the recommended maximum is {MAX_BODY_TOKENS}"
+                ),
             )
             .help(help);
     }
@@ -78,7 +79,7 @@ pub fn check_body_size(body: &Range<usize>, tokens: usize, report: &mut Report) 
             .warning(
                 &AS_06,
                 span,
-                format!("the body has {lines} lines, more than {MAX_BODY_LINES}"),
+                format!("the body has {lines} lines; the recommended maximum is {MAX_BODY_LINES}"),
             )
             .help(help);
     }
@@ -369,15 +370,15 @@ impl<'a> SkillReferenceChecker<'a> {
                     Some(near) => {
                         format!("did you mean `{}`?", printable(relative_to_folder(base, near)))
                     }
-                    None => "add the file, or mend the path".into(),
+                    None => "add the file, or fix the path".into(),
                 };
                 let message = format!("`{written}` does not exist in the skill");
                 report_broken(reference, self.file, message, report).help(help);
             }
             None => {
                 let help =
-                    "only the skill's own folder is installed: put a copy of the file into it";
-                let message = format!("`{written}` leads out of the skill");
+                    "copy the file into the skill: only the skill's own directory is installed";
+                let message = format!("`{written}` points outside the skill");
                 report_broken(reference, self.file, message, report).help(help);
             }
         }

@@ -78,10 +78,10 @@ pub(super) fn read_fields(
 ) -> SkillMetadata {
     let mut skill = SkillMetadata::default();
     if front.root.is_flow {
-        let message = "the strict reference validator refuses braces round the frontmatter";
+        let message = "the reference validator rejects braces around the frontmatter";
         report
             .note(&AS_03, front.root.span.clone(), message)
-            .help("write one field a line, without braces");
+            .help("write one field per line, without braces");
     }
     for (key, node) in front.pairs {
         report_yaml_tag(key, node, report);
@@ -166,8 +166,8 @@ fn required_text(field: &str, node: &YamlNode, report: &mut Report) -> Option<St
         }
         Some(_) => {
             report
-                .error(&AS_02, node.span.clone(), format!("the `{field}` is empty"))
-                .help(format!("write one: `{field}: …`"));
+                .error(&AS_02, node.span.clone(), format!("`{field}` is empty"))
+                .help(format!("add a value: `{field}: …`"));
             None
         }
         None => {
@@ -193,7 +193,7 @@ fn check_text(field: &str, node: &YamlNode, report: &mut Report) {
                     node.span.clone(),
                     format!("`{field}` must be text, not {}", node.kind()),
                 )
-                .help(format!("write `{field}: …`, or leave it out"));
+                .help(format!("write `{field}: …`, or remove the field"));
         }
         (Some(text), Some(kind)) => {
             let quoted = format!("\"{text}\"");
@@ -201,9 +201,9 @@ fn check_text(field: &str, node: &YamlNode, report: &mut Report) {
                 .warning(
                     &AS_02,
                     node.span.clone(),
-                    format!("`{field}` must be text, and YAML takes `{text}` for {kind}"),
+                    format!("`{field}` must be text, but YAML reads `{text}` as {kind}"),
                 )
-                .help(format!("put it in quotes: {quoted}"))
+                .help(format!("quote the value: {quoted}"))
                 .fix(node.span.clone(), quoted);
         }
         (Some(_), None) => {}
@@ -226,20 +226,24 @@ fn report_yaml_tag(key: &YamlNode, node: &YamlNode, report: &mut Report) {
         .warning(
             &AS_04,
             start..start + word.len(),
-            format!("YAML takes `{}` for a tag", printable(word)),
+            format!("YAML reads `{}` as a tag", printable(word)),
         )
-        .help("put the value in quotes");
+        .help("quote the value");
     if plain {
         finding.fix(start..node.span.end, format!("'{whole}'"));
     }
 }
 
-fn check_length(field: &str, node: &YamlNode, most: usize, report: &mut Report) {
+fn check_length(field: &str, node: &YamlNode, max: usize, report: &mut Report) {
     let length = node.text().unwrap_or_default().chars().count();
-    if length > most {
+    if length > max {
         report
-            .warning(&AS_02, node.span.clone(), format!("the {field} has {length} characters"))
-            .help(format!("agents read {most} of them at the most"));
+            .warning(
+                &AS_02,
+                node.span.clone(),
+                format!("the {field} has {length} characters; the maximum is {max}"),
+            )
+            .help("shorten it: agents truncate longer text");
     }
 }
 
@@ -255,9 +259,9 @@ fn check_name(name: &str, node: &YamlNode, folder: &str, report: &mut Report) {
             .warning(
                 &AS_02,
                 node.span.clone(),
-                format!("the name `{shown}` is not that of the folder"),
+                format!("the name `{shown}` differs from the name of the folder"),
             )
-            .help(format!("call both the same: the folder is `{}`", printable(folder))),
+            .help(format!("use the same name for both: the folder is `{}`", printable(folder))),
         None => return,
     };
     // Packs and agents use the name of the directory; if it is a valid name, it is the right one. A
@@ -294,15 +298,13 @@ fn check_tools(key: &YamlNode, node: &YamlNode, report: &mut Report) {
         YamlValue::Seq(items) => {
             let tools: Option<Vec<String>> =
                 items.iter().map(|item| item.text().map(Into::into)).collect();
-            ("`allowed-tools` must be text with spaces between the tools, not a list", tools)
+            ("`allowed-tools` must be text, not a list", tools)
         }
         YamlValue::Scalar { text, .. } if outside_parentheses(text).contains(',') => {
             let tools = split_tools(text, &[',']);
-            ("`allowed-tools` has spaces between the tools, not commas", Some(tools))
+            ("the tools in `allowed-tools` are separated by commas", Some(tools))
         }
-        YamlValue::Map(_) => {
-            ("`allowed-tools` must be text with spaces between the tools, not a mapping", None)
-        }
+        YamlValue::Map(_) => ("`allowed-tools` must be text, not a mapping", None),
         YamlValue::Scalar { .. } => return,
     };
     // The new value follows the key, wherever the list was.
@@ -325,9 +327,7 @@ fn check_tools(key: &YamlNode, node: &YamlNode, report: &mut Report) {
                 .fix(behind, format!(": {written}"));
         }
         None => {
-            finding.help(
-                "write the tools with spaces between them: `allowed-tools: Read Bash(git:*)`",
-            );
+            finding.help("separate the tools with spaces: `allowed-tools: Read Bash(git:*)`");
         }
     }
 }
@@ -370,19 +370,17 @@ fn split_tools(text: &str, between: &[char]) -> Vec<String> {
 fn report_unknown_field(field: &str, key: &YamlNode, report: &mut Report) {
     let shown = printable(field);
     let help = match AGENT_FIELDS.iter().find(|(name, _)| *name == field) {
-        Some((_, agents)) => format!("read by {agents}; other agents pass it over"),
+        Some((_, agents)) => format!("used by {agents}; other agents ignore it"),
         None if CUSTOM_FIELDS.contains(&field) => {
-            format!("no agent reads it: put it below `metadata:` as `  {shown}: …`")
+            format!("agents ignore it: move it to `metadata:` as `  {shown}: …`")
         }
         None => match nearest(field, STANDARD_FIELDS.iter().copied()) {
             Some(near) => format!("did you mean `{near}`?"),
-            None => {
-                "no agent that we know reads it: what is your own goes below `metadata:`".into()
-            }
+            None => "no known agent reads it: put your own fields below `metadata:`".into(),
         },
     };
     report
-        .warning(&AS_05, key.span.clone(), format!("the field `{shown}` is not one of the format"))
+        .warning(&AS_05, key.span.clone(), format!("`{shown}` is not a standard field"))
         .help(help);
 }
 
@@ -390,8 +388,7 @@ fn report_unknown_field(field: &str, key: &YamlNode, report: &mut Report) {
 fn note_flow_style(field: &str, node: &YamlNode, report: &mut Report) {
     if node.is_flow {
         let what = if matches!(node.value, YamlValue::Seq(_)) { "brackets" } else { "braces" };
-        let message =
-            format!("the strict reference validator refuses {what} in `{}`", printable(field));
-        report.note(&AS_03, node.span.clone(), message).help("write one item a line");
+        let message = format!("the reference validator rejects {what} in `{}`", printable(field));
+        report.note(&AS_03, node.span.clone(), message).help("write one item per line");
     }
 }

@@ -64,12 +64,14 @@ fn unreadable_frontmatter(
     let Some((error, closing)) = first else {
         let opening = text[..start].trim_end();
         let span = opening.len().saturating_sub(3)..opening.len();
-        report.error(&AS_01, span, "the frontmatter has no end").help("close it with a line `---`");
+        report
+            .error(&AS_01, span, "the frontmatter is not closed")
+            .help("add a closing line `---`");
         return SkillFrontmatter { block: start..text.len(), body_start: text.len(), root: None };
     };
     let help = error.help();
     report
-        .error(&AS_01, error.span, format!("the frontmatter is not YAML: {}", error.message))
+        .error(&AS_01, error.span, format!("invalid YAML in the frontmatter: {}", error.message))
         .help(help);
     SkillFrontmatter { block: start..closing.start, body_start: closing.body_start, root: None }
 }
@@ -81,14 +83,14 @@ fn opening_end(text: &str, report: &mut Report) -> Option<usize> {
     let rest = text[bom + blank..].strip_prefix("---");
     let line = rest.map(|rest| rest.split_inclusive('\n').next().unwrap_or(rest));
     let Some(line) = line.filter(|line| line.trim().is_empty()) else {
-        let help = "start it with `---`, `name: …`, `description: …`, `---`";
+        let help = "start the file with `---`, `name: …`, `description: …`, `---`";
         report.error(&AS_01, 0..0, "it has no frontmatter").help(help);
         return None;
     };
     if blank > 0 {
-        let help = "remove what stands before it: agents look for `---` at the very start";
+        let help = "remove them: agents expect `---` at the start of the file";
         report
-            .error(&AS_01, bom..bom + blank, "there are blank lines before the frontmatter")
+            .error(&AS_01, bom..bom + blank, "blank lines before the frontmatter")
             .help(help)
             .fix(bom..bom + blank, "");
     }
@@ -155,17 +157,14 @@ fn report_missing_quotes(text: &str, value: &Range<usize>, report: &mut Report) 
     let colon = [": ", ":\t", ":\n", ":\r"].iter().any(|colon| written.contains(colon))
         || written.ends_with(':');
     let message = if colon {
-        "an unquoted value has a `: ` in it"
+        "an unquoted value contains `: `"
     } else {
-        "an unquoted value starts with what means something to YAML"
+        "an unquoted value starts with a character that is special in YAML"
     };
     let line_start = text[..value.start].rfind('\n').map_or(0, |at| at + 1);
     let quoted = format!("'{}'", written.replace('\'', "''"));
-    let help = format!(
-        "put the value in quotes: {}{}",
-        &text[line_start..value.start],
-        first_line(&quoted)
-    );
+    let help =
+        format!("quote the value: {}{}", &text[line_start..value.start], first_line(&quoted));
     report
         .warning(&AS_04, value.clone(), message)
         .help(printable(&help))

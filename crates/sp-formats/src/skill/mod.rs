@@ -12,7 +12,7 @@
 //! let (skill, report) = skill::read("SKILL.md", "review", text, &Limits::default());
 //! let skill = skill.expect("an agent can use it");
 //! assert_eq!(skill.description.as_deref(), Some("Reviews a diff."));
-//! // Names are in lower case, and that of a skill is that of its directory.
+//! // The name of a skill is in lower case and equals the name of its directory.
 //! assert_eq!(report.format_location(&report.findings[0]), "SKILL.md:2:7");
 //! ```
 
@@ -75,26 +75,28 @@ pub fn read(
             // A file that is not UTF-8 is shown up to the first invalid byte.
             let mut report = Report::new(file, String::from_utf8_lossy(&bytes[..at]));
             report
-                .error(&AS_01, at..at, format!("it is not UTF-8 text from byte {at} on"))
-                .help("save it as UTF-8");
+                .error(&AS_01, at..at, format!("invalid UTF-8 at byte {at}"))
+                .help("save the file as UTF-8");
             return (None, report);
         }
     };
     if bytes.len() as u64 > limits.markdown_bytes {
         let mut report = Report::new(file, "");
         let message = format!(
-            "it is {}, more than the limit of {}",
+            "the file is {}; the limit is {}",
             ByteSize(bytes.len() as u64),
             ByteSize(limits.markdown_bytes)
         );
-        report.error(&SE_04, 0..0, message).help("raise it with `--limit markdown-bytes=<bytes>`");
+        report
+            .error(&SE_04, 0..0, message)
+            .help("raise the limit with `--limit markdown-bytes=<bytes>`");
         return (None, report);
     }
     let mut report = Report::new(file, text);
     if text.starts_with('\u{feff}') {
         report
-            .warning(&AS_01, 0..3, "it starts with a byte-order mark")
-            .help("save it as UTF-8 without one")
+            .warning(&AS_01, 0..3, "the file starts with a byte-order mark")
+            .help("save the file as UTF-8 without a byte-order mark")
             .fix(0..3, "");
     }
     let skill = read_text(text, folder, limits, &mut report);
@@ -119,8 +121,8 @@ pub fn frontmatter_json(
     let root = read_frontmatter(text, limits, &mut report).and_then(|front| front.root);
     match root.filter(|_| report.findings.is_empty()).map(|root| root.to_core_json()) {
         Some(Some(serde_json::Value::Object(fields))) => Ok(fields),
-        Some(None) => Err("says what JSON cannot".into()),
-        _ => Err("has no frontmatter that can be read as it stands".into()),
+        Some(None) => Err("contains a value that JSON cannot represent".into()),
+        _ => Err("has no valid frontmatter".into()),
     }
 }
 
@@ -144,7 +146,7 @@ fn read_text(text: &str, folder: &str, limits: &Limits, report: &mut Report) -> 
         ),
         Some(_) => {
             report
-                .error(&AS_01, front.block, "the frontmatter is not a mapping")
+                .error(&AS_01, front.block, "the frontmatter must be a mapping")
                 .help("write `name: …` and `description: …`");
             SkillMetadata::default()
         }
@@ -181,7 +183,7 @@ mod tests {
         assert_eq!(name_and_description(crlf), (Some("a".into()), Some("b".into())));
         let (skill, findings) = read_with_findings("\u{feff}---\nname: a\ndescription: b\n---\n");
         assert_eq!(skill.name.as_deref(), Some("a"));
-        assert_eq!(findings, ["SKILL.md:1:1 AS-01 it starts with a byte-order mark"]);
+        assert_eq!(findings, ["SKILL.md:1:1 AS-01 the file starts with a byte-order mark"]);
     }
 
     #[test]
@@ -197,14 +199,14 @@ mod tests {
         for (text, finding) in [
             ("# Just text\n", "SKILL.md:1:1 AS-01 it has no frontmatter"),
             ("", "SKILL.md:1:1 AS-01 it has no frontmatter"),
-            ("---\nname: a\n", "SKILL.md:1:1 AS-01 the frontmatter has no end"),
-            ("---\n- a\n---\n", "SKILL.md:2:1 AS-01 the frontmatter is not a mapping"),
+            ("---\nname: a\n", "SKILL.md:1:1 AS-01 the frontmatter is not closed"),
+            ("---\n- a\n---\n", "SKILL.md:2:1 AS-01 the frontmatter must be a mapping"),
         ] {
             assert_eq!(read_with_findings(text).1, [finding], "{text}");
         }
         let (skill, report) = read("SKILL.md", "a", b"---\nname: \xff\n---\n", &Limits::default());
         assert_eq!(skill, None);
-        assert_eq!(report.findings[0].message, "it is not UTF-8 text from byte 10 on");
+        assert_eq!(report.findings[0].message, "invalid UTF-8 at byte 10");
     }
 
     #[test]
@@ -212,7 +214,7 @@ mod tests {
         let (skill, findings) =
             read_with_findings("---\nname: a\ndescription: Use when: it's late\n---\n");
         assert_eq!(skill.description.as_deref(), Some("Use when: it's late"));
-        assert_eq!(findings, ["SKILL.md:3:14 AS-04 an unquoted value has a `: ` in it"]);
+        assert_eq!(findings, ["SKILL.md:3:14 AS-04 an unquoted value contains `: `"]);
     }
 
     #[test]
@@ -225,8 +227,8 @@ mod tests {
     #[test]
     fn as_02_invalid_name_or_description_is_a_warning() {
         for (name, message) in [
-            ("b", "the name `b` is not that of the folder"),
-            ("A", "the name `A` has `A` in it"),
+            ("b", "the name `b` differs from the name of the folder"),
+            ("A", "the name `A` contains `A`"),
             ("-a", "the name `-a` starts with a hyphen"),
             ("a--b", "the name `a--b` has two hyphens in a row"),
         ] {
@@ -236,7 +238,10 @@ mod tests {
         }
         let (_, findings) =
             read_with_findings(&format!("---\nname: a\ndescription: {}\n---\n", "x".repeat(1025)));
-        assert_eq!(findings, ["SKILL.md:3:14 AS-02 the description has 1025 characters"]);
+        assert_eq!(
+            findings,
+            ["SKILL.md:3:14 AS-02 the description has 1025 characters; the maximum is 1024"]
+        );
         let (_, findings) =
             read_with_findings(&format!("---\nname: a\ndescription: {}\n---\n", "x".repeat(1024)));
         assert_eq!(findings, [""; 0]);

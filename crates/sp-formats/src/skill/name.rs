@@ -13,9 +13,9 @@ const MAX_SKILL_NAME_LEN: usize = 64;
 pub enum SkillNameError {
     #[error("is empty")]
     Empty,
-    #[error("has {0} characters, and {MAX_SKILL_NAME_LEN} are the most")]
+    #[error("has {0} characters; the maximum is {MAX_SKILL_NAME_LEN}")]
     TooLong(usize),
-    #[error("has `{}` in it", printable(.0.encode_utf8(&mut [0; 4])))]
+    #[error("contains `{}`", printable(.0.encode_utf8(&mut [0; 4])))]
     InvalidCharacter(char),
     #[error("starts with a hyphen")]
     LeadingHyphen,

@@ -6,21 +6,22 @@ rule_set! {
     "Agent Skills"
 
     "AS-01" "Frontmatter between `---` lines at byte 0, then Markdown" => AS_01 {
-        what: "A skill is a folder with a `SKILL.md`: UTF-8 text that starts, at its first byte, with YAML between two \
-               `---` lines, and goes on with Markdown.",
-        why: "Agents read the name and the description from the frontmatter and nowhere else. Where it is missing, \
-              broken or preceded by anything, most of them pass the skill over without a word.",
-        bad: "==> skills/tidy-up/SKILL.md\n# Tidy up\n\nRemove what nobody uses.\n",
+        what: "A skill is a directory with a `SKILL.md`. This file is UTF-8 text that starts with YAML frontmatter \
+               between two `---` lines, followed by Markdown. Nothing precedes the first `---`.",
+        why: "Agents read the name and the description of a skill from its frontmatter. If the frontmatter is missing, \
+              invalid or not at the start of the file, most agents silently ignore the skill.",
+        bad: "==> skills/tidy-up/SKILL.md\n# Tidy up\n\nRemove unused code.\n",
         good: "==> skills/tidy-up/SKILL.md\n---\nname: tidy-up\ndescription: Removes dead code. Use after a refactoring.\n\
-               ---\n# Tidy up\n\nRemove what nobody uses.\n",
+               ---\n# Tidy up\n\nRemove unused code.\n",
     }
 
-    "AS-02" "The fields and their forms" => AS_02 {
-        what: "`name` is 1 to 64 characters of a-z, 0-9 and single hyphens, and is the folder's name. `description` is 1 \
-               to 1024 characters, and no other skill's. `compatibility`, if present, is 1 to 500 characters, `metadata` \
-               maps text to text, and `allowed-tools` is text with spaces between the tools.",
-        why: "Agents index skills by name and choose among them by description. Some refuse a skill whose name is not \
-              its folder's; all cut what is too long; and of two skills with one description the wrong one runs.",
+    "AS-02" "The fields have valid values" => AS_02 {
+        what: "`name` has 1 to 64 characters of a-z, 0-9 and single hyphens, and equals the name of the directory. \
+               `description` has 1 to 1024 characters and is unique. `compatibility`, if present, has 1 to 500 \
+               characters. `metadata` maps text to text. `allowed-tools` is text, with spaces between the tools.",
+        why: "Agents identify skills by name and select them by description. Some agents reject a skill if its name \
+              differs from the name of its directory, and text that is too long is truncated. If two skills have the \
+              same description, agents cannot distinguish them.",
         bad: "==> skills/tidy-up/SKILL.md\n---\nname: Tidy Up\ndescription: Removes dead code.\nmetadata:\n  version: 1.0\n\
               allowed-tools: [Read, Grep]\n---\n",
         good: "==> skills/tidy-up/SKILL.md\n---\nname: tidy-up\ndescription: Removes dead code.\nmetadata:\n  version: \
@@ -28,9 +29,9 @@ rule_set! {
     }
 
     "AS-03" "Checking is strict, installing is lenient" => AS_03 {
-        what: "What strict readers refuse is noted even where agents take it: collections in braces or brackets.",
-        why: "The reference validator of Agent Skills reads block-style YAML only. A skill that is to pass it writes one \
-              item a line; agents mind neither.",
+        what: "Mappings and lists are in block style, with one item per line, not in braces or brackets.",
+        why: "The reference validator of Agent Skills supports only block style. Agents support both, so this is a \
+              note.",
         bad: "==> skills/tidy-up/SKILL.md\n---\nname: tidy-up\ndescription: Removes dead code.\nmetadata: {author: \
               mira}\n---\n",
         good: "==> skills/tidy-up/SKILL.md\n---\nname: tidy-up\ndescription: Removes dead code.\nmetadata:\n  author: \
@@ -38,39 +39,41 @@ rule_set! {
     }
 
     "AS-04" "An unquoted `: ` is read as if quoted, with a warning" => AS_04 {
-        what: "A value in the frontmatter that holds a colon followed by a space, or starts with a character that means \
-               something to YAML, stands in quotes.",
-        why: "It is the commonest break of all. YAML takes the words before the colon for a key, and an agent that reads \
-              by the letter loses the whole frontmatter. `sp` reads the value as if it were quoted, and says so.",
+        what: "A value in the frontmatter is quoted if it contains a colon followed by a space, or starts with a \
+               character that is special in YAML.",
+        why: "This is the most common mistake in frontmatter. YAML reads the text before the colon as a key, so the \
+              whole frontmatter is invalid for a strict parser. `sp` reads the value as if it were quoted, and prints \
+              a warning.",
         bad: "==> skills/tidy-up/SKILL.md\n---\nname: tidy-up\ndescription: Use when: code is dead.\n---\n",
         good: "==> skills/tidy-up/SKILL.md\n---\nname: tidy-up\ndescription: 'Use when: code is dead.'\n---\n",
     }
 
-    "AS-05" "Extra fields are warnings that name the agent which uses them" => AS_05 {
-        what: "The frontmatter has the fields of the format: `name`, `description`, `license`, `compatibility`, \
-               `metadata`, `allowed-tools`. Any other is named, with the agent that reads it where one is known.",
-        why: "A field that one agent obeys is passed over by the next, so the skill does different things in different \
-              places. A misspelt field is passed over by all of them.",
+    "AS-05" "A field that is not standard is a warning that names the agents that use it" => AS_05 {
+        what: "The frontmatter only contains the standard fields: `name`, `description`, `license`, `compatibility`, \
+               `metadata` and `allowed-tools`. For other fields, the warning names the agents that are known to use \
+               them.",
+        why: "If only some agents support a field, the skill behaves differently in different agents. A misspelled \
+              field is ignored by all of them.",
         bad: "==> skills/tidy-up/SKILL.md\n---\nname: tidy-up\ndescription: Removes dead code.\nversion: 1.2.0\n---\n",
         good: "==> skills/tidy-up/SKILL.md\n---\nname: tidy-up\ndescription: Removes dead code.\nmetadata:\n  version: \
                1.2.0\n---\n",
     }
 
-    "AS-06" "The token cost of the three tiers" => AS_06 {
-        what: "The body of a `SKILL.md` has no more than 5,000 tokens and 500 lines. What is needed only now and then \
-               stands in files of its own, below `references/`.",
-        why: "The body is read whole whenever the skill is used, and leaves less room for the work itself. A file that \
-              the body refers to is read only when it is needed. `sp cost` shows what a skill costs.",
+    "AS-06" "The body is short; the token cost of each tier can be shown" => AS_06 {
+        what: "The body of a `SKILL.md` has at most 5,000 tokens and 500 lines. Details are in other files, such as \
+               those in `references/`.",
+        why: "Agents read the whole body whenever they use the skill, which leaves less of the context window for the \
+              task. Other files are read only when they are needed. `sp cost` shows the cost of a skill.",
         bad: LONG_BODY,
         good: "==> skills/tidy-up/SKILL.md\n---\nname: tidy-up\ndescription: Removes dead code.\n---\nSee \
                [the long list](references/list.md).\n==> skills/tidy-up/references/list.md\nOne by one.\n",
     }
 
     "AS-07" "Referenced files exist inside the skill" => AS_07 {
-        what: "Every relative link in the Markdown of a skill, and every file below `scripts/`, `references/` or \
-               `assets/` that it names, exists inside the skill.",
-        why: "Only the skill's own folder is installed. An agent that follows a link to nothing stops, or makes up what \
-              it did not find.",
+        what: "The destinations of all relative links in the Markdown of a skill, and all files in `scripts/`, \
+               `references/` and `assets/` that it mentions, exist in the skill.",
+        why: "Only the skill's own directory is installed. If a file is missing, an agent stops, or invents the missing \
+              content.",
         bad: "==> skills/tidy-up/SKILL.md\n---\nname: tidy-up\ndescription: Removes dead code.\n---\nSee [the \
               list](references/lst.md), then run `scripts/sweep.sh`.\n==> skills/tidy-up/references/list.md\nOne by one.\n",
         good: "==> skills/tidy-up/SKILL.md\n---\nname: tidy-up\ndescription: Removes dead code.\n---\nSee [the \

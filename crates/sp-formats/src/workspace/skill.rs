@@ -180,7 +180,7 @@ mod tests {
         let text = "---\nname: tidy-up\ndescription: Use when: late. #run/always\n---\n";
         let (skill, findings) = read(text);
         assert_eq!(&*skill.unwrap().description, "Use when: late. #run/always");
-        assert_eq!(findings, ["SKILL.md:3:14 AS-04 an unquoted value has a `: ` in it"]);
+        assert_eq!(findings, ["SKILL.md:3:14 AS-04 an unquoted value contains `: `"]);
         assert_eq!(
             fix(text),
             "---\nname: tidy-up\ndescription: 'Use when: late. #run/always'\n---\n"

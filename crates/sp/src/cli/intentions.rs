@@ -5,7 +5,7 @@ use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
 /// Never more than the closest suggestions.
 const MAX_SUGGESTIONS: usize = 3;
 
-/// Words that are no commands, with what to run instead.
+/// Words that are not commands, with what to run instead.
 const INTENTIONS: &[(&[&str], &str)] = &[
     (
         &["update", "upgrade", "outdated"],

@@ -1,8 +1,9 @@
 //! Command-line arguments: every command and flag, but not what they do.
 //!
 //! Doc comments on commands and flags are the help text. [`command`] adds what derives cannot
-//! express: groups, examples, and the formats that each command supports ([`help`], [`mod@format`]).
-//! Spellings of earlier versions are rewritten before the arguments are parsed ([`old_spellings`]).
+//! express: groups, examples, and the formats that each command supports ([`help`],
+//! [`mod@format`]). Spellings of earlier versions are rewritten before the arguments are parsed
+//! ([`old_spellings`]).
 
 mod bag;
 mod context;

@@ -1,4 +1,5 @@
-//! Checks of the code base: allowed dependencies, module cycles, type names and line lengths.
+//! Checks of the code base: allowed dependencies, module cycles, type names, line lengths and
+//! wording.
 //!
 //! A failure names what to change. The limits are constants at the top of each file.
 
@@ -8,3 +9,4 @@ mod names;
 mod pages;
 mod shape;
 mod source;
+mod wording;

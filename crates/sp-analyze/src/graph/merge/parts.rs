@@ -115,12 +115,12 @@ fn strip_quotes(raw: &str) -> &str {
     raw.get(1..raw.len().saturating_sub(1)).unwrap_or_default()
 }
 
-/// Whether a string is written exactly as it stands.
+/// Whether a string contains no escape sequences, so that it is written as is.
 fn has_no_escapes(text: JsonValue<'_>) -> bool {
     !text.raw().as_bytes().contains(&b'\\')
 }
 
-/// Whether a member would be written exactly as it stands.
+/// Whether a member is written exactly as it was read.
 fn is_verbatim(rule: Option<NodeMember>, member: JsonValue<'_>) -> bool {
     use NodeMember::{
         Activation, ActiveBefore, Also, Confidence, Supersedes, SupersedesElsewhere, VariantOf,

@@ -1,14 +1,14 @@
-// What is known: the data of the page, and what is worked out from it once.
+// The data of the page, and values that are computed from it once.
 
 const data = JSON.parse(document.getElementById("data").textContent);
 const nodes = data.nodes;
 const edges = data.edges.map(([from, to, type]) => ({ from, to, type }));
 const CONTRADICTS = "contradicts";
-/** Longer labels on the canvas and longer lines in lists are cut. */
+/** Maximum lengths of labels on the canvas and lines in lists. */
 const LABEL = 34;
 const LINE = 160;
 
-/** Values by how often they stand in a list, the most frequent first. */
+/** Counts the values of a list, most frequent first. */
 function counted(values) {
   const counts = new Map();
   for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1);
@@ -27,14 +27,14 @@ function firstLine(text) {
 const types = counted(nodes.map((node) => node.type));
 const edgeTypes = counted(edges.map((edge) => edge.type));
 
-/** The edges of each node, by their places. */
+/** The indices of the edges of each node. */
 const edgesOf = nodes.map(() => []);
 edges.forEach((edge, at) => {
   edgesOf[edge.from].push(at);
   if (edge.to !== edge.from) edgesOf[edge.to].push(at);
 });
 
-/** Nodes that contradict another, and how many pairs of them there are. */
+/** Nodes that contradict another node, and the number of such pairs. */
 const disputed = new Set();
 const disputes = new Set();
 for (const { from, to, type } of edges) {
@@ -46,17 +46,17 @@ for (const { from, to, type } of edges) {
 nodes.forEach((node, at) => {
   node.line = cut(firstLine(node.text) || node.id, LINE);
   node.label = cut(node.line, LABEL);
-  // The area of a circle tells how active a node is, and the least active one can still be seen.
+  // The area of a circle shows the activation of the node. The smallest circle is still visible.
   node.radius = 3.6 + 8.4 * Math.sqrt(Math.max(0, Math.min(1, node.now)));
   node.weight = node.now * 2 + Math.log2(1 + edgesOf[at].length) - (node.superseded ? 3 : 0);
 });
 
-/** Places of nodes, those first that are worth most to whoever looks. */
+/** Indices of nodes, most important first. */
 const byWeight = nodes.map((_, at) => at).sort((a, b) => nodes[b].weight - nodes[a].weight || a - b);
 
 /**
- * A colour of its own for each type that is well known, so that it has the same one on every page.
- * They differ in lightness too, and stay apart for those who do not tell red from green.
+ * The colors of well-known types, which are the same on every page. They also differ in lightness, so that they can be
+ * distinguished by people with color blindness.
  */
 const HUES = {
   fact: [0.66, 0.127, 247],
@@ -80,7 +80,7 @@ const SPARE = [
   [0.55, 0.1, 110], [0.66, 0.1, 245], [0.5, 0.07, 75], [0.72, 0.09, 180], [0.64, 0.12, 315],
 ];
 
-/** The colour of each type as lightness, chroma and hue; none is near the red of contradictions. */
+/** The color of each type as lightness, chroma and hue. None is close to the red of contradictions. */
 const hueOf = new Map();
 {
   let spare = 0;

@@ -1,21 +1,21 @@
 
-// Where nodes stand: they push each other away, edges pull, and what belongs together gathers.
+// The layout of nodes: nodes repel each other, edges attract, and groups stay together.
 //
-// All of it follows from the graph and the shape of the window, so a graph looks the same each time. It runs in slices of
-// time, so that the page answers from the first moment.
+// The layout depends only on the graph and the shape of the window, so a graph looks the same each time. It runs in time
+// slices, so that the page stays responsive.
 
-/** How far away a crowd must be, for its width, to count as one. */
+/** Minimum ratio of distance to width for treating a group of nodes as one body. */
 const THETA = 0.9;
 const PUSH = 80;
-/** From about here on the push fades faster, so that far groups leave each other alone. */
+/** Beyond about this distance, repulsion decreases faster, so that distant groups do not interact. */
 const REACH = 450;
 const SETTLED = 0.002;
 const GOLDEN = Math.PI * (3 - Math.sqrt(5));
 
-/** One number for a cell of a grid. */
+/** Encodes a cell of a grid as a number. */
 const cellKey = (column, row) => column * 0x1000000 + row;
 
-/** A tree of squares in which a far crowd counts as one body. */
+/** A quadtree in which a distant group of nodes counts as one body. */
 class Squares {
   constructor(capacity) {
     const most = capacity * 4 + 64;
@@ -28,7 +28,7 @@ class Squares {
     this.most = most;
   }
 
-  /** Takes in the bodies with these places in `x` and `y`. */
+  /** Inserts the bodies with these indices in `x` and `y`. */
   build(list, x, y) {
     let [left, top, right, bottom] = [Infinity, Infinity, -Infinity, -Infinity];
     for (const i of list) {
@@ -55,7 +55,7 @@ class Squares {
     return at;
   }
 
-  /** Goes down to an empty square; a square that held one body alone hands it down first. */
+  /** Descends to an empty square. A square with a single body moves that body down first. */
   insert(px, py, left, top, width) {
     let at = 0;
     for (let depth = 0; ; depth++) {
@@ -84,7 +84,7 @@ class Squares {
     return this.child[slot];
   }
 
-  /** Adds to `out` what pushes a body at a place. */
+  /** Adds the repulsion of a body at a position to `out`. */
   push(px, py, out) {
     const { stack, child, mass, width } = this;
     let [depth, fx, fy] = [1, 0, 0];
@@ -123,7 +123,7 @@ class Layout {
     this.heat = 0;
   }
 
-  /** Lays out these nodes; those that stood somewhere start from there. */
+  /** Lays out these nodes. Nodes that already have a position start there. */
   use(list) {
     this.list = list;
     const taken = new Uint8Array(nodes.length);
@@ -140,7 +140,7 @@ class Layout {
     this.warm(fresh > list.length / 50 ? 1 : 0.1);
   }
 
-  /** Lets things move again. */
+  /** Resumes the movement. */
   warm(heat) {
     this.heat = Math.max(this.heat, heat);
     this.work ??= this.ticks();
@@ -150,7 +150,7 @@ class Layout {
     return this.work === undefined;
   }
 
-  /** Works until a moment; whether something moved. */
+  /** Runs until a deadline, and returns whether anything moved. */
   run(until) {
     this.moved = false;
     while (this.work && performance.now() < until) {
@@ -159,7 +159,7 @@ class Layout {
     return this.moved;
   }
 
-  /** Neighbours that mostly know each other are a group: each node joins the one that most of its neighbours are in. */
+  /** Finds groups: each node joins the group that most of its neighbors are in. */
   findGroups() {
     const near = new Map(this.list.map((i) => [i, []]));
     for (const { from, to } of this.links) {
@@ -177,7 +177,7 @@ class Layout {
       }
       if (changes === 0) break;
     }
-    // Nodes without any edge gather by type.
+    // Nodes without edges are grouped by type.
     const first = new Map();
     for (const i of this.list) {
       if (near.get(i).length > 0) continue;
@@ -193,7 +193,7 @@ class Layout {
     this.findHubs();
   }
 
-  /** The node of each large group by which one knows it. */
+  /** The most characteristic node of each large group. */
   findHubs() {
     const least = Math.max(12, this.list.length / 50);
     const isLarge = (members) => members.length >= least && this.degree.get(members[0]) > 0;
@@ -214,7 +214,7 @@ class Layout {
     return best;
   }
 
-  /** Groups start as discs, the largest in the middle, and those without any edge outside. */
+  /** Groups start as disks, the largest in the center, and nodes without edges outside. */
   place() {
     let [covered, turn] = [0, 0];
     const isLoose = (members) => (this.degree.get(members[0]) === 0 ? 1 : 0);
@@ -235,7 +235,7 @@ class Layout {
     }
   }
 
-  /** The middle of those that have a place, if one of them has. */
+  /** The center of the nodes that have a position, if any. */
   middle(members) {
     const there = members.filter((i) => this.placed[i]);
     if (there.length === 0) return undefined;
@@ -293,7 +293,7 @@ class Layout {
     }
   }
 
-  /** Draws each node a little to its group, and all of them to the middle, more so where the window is short. */
+  /** Pulls each node toward its group, and all nodes toward the center, more along the shorter side of the window. */
   gather() {
     const { x, y, vx, vy, heat } = this;
     const shape = Math.max(0.65, Math.min(1.5, (innerWidth - 240) / innerHeight)) ** 0.8;
@@ -312,7 +312,7 @@ class Layout {
     }
   }
 
-  /** Moves circles apart that lie on each other. */
+  /** Separates overlapping circles. */
   part() {
     if (this.heat > 0.5) return;
     const cell = 26;

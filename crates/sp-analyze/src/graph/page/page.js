@@ -1,20 +1,20 @@
 
-// The controls, and the loop that keeps the picture true.
+// The controls, and the loop that updates the canvas.
 
-/** More nodes than this are drawn only when the reader asks for all. */
+/** Maximum number of nodes that are shown at first. */
 const AT_FIRST = 5000;
-/** Longer texts and lists are shown in part until the reader asks for the rest. */
+/** Maximum lengths of texts and lists that are shown at first. */
 const TEXT_SHOWN = 20000;
 const LISTED = 50;
 const NEIGHBOURS = 200;
-/** What of a frame may go into the layout, in milliseconds. */
+/** Time for the layout in each frame, in milliseconds. */
 const SLICE = 9;
 
 const by = (id) => document.getElementById(id);
 const number = new Intl.NumberFormat("en").format;
 const several = (count, one, many) => `${number(count)} ${count === 1 ? one : many}`;
 
-/** An element with a class and a text; text is only ever text. */
+/** Creates an element with a class and a text. The text is never parsed as HTML. */
 function made(name, className, text = "") {
   const element = document.createElement(name);
   if (className) element.className = className;
@@ -29,13 +29,13 @@ function coloured(element, colour) {
 
 const layout = new Layout();
 const view = new View(layout);
-/** What a frame must do: draw anew, or follow the view only. */
+/** What the next frame does: draw everything, or only follow the view. */
 let dirty = true;
 let moved = false;
 let asked = false;
 let rest;
 
-/** Asks for a frame. */
+/** Requests a frame. */
 function wake() {
   if (asked) return;
   asked = true;
@@ -47,13 +47,13 @@ function redraw() {
   wake();
 }
 
-/** After the view alone has moved. */
+/** Called after only the view has moved. */
 function shift() {
   moved = true;
   wake();
 }
 
-/** Follows the view; what could not be drawn on the way is drawn as soon as it rests. */
+/** Follows the view. What was not drawn during the movement is drawn when it ends. */
 function follow() {
   if (!view.slide()) {
     view.draw();
@@ -78,12 +78,12 @@ function frame(now) {
   if (!layout.settled || view.flight) wake();
 }
 
-/** The nodes that are drawn. */
+/** The nodes that are shown. */
 function drawn() {
   return layout.list.filter((i) => state.shown[i]);
 }
 
-/** Lays out these nodes anew. */
+/** Computes the layout of these nodes again. */
 function lay(list) {
   layout.use(list);
   canvas.dataset.state = "moving";
@@ -92,7 +92,7 @@ function lay(list) {
   show();
 }
 
-/** Works out what is drawn after a filter has changed. */
+/** Updates the shown nodes after a filter has changed. */
 function show() {
   state.shown.fill(0);
   let count = 0;
@@ -127,9 +127,9 @@ function fit() {
   shift();
 }
 
-// The legend, which is the filter as well.
+// The legend, which is also the filter.
 
-/** A list of switches, one a type; whoever holds Alt or clicks twice wants that one alone. */
+/** A list of switches, one per type. Alt-click or double-click shows only that type. */
 function fillSwitches({ list, all, counts, hidden, sample }) {
   const buttons = new Map();
   const update = () => {
@@ -184,7 +184,7 @@ function openLegend(open) {
   by("filters").setAttribute("aria-expanded", open);
 }
 
-/** Takes up the theme of the system when it changes. */
+/** Follows changes of the system theme. */
 function recolour() {
   view.colours = readColours();
   types.forEach(([type], at) => coloured(by("types").children[at].querySelector(".dot"), view.colours.type.get(type)));
@@ -201,7 +201,7 @@ const searchable = [];
 let listed = [];
 let marked = -1;
 
-/** What is searched of a node, in small letters. */
+/** The searchable text of a node, in lowercase. */
 function lowered(i) {
   const { text, file, id, type } = nodes[i];
   return (searchable[i] ??= `${text}\n${file ?? ""}\n${id}\n${type}`.toLowerCase());
@@ -237,7 +237,7 @@ function hit(i, at) {
   item.setAttribute("aria-selected", "false");
   item.append(coloured(made("span", "dot"), view.colours.type.get(nodes[i].type)), made("bdi", "one", nodes[i].line));
   item.append(made("small", "", [nodes[i].type, nodes[i].file].filter(Boolean).join(" · ")));
-  // The field keeps the focus until the click has been seen.
+  // The field must keep the focus until the click is handled.
   item.addEventListener("pointerdown", (event) => event.preventDefault());
   item.addEventListener("click", () => choose(at));
   return item;
@@ -283,7 +283,7 @@ function searchKey(event) {
 
 // The panel of a node.
 
-/** Selects a node, or none with -1; `how` says whether the view goes there. */
+/** Selects a node, or none with -1. `how` determines whether the view moves there. */
 function select(i, how = "stay") {
   const wasOpen = !by("panel").hidden;
   state.selected = i;
@@ -304,7 +304,7 @@ function flyTo(i) {
   view.fly(view.centred(layout.x[i], layout.y[i], Math.max(view.zoom, Math.min(1.3, view.zoom * 2.2))));
 }
 
-/** Moves the view if the panel would lie on a node. */
+/** Moves the view if the panel would cover a node. */
 function uncover(i) {
   const room = view.room();
   const [x, y] = [view.screenX(i), view.screenY(i)];
@@ -329,7 +329,7 @@ function fillPanel(i) {
   by("panel").querySelector(".panel-body").scrollTop = 0;
 }
 
-/** A very long text is laid out slowly, so the rest of it comes when it is asked for. */
+/** The layout of a very long text is slow, so the rest is shown on request. */
 function showText(text, most) {
   by("panel-text").textContent = text.slice(0, most);
   by("panel-text").scrollTop = 0;
@@ -360,7 +360,7 @@ function fillFacts(node) {
   add("ID", id);
 }
 
-/** What hangs together with a node; contradictions first. */
+/** The edges of a node, contradictions first. */
 function fillNeighbours(i) {
   const near = edgesOf[i].map((at) => edges[at]).sort((a, b) => (b.type === CONTRADICTS) - (a.type === CONTRADICTS));
   by("panel-near-title").textContent = near.length === 0 ? "No neighbors" : several(near.length, "neighbor", "neighbors");
@@ -392,14 +392,14 @@ async function copyPlace() {
   try {
     await navigator.clipboard.writeText(text);
   } catch {
-    // A page that was opened as a file may be kept from the clipboard: the text is selected instead.
+    // A page that was opened as a file may have no access to the clipboard. Select the text instead.
     getSelection()?.selectAllChildren(by("panel-file"));
     return;
   }
   by("copy").textContent = "Copied";
 }
 
-// Hands on the canvas.
+// Pointer and touch input on the canvas.
 
 const fingers = new Map();
 let gesture = null;
@@ -413,7 +413,7 @@ function press(event) {
   if (event.button !== 0) return;
   const at = point(event);
   fingers.set(event.pointerId, at);
-  // An event that a script made has no pointer to capture.
+  // A synthetic event has no pointer to capture.
   if (event.isTrusted) canvas.setPointerCapture(event.pointerId);
   openLegend(false);
   if (fingers.size === 2) {
@@ -424,7 +424,7 @@ function press(event) {
   gesture = { kind: "press", node, start: at, last: at };
 }
 
-/** The middle of two fingers, and how far they are apart. */
+/** The center of two fingers, and their distance. */
 function pinch() {
   const [a, b] = [...fingers.values()];
   return { x: (a.x + b.x) / 2, y: (a.y + b.y) / 2, apart: Math.max(1, Math.hypot(a.x - b.x, a.y - b.y)) };
@@ -466,7 +466,7 @@ function drag(at) {
     layout.x[gesture.node] += dx / view.zoom;
     layout.y[gesture.node] += dy / view.zoom;
     view.index = undefined;
-    // In a small graph the neighbours come along.
+    // In a small graph, the neighbors are shown too.
     if (layout.list.length <= 3000) layout.warm(0.12);
     redraw();
   }
@@ -517,7 +517,7 @@ function canvasKey(event) {
   shift();
 }
 
-/** Keys that mean the same wherever one is. */
+/** Keys that work everywhere on the page. */
 function anyKey(event) {
   if (event.key === "/" && document.activeElement !== by("search") && !event.ctrlKey && !event.metaKey) {
     event.preventDefault();
@@ -576,7 +576,7 @@ function listen() {
   }).observe(canvas);
 }
 
-/** The nodes that are drawn at first: the most active, and both sides of every contradiction. */
+/** The nodes that are shown at first: the most active, and both sides of every contradiction. */
 function first() {
   if (nodes.length <= AT_FIRST) return nodes.map((_, i) => i);
   const active = nodes.map((_, i) => i).sort((a, b) => nodes[b].now - nodes[a].now || a - b);

@@ -1,35 +1,35 @@
 
-// The canvas: what is seen of the graph, from where, and what lies under a finger.
+// The canvas: drawing the visible part of the graph, and finding the node at a position.
 
 const canvas = document.getElementById("canvas");
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
 const dark = matchMedia("(prefers-color-scheme: dark)");
 const LABEL_FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", "Noto Sans", Arial, sans-serif';
-/** The largest radius that a node has. */
+/** Maximum radius of a node. */
 const LARGEST = 12;
 const MOST_ZOOM = 6;
 const LEAST_ZOOM = 0.02;
-/** More circles and lines than this are not drawn anew while the view moves. */
+/** With more circles and lines than this, the canvas is not redrawn while the view moves. */
 const MANY = 6000;
 
-/** Who is looked at; the controls change it, and the canvas shows it. */
+/** The selection and the filters. The controls change it, and the canvas shows it. */
 const state = {
   hiddenTypes: new Set(),
   hiddenEdges: new Set(),
   onlyDisputes: false,
-  /** Places of what was searched for and found, or nothing if nothing is searched for. */
+  /** Indices of the search results, or nothing without a search. */
   hits: null,
   selected: -1,
   hovered: -1,
-  /** Whether a node is drawn, by its place. */
+  /** Whether a node is shown, by its index. */
   shown: new Uint8Array(nodes.length),
 };
 
-/** The colours of the theme that the reader's system has. */
+/** The colors of the system theme. */
 function readColours() {
   const style = getComputedStyle(document.documentElement);
   const named = (name) => style.getPropertyValue(`--${name}`).trim();
-  // The same hues on both papers; on the dark one they are lighter, and none of them glares.
+  // Both themes use the same hues, lighter ones in the dark theme.
   const shade = (light) => (dark.matches ? 0.56 + (light - 0.42) * 0.8 : light);
   const colour = ([light, chroma, hue]) => `oklch(${shade(light).toFixed(3)} ${chroma} ${hue})`;
   return {
@@ -75,7 +75,7 @@ class View {
     return this.layout.y[i] * this.zoom + this.top;
   }
 
-  /** Circles grow slower than distances, so that a closer look makes room. */
+  /** Circles grow more slowly than distances, so that zooming in adds space. */
   radius(i) {
     return nodes[i].radius * this.scale;
   }
@@ -84,7 +84,7 @@ class View {
     return Math.max(0.34, Math.min(2, this.zoom ** (this.zoom < 1 ? 0.7 : 0.5)));
   }
 
-  /** The part of the canvas that nothing lies on. */
+  /** The part of the canvas that is not covered. */
   room() {
     const room = { left: 0, top: 0, right: this.width, bottom: this.height };
     const [legend, panel] = ["legend", "panel"].map((id) => document.getElementById(id));
@@ -96,7 +96,7 @@ class View {
     return room;
   }
 
-  /** The place from which all of these nodes are seen. */
+  /** The view that shows all of these nodes. */
   whole(list, closest = 2.3) {
     let [west, north, east, south] = [Infinity, Infinity, -Infinity, -Infinity];
     for (const i of list) {
@@ -115,7 +115,7 @@ class View {
     return this.centred((west + east) / 2, (north + south) / 2, Math.max(LEAST_ZOOM, Math.min(closest, fit)));
   }
 
-  /** The place from which a point lies in the middle of the room. */
+  /** The view with a point in the center of the uncovered part. */
   centred(x, y, zoom) {
     const room = this.room();
     return { zoom, left: (room.left + room.right) / 2 - x * zoom, top: (room.top + room.bottom) / 2 - y * zoom };
@@ -130,13 +130,13 @@ class View {
     [this.zoom, this.left, this.top] = [zoom, left, top];
   }
 
-  /** Goes there so that the eye can follow. */
+  /** Moves the view smoothly. */
   fly(to) {
     if (calm.matches) this.go(to);
     else this.flight = { from: this.place(), to, start: performance.now() };
   }
 
-  /** Moves on with a flight; whether there is one. */
+  /** Continues a smooth movement, and returns whether there is one. */
   advance(now) {
     if (!this.flight) return false;
     const { from, to, start } = this.flight;
@@ -166,7 +166,7 @@ class View {
     return best;
   }
 
-  /** The nodes around a part of the canvas that are drawn. */
+  /** The shown nodes around a part of the canvas. */
   *nodesIn(left, top, right, bottom) {
     this.index ??= this.makeIndex();
     const { cell, cells } = this.index;
@@ -179,7 +179,7 @@ class View {
     }
   }
 
-  /** Nodes by the cell of a grid that they stand in. */
+  /** Nodes by their cell in a grid. */
   makeIndex() {
     const cell = 64;
     const cells = new Map();
@@ -192,7 +192,7 @@ class View {
     return { cell, cells };
   }
 
-  /** Nodes that stand out while others fade; none if all are alike. */
+  /** Nodes that are highlighted while others are dimmed; none if there is no highlight. */
   focus() {
     const centre = state.hovered >= 0 ? state.hovered : state.selected;
     if (centre < 0) return state.hits;
@@ -219,7 +219,7 @@ class View {
     this.picture = undefined;
   }
 
-  /** Moves the last picture along with the view, where drawing a new one would take too long; whether it did. */
+  /** Moves the last picture with the view if redrawing would take too long, and returns whether it did. */
   slide() {
     if (this.parts < MANY) return false;
     this.picture ??= this.copy();
@@ -235,7 +235,7 @@ class View {
     return true;
   }
 
-  /** What is on the canvas, and from where it was seen. */
+  /** The content of the canvas, and its view. */
   copy() {
     const copy = document.createElement("canvas");
     [copy.width, copy.height] = [canvas.width, canvas.height];
@@ -243,14 +243,14 @@ class View {
     return { canvas: copy, ...this.drawnFrom };
   }
 
-  /** Says where the selected node is. */
+  /** Stores the position of the selected node in an attribute, for tests. */
   tellSelected() {
     const { selected } = state;
     if (selected < 0) delete canvas.dataset.at;
     else canvas.dataset.at = `${Math.round(this.screenX(selected))} ${Math.round(this.screenY(selected))}`;
   }
 
-  /** Nodes that lie on the canvas. */
+  /** Nodes that are on the canvas. */
   seen() {
     const out = [];
     for (const i of this.layout.list) {
@@ -261,7 +261,7 @@ class View {
     return out;
   }
 
-  /** Draws the edges, the quiet ones first. */
+  /** Draws the edges, less important ones first. */
   drawEdges(focus) {
     const byType = new Map(edgeTypes.map(([type]) => [type, { far: [], near: [], loud: [] }]));
     const centre = state.hovered >= 0 ? state.hovered : state.selected;
@@ -276,7 +276,7 @@ class View {
       const near = this.layout.group[from] === this.layout.group[to] || edge.type === CONTRADICTS;
       byType.get(edge.type)[loud ? "loud" : near ? "near" : "far"].push(edge);
     }
-    // What leads from one group into another is fainter than what holds a group together.
+    // Edges between groups are fainter than edges inside a group.
     const near = Math.max(0.16, Math.min(0.7, 1.15 - 0.24 * Math.log10(count + 1))) * (focus ? 0.3 : 1);
     for (const [kind, alpha] of [["far", near * 0.55], ["near", near], ["loud", 0.95]]) {
       for (const [type, groups] of byType) this.drawLines(groups[kind], this.lineStyle(type, kind, alpha));
@@ -304,7 +304,7 @@ class View {
     context.globalAlpha = alpha;
     context.lineWidth = width;
     context.setLineDash(type === "supersedes" ? [4, 3] : []);
-    // A path with very many lines is slower to stroke than several short ones.
+    // Stroking one path with very many lines is slower than stroking several short paths.
     for (let start = 0; start < list.length; start += 400) {
       context.beginPath();
       for (const { from, to } of list.slice(start, start + 400)) {
@@ -316,7 +316,7 @@ class View {
     context.setLineDash([]);
   }
 
-  /** Arrowheads, which stand at the rim of the circle that an edge leads to. */
+  /** Draws arrowheads at the border of the circle that an edge leads to. */
   drawHeads(list, colour) {
     const { context } = this;
     context.fillStyle = colour;
@@ -359,7 +359,7 @@ class View {
       context.arc(x, y, r, 0, 2 * Math.PI);
     }
     context.fillStyle = hollow ? this.colours.paper : colour;
-    // A rim in the colour of the paper keeps circles apart that touch.
+    // A border in the background color separates circles that touch.
     context.strokeStyle = hollow ? colour : this.colours.paper;
     context.lineWidth = hollow ? 1.4 : Math.min(1.5, this.scale * 1.6);
     context.fill();
@@ -384,7 +384,7 @@ class View {
     if (state.selected >= 0) ring(state.selected, disputed.has(state.selected) ? 6 : 3.6, this.colours.ink, 2);
   }
 
-  /** Labels where they fit, of what is worth most first. */
+  /** Draws labels where they fit, most important first. */
   drawLabels(seen, focus) {
     const { context } = this;
     context.font = `500 11.5px ${LABEL_FONT}`;
@@ -403,7 +403,7 @@ class View {
     canvas.dataset.labels = taken.length;
   }
 
-  /** Nodes whose labels are tried, in their order. */
+  /** Nodes whose labels are tried, in this order. */
   labelled(seen, focus, centre) {
     const here = new Uint8Array(nodes.length);
     for (const i of seen) here[i] = !focus || focus.has(i) ? 1 : 0;
@@ -424,7 +424,7 @@ class View {
     const { left, right } = this.drawnRoom;
     const isInside = (box) => box.left > left && box.right < right;
     const open = boxes.filter((box) => isInside(box) && !taken.some(touches(box)));
-    // From afar a hub is the name of its group, and lies on others of it rather than nowhere.
+    // When zoomed out, a hub names its group, so its label may cover other nodes of the group.
     const rather = always ? boxes[0] : this.zoom < 0.75 && this.layout.hubs.has(i) ? open[0] : undefined;
     const box = open.find((box) => !this.covers(i, box, focus)) ?? rather;
     if (!box) return;
@@ -439,7 +439,7 @@ class View {
     context.fillText(nodes[i].label, x, y);
   }
 
-  /** Where the label of a node may stand: below it, beside it, above it. */
+  /** Possible positions of the label of a node: below, beside, above. */
   labelBoxes(i) {
     const [x, y, away] = [this.screenX(i), this.screenY(i), this.radius(i) + (disputed.has(i) ? 5 : 2)];
     const [width, height] = [this.labelWidth(i) + 8, 16];
@@ -457,7 +457,7 @@ class View {
     return this.widths.get(i);
   }
 
-  /** Whether a label would lie on the circle of another node that does not fade. */
+  /** Whether a label would cover the circle of another node that is not dimmed. */
   covers(i, box, focus) {
     const reach = LARGEST * this.scale;
     for (const j of this.nodesIn(box.left - reach, box.top - reach, box.right + reach, box.bottom + reach)) {

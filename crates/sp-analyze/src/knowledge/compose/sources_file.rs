@@ -94,7 +94,7 @@ fn join_sentences(sentences: &[&str]) -> String {
 /// Selects the claims of a summary, preferring facts, in document order.
 fn summary_claims<'c>(claims: &[&'c SourceClaim]) -> Vec<&'c SourceClaim> {
     let mut ranked: Vec<&SourceClaim> = claims.to_vec();
-    // The beginning of a text tells what it is about.
+    // The beginning of a text usually describes its topic.
     let lead = |claim: &SourceClaim| {
         let ClaimPosition { section, block, sentence } = claim.position;
         if section == 0 { 100 + 60 / (1 + block as u64 + sentence as u64) } else { 100 }

@@ -162,16 +162,18 @@ impl SkillStager<'_> {
             let needed = needed_by_device.get(&dir.identity()?.0).copied().unwrap_or(0);
             if needed > free {
                 let message = format!(
-                    "`{}` has too little space",
+                    "not enough space in `{}`",
                     self.session.context.display_path(&sink.sink.path)
                 );
                 return Err(Error::new(ErrorCode::DiskFull, message)
                     .because(format!(
-                        "about {} are needed, and {} are free",
+                        "about {} are required, but only {} are available",
                         ByteSize(needed),
                         ByteSize(free)
                     ))
-                    .hint("nothing was changed: free some space and run it again"));
+                    .hint(
+                        "nothing was changed: free some disk space, then run the command again",
+                    ));
             }
         }
         Ok(())

@@ -66,7 +66,7 @@ impl ProjectChange<'_> {
         let mut plans = Vec::new();
         for (name, fetched) in fetched {
             if let (PackageKind::Context, Some(package)) = (fetched.locked.kind, &fetched.package) {
-                // A file that the lock does not name was put there by somebody else.
+                // A file that the lockfile does not list was not written by `sp`.
                 let old = match self.installed.digest(name) {
                     None => self.project.read_package(self.session, name)?.map(|it| it.digest()),
                     known => known,

@@ -209,6 +209,21 @@ impl<'a> KnownRegistries<'a> {
         Ok(available)
     }
 
+    /// Looks up one package, without remembering its versions. `source` is where the project got it
+    /// before.
+    pub(in crate::pkg) fn find(
+        &self,
+        name: &PackageName,
+        source: Option<RecordedSource>,
+    ) -> Result<Option<AvailablePackage>> {
+        match self.registry_name(name) {
+            None => Ok(None),
+            Some(registry_name) => {
+                self.query_one(&RegistryLookup { name: name.clone(), registry_name, source })
+            }
+        }
+    }
+
     fn query_one(&self, lookup: &RegistryLookup) -> Result<Option<AvailablePackage>> {
         let path = index_path(&lookup.registry_name);
         for registry in self.registries_for(lookup)? {

@@ -14,11 +14,15 @@ mod command;
 mod fetch;
 mod history;
 mod object_dir;
+mod opener;
 mod process;
 mod raw_tree;
+mod remote_refs;
 mod tree;
 
 pub(crate) use blobs::{GitListing, read_blobs};
-pub(crate) use cache::{CheckoutOpener, GitCheckout};
+pub(crate) use cache::GitCheckout;
 pub(crate) use command::is_tracked;
 pub(crate) use history::read_history;
+pub(crate) use opener::{CheckoutOpener, GitPage, RefTip};
+pub(crate) use remote_refs::{RefKind, RemoteRefs, is_gone};

@@ -1,7 +1,7 @@
 //! All paths of a commit: the skills in it, and the files of a skill with links resolved.
 //!
-//! Links are resolved inside the commit. A link that leads out of it, in a circle, or to nothing
-//! makes its skill unusable.
+//! Links are resolved inside the commit. A skill with a link that points outside, is cyclic
+//! or is broken cannot be used.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -90,6 +90,24 @@ impl GitTree {
                 && matches!(object.kind, GitEntryKind::Folder | GitEntryKind::Link)
         });
         direct.map(|(name, _)| String::from_utf8_lossy(name).into_owned()).collect()
+    }
+
+    /// Returns the paths of the folders that contain a regular file called `file`; "" is the root.
+    pub(crate) fn folders_with(&self, file: &str) -> Vec<String> {
+        let files = self.objects.iter().filter(|(path, object)| {
+            split_parent(path).1 == file.as_bytes()
+                && matches!(object.kind, GitEntryKind::File { .. })
+        });
+        let folders = files.filter_map(|(path, _)| std::str::from_utf8(split_parent(path).0).ok());
+        // An ID cannot contain `.git`, so such a folder cannot be selected.
+        let is_usable = |folder: &&str| !folder.split('/').any(|segment| segment == ".git");
+        folders.filter(is_usable).map(Into::into).collect()
+    }
+
+    /// Whether a path is a folder; "" is the root.
+    pub(crate) fn is_folder(&self, path: &str) -> bool {
+        let object = self.objects.get(path.as_bytes());
+        path.is_empty() || object.is_some_and(|object| object.kind == GitEntryKind::Folder)
     }
 
     /// Returns the object ID of a regular file.

@@ -19,7 +19,7 @@ fn sp_31_human_output_is_sorted_and_ends_with_a_summary() {
       |
       = help: similar skills: tidy-up
 
-    warning[AS-02]: the name `Tidy Up` has `T` in it
+    warning[AS-02]: the name `Tidy Up` contains `T`
      --> skills/tidy-up/SKILL.md:2:7
       |
     2 | name: Tidy Up
@@ -27,23 +27,23 @@ fn sp_31_human_output_is_sorted_and_ends_with_a_summary() {
       |
       = help: use 1 to 64 characters of a-z, 0-9 and single hyphens
 
-    warning[AS-04]: an unquoted value has a `: ` in it
+    warning[AS-04]: an unquoted value contains `: `
      --> skills/tidy-up/SKILL.md:3:14
       |
     3 | description: Use when: code is dead.
       |              ^^^^^^^^^^^^^^^^^^^^^^^
       |
-      = help: put the value in quotes: description: 'Use when: code is dead.'
+      = help: quote the value: description: 'Use when: code is dead.'
 
-    warning[AS-05]: the field `version` is not one of the format
+    warning[AS-05]: `version` is not a standard field
      --> skills/tidy-up/SKILL.md:4:1
       |
     4 | version: 1.0
       | ^^^^^^^
       |
-      = help: no agent reads it: put it below `metadata:` as `  version: …`
+      = help: agents ignore it: move it to `metadata:` as `  version: …`
 
-    warning[AS-02]: `allowed-tools` must be text with spaces between the tools, not a list
+    warning[AS-02]: `allowed-tools` must be text, not a list
      --> skills/tidy-up/SKILL.md:5:16
       |
     5 | allowed-tools: [Read, Grep]
@@ -65,7 +65,7 @@ fn sp_31_human_output_is_sorted_and_ends_with_a_summary() {
     7 | See [the list](references/lst.md) and `scripts/run.sh`.
       |                                        ^^^^^^^^^^^^^^
       |
-      = help: add the file, or mend the path
+      = help: add the file, or fix the path
 
     2 skills and 1 pack: 2 errors, 5 warnings in 2 files
     tokens: 14 always, 19 when used, 4 in other files (o200k_base)

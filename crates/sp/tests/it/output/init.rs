@@ -18,7 +18,7 @@ fn init_creates_a_repository_that_can_be_installed() {
     next: sp install my-team --agent claude
     ");
     world.sp_in("home/My Team", &["install", "my-team", "--agent", "claude"]).ok();
-    assert!(world.path("home/.claude/skills/my-team__general__write-commit-message").is_dir());
+    assert!(world.path("home/.claude/skills/write-commit-message").is_dir());
     let before = world.files("home/My Team");
     let error = world.sp_error_in("home/My Team", &["init"]);
     assert_eq!(error.code, "E-already-exists");

@@ -2,7 +2,7 @@
 //!
 //! `SP_READ_TRACE` lists what a debug build of `sp` reads into memory and hashes. The transaction
 //! is the exception: a file that it replaced is hashed again after it was moved away, because
-//! somebody may have edited it in the meantime.
+//! someone may have edited it in the meantime.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,0 +1,245 @@
+//! What the sources of a project offer.
+//!
+//! [`open_catalog`] opens a source at its newest or at its locked version, and returns its skills
+//! with their texts and dependencies. Their other files are read by [`SourceCatalog::load`].
+//! Nothing is written besides the cache.
+//!
+//! ```text
+//! git, directory, zip ──▶ OpenedSource ──▶ skill_dirs: which folders are skills? ─┐
+//! host with an index ──▶ hosted: index, artifacts, digests ───────────────────────┼▶ SourceCatalog
+//! registry ──▶ pkg: version, signature, trust ────────────────────────────────────┘
+//! ```
+//!
+//! [`newest_versions`] asks where sources are now, without reading their skills.
+
+mod folders;
+mod hosted;
+mod newest;
+mod package;
+mod skill_dirs;
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "the tests move sources away")]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use sp_formats::project::lock::{LockedSource, SourceKey};
+use sp_formats::project::source::{ManifestSource, SourceVersion};
+use sp_formats::report::Report;
+use sp_formats::skill::{self, SKILL_FILE, SkillName};
+use sp_formats::suggest::nearest_few;
+use sp_formats::workspace::{SkillDependency, read_skill_dependencies};
+use sp_tree::{Digest, LoadedTree};
+
+use crate::error::{Error, ErrorCode, Result};
+use crate::pkg::SkillPackage;
+use crate::session::Session;
+use crate::source::{OpenedSource, load_commit_folders};
+
+pub(crate) use newest::{BranchHistory, CachedContent, NewestQuery, NewestSource, newest_versions};
+pub(crate) use skill_dirs::ROOT_ID;
+
+/// What a source offers.
+pub(crate) struct SourceCatalog {
+    pub key: SourceKey,
+    /// What the source resolved to.
+    pub locked: LockedSource,
+    /// Of several skills with the same name, the one to prefer comes first.
+    pub skills: Vec<CatalogSkill>,
+    /// The installation steps of a SkillBag source that are not just copying. They are shown, never
+    /// run.
+    pub extra_steps: Option<String>,
+    /// The package of a registry, which is added to the store when its skills are installed.
+    pub package: Option<SkillPackage>,
+    /// The source, unless the skills are in memory.
+    opened: Option<OpenedSource>,
+}
+
+/// A skill that a source offers.
+#[derive(Debug)]
+pub(crate) struct CatalogSkill {
+    /// The path from the root of the source; [`ROOT_ID`] if the source is a skill itself.
+    pub id: String,
+    /// The name in the frontmatter if it is valid, or else that of its folder.
+    pub name: String,
+    pub description: String,
+    /// The text of its `SKILL.md`.
+    pub text: Arc<str>,
+    /// The skills that it declares to need.
+    pub dependencies: Vec<SkillDependency>,
+    content: SkillContent,
+}
+
+/// Where the files of a skill are.
+#[derive(Debug)]
+enum SkillContent {
+    /// A folder of the opened source.
+    Folder(String),
+    Loaded(Arc<LoadedTree>),
+}
+
+/// Which version of a source to open.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum CatalogRequest<'a> {
+    /// The newest that the ref or range of the manifest allows.
+    Newest(Option<&'a SourceVersion>),
+    /// The one in the lockfile. What is on this machine is always opened as it is now, and so is an
+    /// index that the cache does not have; the digests of skills in the lockfile detect changes.
+    Locked { version: Option<&'a SourceVersion>, lock: &'a LockedSource },
+}
+
+impl<'a> CatalogRequest<'a> {
+    fn version(self) -> Option<&'a SourceVersion> {
+        match self {
+            Self::Newest(version) | Self::Locked { version, .. } => version,
+        }
+    }
+
+    fn lock(self) -> Option<&'a LockedSource> {
+        match self {
+            Self::Newest(_) => None,
+            Self::Locked { lock, .. } => Some(lock),
+        }
+    }
+}
+
+/// Opens a source, fetching it if needed. Relative paths start at `base`.
+#[tracing::instrument(level = "debug", skip_all, fields(source = %source))]
+pub(crate) fn open_catalog(
+    session: &Session<'_>,
+    base: &Path,
+    source: &ManifestSource,
+    request: CatalogRequest<'_>,
+) -> Result<SourceCatalog> {
+    let key = SourceKey::new(source, request.version());
+    let offered = match source {
+        ManifestSource::Git(git) => folders::open_git(session, base, git, request)?,
+        ManifestSource::Dir(path) => folders::open_dir(session, base, path)?,
+        ManifestSource::Zip(path) => folders::open_zip(session, base, path)?,
+        ManifestSource::WebZip(web) => folders::open_web_zip(session, web, request)?,
+        ManifestSource::Index(url) => hosted::open_host(session, url, request)?,
+        ManifestSource::Package(name) => package::open_package(session, name, request)?,
+    };
+    if offered.skills.is_empty() {
+        return Err(no_skills_error(source));
+    }
+    let OfferedSkills { locked, skills, extra_steps, package, opened } = offered;
+    Ok(SourceCatalog { key, locked, skills, extra_steps, package, opened })
+}
+
+fn no_skills_error(source: &ManifestSource) -> Error {
+    Error::new(ErrorCode::NothingFound, format!("`{source}` contains no skills"))
+        .because(format!("none of its directories has a `{SKILL_FILE}`"))
+        .hint("nothing was changed: check the URL or path, and the folder in it")
+}
+
+/// The members of a catalog that depend on the kind of its source.
+#[derive(Default)]
+struct OfferedSkills {
+    locked: LockedSource,
+    skills: Vec<CatalogSkill>,
+    extra_steps: Option<String>,
+    package: Option<SkillPackage>,
+    opened: Option<OpenedSource>,
+}
+
+impl SourceCatalog {
+    /// Returns the skills with a selected ID. A skill with the same name and the same files as an
+    /// earlier one is left out: some repositories have a copy for each agent.
+    pub(crate) fn select(
+        &self,
+        session: &Session<'_>,
+        is_selected: &dyn Fn(&str) -> bool,
+    ) -> Result<Vec<&CatalogSkill>> {
+        let mut by_name: BTreeMap<&str, Vec<&CatalogSkill>> = BTreeMap::new();
+        let mut selected = Vec::new();
+        for skill in self.skills.iter().filter(|skill| is_selected(&skill.id)) {
+            let namesakes = by_name.entry(&skill.name).or_default();
+            if !namesakes.is_empty() {
+                let all: Vec<&str> =
+                    namesakes.iter().chain([&skill]).map(|skill| skill.id.as_str()).collect();
+                let digests: Vec<Digest> =
+                    self.load(session, &all)?.iter().map(|tree| tree.digest()).collect();
+                if digests[..digests.len() - 1].contains(&digests[digests.len() - 1]) {
+                    continue;
+                }
+            }
+            namesakes.push(skill);
+            selected.push(skill);
+        }
+        Ok(selected)
+    }
+
+    /// Loads all files of skills, by ID and in this order.
+    pub(crate) fn load(&self, session: &Session<'_>, ids: &[&str]) -> Result<Vec<Arc<LoadedTree>>> {
+        let skills: Vec<&CatalogSkill> =
+            ids.iter().map(|id| self.skill(id)).collect::<Result<_>>()?;
+        let folders = skills.iter().filter_map(|skill| match &skill.content {
+            SkillContent::Folder(path) => Some(path.clone()),
+            SkillContent::Loaded(_) => None,
+        });
+        let mut folders = self.load_folders(session, &folders.collect::<Vec<_>>())?.into_iter();
+        let tree = |skill: &&CatalogSkill| match &skill.content {
+            SkillContent::Loaded(tree) => Arc::clone(tree),
+            SkillContent::Folder(_) => folders.next().unwrap_or_default().into(),
+        };
+        Ok(skills.iter().map(tree).collect())
+    }
+
+    fn load_folders(&self, session: &Session<'_>, folders: &[String]) -> Result<Vec<LoadedTree>> {
+        match &self.opened {
+            Some(OpenedSource::Git(checkout)) => load_commit_folders(session, checkout, folders),
+            Some(opened) => {
+                folders.iter().map(|folder| opened.load_folder(session, folder)).collect()
+            }
+            None => Ok(Vec::new()),
+        }
+    }
+
+    /// Returns the skill with this ID.
+    pub(crate) fn skill(&self, id: &str) -> Result<&CatalogSkill> {
+        self.skills.iter().find(|skill| skill.id == id).ok_or_else(|| {
+            let ids = self.skills.iter().map(|skill| skill.id.as_str());
+            let error =
+                Error::new(ErrorCode::SkillNotFound, format!("`{}` has no skill `{id}`", self.key));
+            match nearest_few(id, ids, 3).as_slice() {
+                [] => error,
+                near => error.hint(format!("similar skills: {}", near.join(", "))),
+            }
+        })
+    }
+}
+
+/// The parts of a skill that are known before its `SKILL.md` is read.
+struct SkillDraft<'a> {
+    id: String,
+    /// The name of its folder.
+    folder: &'a str,
+    /// The `SKILL.md`.
+    bytes: &'a [u8],
+    content: SkillContent,
+}
+
+impl SkillDraft<'_> {
+    /// Reads the `SKILL.md`. None if it is not text; an agent cannot use such a skill.
+    fn read(self, session: &Session<'_>) -> Option<CatalogSkill> {
+        let (metadata, _) = skill::read(&self.id, self.folder, self.bytes, &session.limits);
+        let metadata = metadata?;
+        let text = str::from_utf8(self.bytes).ok()?;
+        // `sp check` reports invalid dependencies; here they do not count.
+        let mut report = Report::new(&self.id, text);
+        let dependencies = read_skill_dependencies(&metadata, text, &session.limits, &mut report);
+        let own_name = metadata.name.filter(|name| SkillName::new(name).is_ok());
+        let description = metadata.description.unwrap_or_default();
+        Some(CatalogSkill {
+            name: own_name.unwrap_or_else(|| self.folder.to_owned()),
+            id: self.id,
+            description: description.split_whitespace().collect::<Vec<_>>().join(" "),
+            text: text.into(),
+            dependencies,
+            content: self.content,
+        })
+    }
+}
