@@ -40,6 +40,7 @@ pub mod library;
 mod list;
 mod mcp_config;
 pub mod model;
+mod open_files;
 mod output_file;
 pub mod pkg;
 mod plan_id;
@@ -80,6 +81,7 @@ pub use list::{packs, skills};
 pub use mcp_config::{
     DEFAULT_MCP_NAME, MCP_AGENTS, McpAgent, McpConfigTarget, McpServer, install_mcp, uninstall_mcp,
 };
+pub use open_files::raise_open_file_limit;
 pub use plan_id::{ApplyOptions, PlanId};
 pub use show::show;
 pub use sinks::{SinkRequest, SinkScope};

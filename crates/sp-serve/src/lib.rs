@@ -7,10 +7,13 @@
 //! This crate decides nothing about validity: `sp-formats` does, and every operation lives in
 //! `sp-engine`. It is the only asynchronous crate.
 
+mod address_range;
 mod connections;
 mod error;
 pub mod mcp;
 pub mod receiver;
 pub mod registry;
+mod request_gate;
 
+pub use address_range::AddressRange;
 pub use error::ServeError;

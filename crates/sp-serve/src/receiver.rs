@@ -28,7 +28,7 @@ use tokio::net::TcpListener;
 use tokio::runtime::Builder;
 use tokio::sync::{Semaphore, oneshot};
 
-use crate::connections::{self, shutdown_signal};
+use crate::connections::{self, ConnectionSettings, shutdown_signal};
 
 /// Maximum time to receive the head of a request, and its body.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(20);
@@ -132,7 +132,7 @@ async fn run_server(
             _ = finished => {}
         }
     };
-    connections::run(listener, router, REQUEST_TIMEOUT, stop).await;
+    connections::run(listener, router, ConnectionSettings::new(REQUEST_TIMEOUT), stop).await;
 }
 
 /// A request that was read or refused, for the thread that owns the [`PackageReceiver`].

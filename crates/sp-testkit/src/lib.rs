@@ -22,6 +22,7 @@ mod registry;
 mod run;
 
 mod server;
+mod slow_clients;
 mod snapshot;
 mod swap;
 mod tab;
@@ -51,6 +52,7 @@ pub use random_bytes::random_bytes;
 pub use registry::{HttpResponse, Registry};
 pub use run::{CliError, CliFinding, Run};
 pub use server::{Daemon, HttpServer};
+pub use slow_clients::SlowClients;
 pub use swap::SwapLoop;
 pub use tab::Tab;
 pub use tls::TlsServer;

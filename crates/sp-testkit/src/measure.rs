@@ -81,7 +81,7 @@ fn sample(pid: u32, peaks: &mut BTreeMap<u32, u64>) {
 }
 
 /// Returns the peak memory in the status of a process, in bytes.
-fn peak_in(status: &str) -> u64 {
+pub(crate) fn peak_in(status: &str) -> u64 {
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     let kibibytes: Option<u64> =
         peak.and_then(|peak| peak.trim().trim_end_matches(" kB").parse().ok());

@@ -6,6 +6,11 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::hang::{HANG_TIMEOUT, wait_or_kill};
+use crate::measure::peak_in;
+
 /// A registry in its own process. It is killed when this is dropped.
 pub struct Registry {
     child: Mutex<Child>,
@@ -83,6 +88,29 @@ impl Registry {
         let mut child = self.child.lock().unwrap_or_else(PoisonError::into_inner);
         let _ = child.kill();
         let _ = child.wait();
+    }
+
+    /// Sends SIGTERM and waits for the end. Returns the exit code; `None` if it does not end.
+    #[expect(clippy::expect_used, reason = "a test ends at the first surprise")]
+    pub fn terminate(&self) -> Option<i32> {
+        let mut child = self.child.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(id) = Pid::from_raw(child.id().cast_signed()) {
+            let _ = kill_process(id, Signal::TERM);
+        }
+        wait_or_kill(&mut child, HANG_TIMEOUT).expect("a child").code()
+    }
+
+    /// Returns the peak memory of the process in bytes.
+    pub fn peak_bytes(&self) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.id()));
+        peak_in(&status.unwrap_or_default())
+    }
+
+    /// Returns the value of a metric without labels.
+    pub fn metric(&self, name: &str) -> Option<u64> {
+        let metrics = self.request("GET /metrics", None, b"").text();
+        let line = metrics.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+        line?.parse().ok()
     }
 
     /// Sends a request.

@@ -41,6 +41,11 @@ impl FileStamp {
         }
     }
 
+    /// The stamp of an open file.
+    pub fn of(file: &std::fs::File) -> io::Result<Self> {
+        stamp_of(file)
+    }
+
     pub fn kind(&self) -> EntryKind {
         entry_kind(FileType::from_raw_mode(self.mode as _))
     }

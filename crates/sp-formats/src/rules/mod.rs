@@ -3,13 +3,14 @@
 //! Each format defines its rules with `rule_set!` in its own module, such as
 //! [`skill::rules`](crate::skill::rules). The macro takes every rule once, and makes of it an entry
 //! of `RULES` and, if a finding can report it, a constant of type [`CheckRule`]. Rules that concern
-//! all formats are in [`safety`] and [`mcp`].
+//! all formats are in [`safety`], [`mcp`] and [`registry`].
 //!
 //! A [`Finding`](crate::Finding) refers to a [`CheckRule`], so nothing can be reported that `sp
 //! explain` cannot explain. `sp-engine` collects the rule sets of all formats. A test that proves a
 //! rule has its ID in its name (`sp_17_…`), and tests run `sp check` on every example.
 
 pub mod mcp;
+pub mod registry;
 pub mod safety;
 
 /// A numbered rule.

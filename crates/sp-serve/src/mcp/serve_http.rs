@@ -13,17 +13,19 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::any;
 use sp_tree::Digest;
 use tokio::net::TcpListener;
-use tower::limit::GlobalConcurrencyLimitLayer;
 
-use crate::connections::{self, bearer_token, shutdown_signal};
+use crate::connections::{self, ConnectionSettings, bearer_token, shutdown_signal};
 use crate::error::ServeError;
 use crate::mcp::backend::BackendProvider;
 use crate::mcp::http::{McpAccess, McpEndpoint, endpoint};
 use crate::mcp::stdio::{MAX_MESSAGE_BYTES, invalid_message_response};
+use crate::request_gate::{GateLimits, GateRefusal, RequestGate, admit_request};
 
 pub(crate) const MCP_PATH: &str = "/mcp";
-/// Maximum number of concurrent requests; others are queued.
+/// Maximum number of requests that are worked on; others wait.
 const MAX_CONCURRENT_REQUESTS: usize = 256;
+/// Maximum duration of a request, without the time to receive it.
+const REQUEST_TIMEOUT: Duration = Duration::from_mins(10);
 /// Maximum time to receive a request.
 const READ_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -51,7 +53,7 @@ pub fn serve_mcp<P: BackendProvider>(
             any(async move |request: Request| handle_request(&endpoint, request).await),
         )
         .layer(from_fn_with_state(token_hash, require_token))
-        .layer(GlobalConcurrencyLimitLayer::new(MAX_CONCURRENT_REQUESTS));
+        .layer(from_fn_with_state(Arc::new(request_gate()), admit_request));
     let runtime =
         tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(ServeError::Io)?;
     runtime.block_on(async {
@@ -59,8 +61,25 @@ pub fn serve_mcp<P: BackendProvider>(
             .await
             .map_err(|e| ServeError::Listen(settings.listen, e))?;
         started(listener.local_addr().map_err(ServeError::Io)?);
-        connections::run(listener, router, READ_TIMEOUT, shutdown_signal()).await;
+        let settings = ConnectionSettings::new(READ_TIMEOUT);
+        connections::run(listener, router, settings, shutdown_signal()).await;
         Ok(())
+    })
+}
+
+fn request_gate() -> RequestGate {
+    let limits = GateLimits {
+        concurrent: MAX_CONCURRENT_REQUESTS,
+        // Often behind a proxy, or on one machine.
+        concurrent_per_client: MAX_CONCURRENT_REQUESTS,
+        timeout: REQUEST_TIMEOUT,
+    };
+    RequestGate::new(limits, |refusal| {
+        let message = match refusal {
+            GateRefusal::SlowBody => "the request body was sent too slowly\n",
+            GateRefusal::TimedOut => "the request timed out\n",
+        };
+        (StatusCode::REQUEST_TIMEOUT, message).into_response()
     })
 }
 

@@ -12,17 +12,26 @@ use sp_formats::discovery::{
 };
 use sp_formats::registry::RegistryPackageName;
 use sp_tree::{Digest, LoadedTree};
+use tokio::sync::Semaphore;
 
 use crate::registry::metadata::LatestVersion;
 use crate::registry::published_skills::PublishedSkills;
 
 /// Maximum number of skills in an index.
 const MAX_SKILLS: usize = 10_000;
+const MAX_CONCURRENT_BUILDS: usize = 8;
 
 /// The current indexes, and the skills of the packages in them.
-#[derive(Default)]
 pub(crate) struct DiscoveryCache {
     state: Mutex<DiscoveryCacheState>,
+    /// For requests that read skills.
+    pub build_permits: Semaphore,
+}
+
+impl Default for DiscoveryCache {
+    fn default() -> Self {
+        Self { state: Mutex::default(), build_permits: Semaphore::new(MAX_CONCURRENT_BUILDS) }
+    }
 }
 
 #[derive(Default)]

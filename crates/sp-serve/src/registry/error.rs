@@ -127,6 +127,15 @@ impl ResponseError {
         Self::new(StatusCode::REQUEST_TIMEOUT, "timed_out", "the request timed out")
     }
 
+    pub(crate) fn slow_body() -> Self {
+        Self::new(StatusCode::REQUEST_TIMEOUT, "timed_out", "the request body was sent too slowly")
+    }
+
+    /// The registry cannot do its work at the moment.
+    pub(crate) fn unavailable() -> Self {
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "busy", "the registry is not ready")
+    }
+
     pub(crate) fn too_many_requests(wait: Duration) -> Self {
         let refusal = Self::new(StatusCode::TOO_MANY_REQUESTS, "too_often", "too many requests");
         Self { retry_after: Some(wait), ..refusal }.with_help("wait for the time in `Retry-After`")

@@ -12,7 +12,7 @@ use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 use jiff::Timestamp;
 use jiff::fmt::rfc2822::{DateTimeParser, DateTimePrinter};
-use sp_tree::{Digest, FileError};
+use sp_tree::Digest;
 
 use crate::registry::error::ApiResult;
 use crate::registry::object_store::ObjectStore;
@@ -30,6 +30,7 @@ pub(crate) struct HttpContent {
 pub(crate) enum HttpContentBytes {
     /// An object store, by digest.
     Stored(ObjectStore),
+    /// Shared by all requests, or small.
     InMemory(Bytes),
 }
 
@@ -105,7 +106,7 @@ impl HttpContent {
             ConditionalOutcome::Full if *method == Method::HEAD => {
                 [(header::CONTENT_LENGTH, self.length.to_string())].into_response()
             }
-            ConditionalOutcome::Full => Body::from(self.read_bytes().await?).into_response(),
+            ConditionalOutcome::Full => self.body(0..self.length).await?.into_response(),
             ConditionalOutcome::Range(range) => self.partial_response(range).await?,
         };
         let headers = response.headers_mut();
@@ -130,33 +131,22 @@ impl HttpContent {
     }
 
     async fn partial_response(&self, range: &Range<u64>) -> ApiResult<Response> {
-        let bytes = self.read_bytes().await?;
-        let clamp = |at: u64| usize::try_from(at).unwrap_or(usize::MAX).min(bytes.len());
         let content_range = format!("bytes {}-{}/{}", range.start, range.end - 1, self.length);
-        let body = Body::from(bytes.slice(clamp(range.start)..clamp(range.end)));
+        let body = self.body(range.clone()).await?;
         Ok((StatusCode::PARTIAL_CONTENT, [(header::CONTENT_RANGE, content_range)], body)
             .into_response())
     }
 
-    async fn read_bytes(&self) -> ApiResult<Bytes> {
-        let objects = match &self.bytes {
-            HttpContentBytes::InMemory(bytes) => return Ok(bytes.clone()),
-            HttpContentBytes::Stored(objects) => objects.clone(),
-        };
-        if let Some(bytes) = objects.get_cached(&self.digest) {
-            return Ok(bytes);
+    async fn body(&self, part: Range<u64>) -> ApiResult<Body> {
+        match &self.bytes {
+            HttpContentBytes::InMemory(bytes) => {
+                let index = |at: u64| usize::try_from(at).unwrap_or(usize::MAX).min(bytes.len());
+                Ok(Body::from(bytes.slice(index(part.start)..index(part.end))))
+            }
+            HttpContentBytes::Stored(objects) => {
+                Ok(Body::new(objects.body(self.digest, self.length, part).await?))
+            }
         }
-        let digest = self.digest;
-        let read = tokio::task::spawn_blocking(move || objects.get_and_cache(&digest)).await;
-        let gone = || {
-            FileError::new(
-                "read",
-                self.digest.hex(),
-                std::io::Error::from(std::io::ErrorKind::NotFound),
-            )
-        };
-        let bytes = read.map_err(|_| gone())??;
-        Ok(bytes.ok_or_else(gone)?)
     }
 }
 

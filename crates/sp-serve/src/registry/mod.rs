@@ -25,13 +25,14 @@ mod object_store;
 mod package_view;
 mod pages;
 mod published_skills;
+mod readiness;
 pub mod redact;
 mod router;
 mod sessions;
 mod state;
 mod tokens;
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
@@ -39,7 +40,8 @@ use std::time::Duration;
 use sp_tree::{Dir, DirLock, Limits, StaticName};
 use tokio::net::TcpListener;
 
-use crate::connections::{self, shutdown_signal};
+use crate::address_range::AddressRange;
+use crate::connections::{self, ConnectionCounts, ConnectionSettings, shutdown_signal};
 use crate::error::ServeError;
 use crate::registry::discovery::DiscoveryCache;
 use crate::registry::index_cache::RegistryIndexCache;
@@ -51,6 +53,7 @@ use crate::registry::middleware::{RateLimiter, RegistryMetrics, RequestMonitor};
 use crate::registry::object_store::ObjectStore;
 use crate::registry::package_view::PackageViewCache;
 use crate::registry::published_skills::PublishedSkills;
+use crate::registry::readiness::ReadinessCheck;
 use crate::registry::sessions::SessionStore;
 use crate::registry::state::{AppState, RegistryState};
 
@@ -58,6 +61,10 @@ pub use crate::registry::backup::{RegistryCopyError, RegistryCopySummary, copy_r
 pub use crate::registry::environment::RegistryEnvironment;
 pub use crate::registry::metadata::{PostgresAddress, PostgresAddressError};
 pub use crate::registry::middleware::{RequestLogEntry, RequestLogger, RequestRate};
+
+/// Limits on what happens after the last connection was closed.
+const FINAL_FLUSH_TIMEOUT: Duration = Duration::from_secs(2);
+const ABANDONED_WORK_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The owner of the first token.
 const ADMIN_USER: &str = "admin";
@@ -73,8 +80,11 @@ pub struct RegistrySettings {
     /// Requests per client; unlimited if `None`.
     pub rate_limit: Option<RequestRate>,
     /// Proxies whose `X-Forwarded-For` header is trusted.
-    pub trusted_proxies: Vec<IpAddr>,
+    pub trusted_proxies: Vec<AddressRange>,
+    /// Maximum duration of a request, without the time to transfer its body.
     pub request_timeout: Duration,
+    /// Maximum time to finish running requests at shutdown.
+    pub shutdown_timeout: Duration,
     /// Called after each request.
     pub logger: Option<RequestLogger>,
     pub environment: RegistryEnvironment,
@@ -93,11 +103,12 @@ pub fn serve(
     started: impl FnOnce(RunningRegistry),
 ) -> Result<(), ServeError> {
     // Closing database connections blocks, so the state must outlive the runtime.
-    let state = open_state(settings)?;
+    let counts = Arc::<ConnectionCounts>::default();
+    let state = open_state(settings, &counts)?;
     let admin_token = create_admin_token(&state, settings)?;
     let runtime =
         tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(ServeError::Io)?;
-    runtime.block_on(async {
+    let served = runtime.block_on(async {
         let listener = TcpListener::bind(settings.listen)
             .await
             .map_err(|e| ServeError::Listen(settings.listen, e))?;
@@ -108,14 +119,35 @@ pub fn serve(
             Arc::clone(&state.download_counts),
             state.metadata.clone(),
         ));
-        connections::run(listener, router, settings.request_timeout, shutdown_signal()).await;
+        let connections = connection_settings(settings, counts);
+        connections::run(listener, router, connections, shutdown_signal()).await;
         flushing.abort();
-        state.download_counts.flush(&state.metadata).await;
+        let flushed = state.download_counts.flush(&state.metadata);
+        // The counts of a second are lost if the database does not respond.
+        let _ = tokio::time::timeout(FINAL_FLUSH_TIMEOUT, flushed).await;
         Ok(())
-    })
+    });
+    // Work that still runs was started for clients that are gone.
+    runtime.shutdown_timeout(ABANDONED_WORK_TIMEOUT);
+    served
 }
 
-fn open_state(settings: &RegistrySettings) -> Result<AppState, ServeError> {
+fn connection_settings(
+    settings: &RegistrySettings,
+    counts: Arc<ConnectionCounts>,
+) -> ConnectionSettings {
+    ConnectionSettings {
+        shutdown_timeout: settings.shutdown_timeout,
+        proxies: settings.trusted_proxies.clone(),
+        counts,
+        ..ConnectionSettings::new(settings.request_timeout)
+    }
+}
+
+fn open_state(
+    settings: &RegistrySettings,
+    counts: &Arc<ConnectionCounts>,
+) -> Result<AppState, ServeError> {
     let unusable = |e: Box<dyn std::error::Error + Send + Sync>| {
         ServeError::DataDir(settings.data_dir.clone(), e)
     };
@@ -135,10 +167,16 @@ fn open_state(settings: &RegistrySettings) -> Result<AppState, ServeError> {
     let objects = ObjectStore::open(&settings.data_dir).map_err(|e| unusable(e.into()))?;
     let skills = Arc::new(PublishedSkills::new(objects.clone(), settings.limits.clone()));
     let environment = settings.environment;
-    Ok(build_state(settings, lock, RegistryStores { metadata, objects, skills, environment }))
+    let stores = RegistryStores { metadata, objects, skills, environment };
+    Ok(build_state(settings, lock, stores, request_monitor(settings, counts)))
 }
 
-fn build_state(settings: &RegistrySettings, lock: DirLock, stores: RegistryStores) -> AppState {
+fn build_state(
+    settings: &RegistrySettings,
+    lock: DirLock,
+    stores: RegistryStores,
+    monitor: RequestMonitor,
+) -> AppState {
     let (metadata, objects) = (stores.metadata.clone(), stores.objects.clone());
     Arc::new(RegistryState {
         lock,
@@ -154,14 +192,15 @@ fn build_state(settings: &RegistrySettings, lock: DirLock, stores: RegistryStore
         objects,
         environment: settings.environment,
         request_timeout: settings.request_timeout,
-        monitor: Arc::new(request_monitor(settings)),
+        monitor: Arc::new(monitor),
+        readiness: ReadinessCheck::default(),
         openapi: LazyLock::new(api::openapi_document),
     })
 }
 
-fn request_monitor(settings: &RegistrySettings) -> RequestMonitor {
+fn request_monitor(settings: &RegistrySettings, counts: &Arc<ConnectionCounts>) -> RequestMonitor {
     RequestMonitor {
-        metrics: RegistryMetrics::new(),
+        metrics: RegistryMetrics::new(Arc::clone(counts)),
         limiter: settings.rate_limit.map(RateLimiter::new),
         logger: settings.logger.clone(),
         trusted_proxies: settings.trusted_proxies.clone(),

@@ -88,7 +88,7 @@ impl PackageViewCache {
 
     /// Reads the package from the object store. Blocks.
     fn read(&self, digest: &Digest) -> ApiResult<Arc<PackageContentView>> {
-        let bytes = self.objects.get(digest)?.ok_or_else(ResponseError::not_found)?;
+        let bytes = self.objects.require(digest)?;
         let package = package::read("package", bytes, &self.limits).package;
         let view = package
             .map(|package| PackageContentView::from_package(&package, &self.limits))

@@ -22,12 +22,11 @@ impl PublishedSkills {
         &self.limits
     }
 
-    /// Returns the skills of a package; empty if it has none or does not exist.
+    /// Returns the skills of a package; empty if it has none.
     pub(crate) fn get(&self, digest: &Digest) -> Result<UnpackedSkills, FileError> {
         self.unpacked.get_or_try_insert(digest, || {
-            let bytes = self.objects.get(digest)?;
-            let package =
-                bytes.and_then(|bytes| package::read("package", bytes, &self.limits).package);
+            let bytes = self.objects.require(digest)?;
+            let package = package::read("package", bytes, &self.limits).package;
             Ok(package.map(|package| package.skills().skills).unwrap_or_default().into())
         })
     }

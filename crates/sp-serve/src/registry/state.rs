@@ -20,6 +20,7 @@ use crate::registry::middleware::RequestMonitor;
 use crate::registry::object_store::ObjectStore;
 use crate::registry::package_view::PackageViewCache;
 use crate::registry::published_skills::PublishedSkills;
+use crate::registry::readiness::ReadinessCheck;
 use crate::registry::sessions::SessionStore;
 
 pub(crate) struct RegistryState {
@@ -40,6 +41,7 @@ pub(crate) struct RegistryState {
     pub environment: RegistryEnvironment,
     pub request_timeout: Duration,
     pub monitor: Arc<RequestMonitor>,
+    pub readiness: ReadinessCheck,
     /// The OpenAPI document, built from the route table when it is first requested.
     pub openapi: LazyLock<Value>,
 }

@@ -1,10 +1,11 @@
 //! Arguments of `sp serve`.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum, ValueHint};
+use sp_serve::AddressRange;
 use sp_serve::registry::RequestRate;
 
 use super::parse_duration;
@@ -26,15 +27,20 @@ pub(crate) struct ServeArgs {
     /// Format of the request log on stderr
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t)]
     pub log: LogFormatArg,
-    /// Requests per second for each client, and the size of a burst; `off` for no limit
+    /// Requests per second for each client, and the size of a burst; further requests are delayed,
+    /// then refused; `off` for no limit
     #[arg(long, value_name = "RATE[:BURST]", default_value = "100:400", value_parser = parse_rate)]
     pub rate: RateLimitArg,
-    /// Address of a proxy whose `X-Forwarded-For` header is trusted; can be repeated
-    #[arg(long, value_name = "ADDRESS")]
-    pub trust_proxy: Vec<IpAddr>,
-    /// Maximum duration of a request, from `1s` to `1h`
+    /// Address or range of proxies whose `X-Forwarded-For` header is trusted, such as
+    /// `10.0.0.0/8`; can be repeated
+    #[arg(long, value_name = "ADDRESS[/PREFIX]")]
+    pub trust_proxy: Vec<AddressRange>,
+    /// Maximum duration of a request without the transfer of its body, from `1s` to `1h`
     #[arg(long, value_name = "DURATION", default_value = "60s", value_parser = parse_duration)]
     pub timeout: Duration,
+    /// Maximum time to complete running requests after SIGTERM, from `1s` to `1h`
+    #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = parse_duration)]
+    pub grace: Duration,
 }
 
 /// Copies of a registry.

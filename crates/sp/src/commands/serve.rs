@@ -1,7 +1,6 @@
 //! `sp serve`.
 
 use std::io::{ErrorKind, Write as _};
-use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -39,8 +38,9 @@ pub(super) fn run(context: &Context<'_>, args: &ServeArgs, terminal: &Terminal) 
         listen: args.listen,
         limits,
         rate_limit: args.rate.0,
-        trusted_proxies: args.trust_proxy.iter().map(IpAddr::to_canonical).collect(),
+        trusted_proxies: args.trust_proxy.clone(),
         request_timeout: args.timeout,
+        shutdown_timeout: args.grace,
         logger: request_logger(args.log),
         environment: RegistryEnvironment { wall_clock: context.wall_clock, random: context.random },
     };

@@ -292,12 +292,15 @@ fn operation_routes() -> Vec<ApiRoute> {
             .json_response::<serde_json::Map<String, serde_json::Value>>(200),
         ApiRoute::get("/healthz", || async { "ok\n" })
             .summary("Check whether the registry is running")
+            .unlimited()
             .media_response(200, "text/plain"),
         ApiRoute::get("/metrics", metrics)
             .summary("Get metrics for Prometheus")
+            .unlimited()
             .media_response(200, METRICS_MEDIA_TYPE),
         ApiRoute::get("/readyz", packages::ready)
             .summary("Check whether the registry can handle requests")
+            .unlimited()
             .media_response(200, "text/plain"),
     ]
 }
@@ -313,5 +316,8 @@ async fn openapi_json(Shared(state): Shared<AppState>) -> Response {
 
 async fn metrics(Shared(state): Shared<AppState>) -> impl IntoResponse {
     let kind = format!("{METRICS_MEDIA_TYPE}; version=1.0.0; charset=utf-8");
-    ([(header::CONTENT_TYPE, kind)], state.monitor.metrics.encode_text())
+    (
+        [(header::CONTENT_TYPE, kind)],
+        state.monitor.metrics.encode_text(state.objects.damaged_count()),
+    )
 }

@@ -14,7 +14,7 @@ use sp_formats::registry::{
 
 use crate::registry::error::{ApiResult, ResponseError};
 use crate::registry::http_content::{ConditionalOutcome, HttpContent, HttpContentBytes};
-use crate::registry::metadata::{Database, RegistryReader};
+use crate::registry::metadata::RegistryReader;
 use crate::registry::state::AppState;
 use crate::registry::tokens::authenticate;
 
@@ -168,7 +168,7 @@ pub(super) async fn readme(
 }
 
 pub(super) async fn ready(Shared(state): Shared<AppState>) -> ApiResult<&'static str> {
-    state.metadata.with(Database::ping).await?;
+    state.readiness.check(&state.metadata).await?;
     Ok("ready\n")
 }
 

@@ -61,6 +61,8 @@ pub(crate) struct ApiRoute {
     pub path: &'static str,
     pub summary: &'static str,
     pub access: RouteAccess,
+    /// Whether no limit on requests applies, since it shows whether the registry works.
+    pub is_unlimited: bool,
     pub query_params: &'static [QueryParam],
     /// Path and query parameters that are integers; all others are strings.
     pub integer_params: &'static [&'static str],
@@ -80,6 +82,7 @@ impl ApiRoute {
             path,
             summary,
             access,
+            is_unlimited: false,
             query_params,
             integer_params,
             request_body,
@@ -118,6 +121,11 @@ impl ApiRoute {
 
     pub(super) fn access(mut self, who: RouteAccess) -> Self {
         self.access = who;
+        self
+    }
+
+    pub(super) fn unlimited(mut self) -> Self {
+        self.is_unlimited = true;
         self
     }
 

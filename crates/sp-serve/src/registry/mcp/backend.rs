@@ -110,7 +110,7 @@ impl McpBackend for RegistryBackend {
         let Some(package) = package_name(name) else { return Ok(None) };
         let found = self
             .with_database(|database, reader| database.find_version(&package, version, reader))?;
-        let bytes = found.map(|found| self.read_object(&found.digest)).transpose()?.flatten();
+        let bytes = found.map(|found| self.read_object(&found.digest)).transpose()?;
         Ok(bytes.and_then(|bytes| String::from_utf8(bytes).ok()))
     }
 

@@ -67,10 +67,7 @@ impl RegistryBackend {
                 let bytes = from_hex(&file.sha256)
                     .map(Digest::from_bytes)
                     .map(|digest| self.read_object(&digest));
-                read.insert(
-                    file.path,
-                    bytes.transpose()?.flatten().ok_or_else(|| incomplete_pack(id))?,
-                );
+                read.insert(file.path, bytes.transpose()?.ok_or_else(|| incomplete_pack(id))?);
             }
             let manifest = read
                 .get(MANIFEST_FILE)
@@ -81,8 +78,8 @@ impl RegistryBackend {
         })
     }
 
-    pub(super) fn read_object(&self, digest: &Digest) -> Result<Option<Vec<u8>>> {
-        self.cache.stores.objects.get(digest).map_err(|error| self.record_failure(&error))
+    pub(super) fn read_object(&self, digest: &Digest) -> Result<Vec<u8>> {
+        self.cache.stores.objects.require(digest).map_err(|error| self.record_failure(&error))
     }
 }
 

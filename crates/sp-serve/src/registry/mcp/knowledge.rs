@@ -95,7 +95,7 @@ impl RegistryBackend {
         let digest = from_hex(&version.sha256)
             .map(Digest::from_bytes)
             .ok_or_else(|| package_not_found(name))?;
-        let bytes = self.read_object(&digest)?.ok_or_else(|| package_not_found(name))?;
+        let bytes = self.read_object(&digest)?;
         package::read("package", bytes, self.cache.stores.skills.limits())
             .package
             .ok_or_else(|| package_not_found(name))

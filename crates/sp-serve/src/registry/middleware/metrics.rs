@@ -1,6 +1,8 @@
 //! Metrics for Prometheus. Labels contain route patterns and never paths, so their number is
 //! bounded.
 
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use axum::http::Method;
@@ -11,6 +13,8 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
+
+use crate::connections::ConnectionCounts;
 
 /// The routes whose bytes are counted.
 const VERSION_ROUTE: &str = "/api/v1/packages/{ns}/{name}/{version}";
@@ -32,9 +36,11 @@ struct RouteLabel {
 
 pub(crate) struct RegistryMetrics {
     registry: Registry,
+    connections: ConnectionMetrics,
     requests: Family<RequestLabels, Counter>,
     durations: Family<RouteLabel, Histogram, fn() -> Histogram>,
     in_flight: Gauge,
+    damaged_objects: Gauge,
     publishes: Counter,
     downloads: Counter,
     published_bytes: Counter,
@@ -51,12 +57,14 @@ pub(super) struct FinishedRequest<'a> {
 }
 
 impl RegistryMetrics {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(connections: Arc<ConnectionCounts>) -> Self {
         let mut metrics = Self {
             registry: Registry::with_prefix("sp"),
+            connections: ConnectionMetrics::new(connections),
             requests: Family::default(),
             durations: Family::new_with_constructor(|| Histogram::new(DURATION_BUCKETS)),
             in_flight: Gauge::default(),
+            damaged_objects: Gauge::default(),
             publishes: Counter::default(),
             downloads: Counter::default(),
             published_bytes: Counter::default(),
@@ -74,6 +82,12 @@ impl RegistryMetrics {
             metrics.durations.clone(),
         );
         registry.register("in_flight", "Requests in progress", metrics.in_flight.clone());
+        metrics.connections.register(registry);
+        registry.register(
+            "damaged_objects",
+            "Objects whose digest did not match",
+            metrics.damaged_objects.clone(),
+        );
         registry.register("publishes", "Published versions", metrics.publishes.clone());
         registry.register("downloads", "Downloaded versions", metrics.downloads.clone());
         registry.register(
@@ -118,11 +132,52 @@ impl RegistryMetrics {
     }
 
     /// Encodes the metrics in the OpenMetrics text format.
-    pub(crate) fn encode_text(&self) -> String {
+    pub(crate) fn encode_text(&self, damaged_objects: u64) -> String {
+        self.damaged_objects.set(damaged_objects.try_into().unwrap_or(i64::MAX));
+        self.connections.update();
         let mut text = String::new();
         // Writing to a string cannot fail.
         let _ = encode(&mut text, &self.registry);
         text
+    }
+}
+
+/// Copies of the numbers that the server counts.
+struct ConnectionMetrics {
+    counts: Arc<ConnectionCounts>,
+    open: Gauge,
+    evicted: Gauge,
+    stalled: Gauge,
+}
+
+impl ConnectionMetrics {
+    fn new(counts: Arc<ConnectionCounts>) -> Self {
+        Self {
+            counts,
+            open: Gauge::default(),
+            evicted: Gauge::default(),
+            stalled: Gauge::default(),
+        }
+    }
+
+    fn register(&self, registry: &mut Registry) {
+        for (name, help, gauge) in [
+            ("connections", "Open connections", &self.open),
+            ("evicted_connections", "Connections closed since there were too many", &self.evicted),
+            ("stalled_clients", "Clients that were disconnected for being slow", &self.stalled),
+        ] {
+            registry.register(name, help, gauge.clone());
+        }
+    }
+
+    fn update(&self) {
+        for (gauge, count) in [
+            (&self.open, &self.counts.open),
+            (&self.evicted, &self.counts.evicted),
+            (&self.stalled, &self.counts.stalled),
+        ] {
+            gauge.set(count.load(Ordering::Relaxed).try_into().unwrap_or(i64::MAX));
+        }
     }
 }
 

@@ -11,7 +11,7 @@ mod rate_limiter;
 use std::cell::OnceCell;
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use axum::body::HttpBody as _;
 use axum::extract::{MatchedPath, Request, State as Extracted};
@@ -20,20 +20,25 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use sp_tree::{Digest, to_hex};
 
+use crate::address_range::AddressRange;
 use crate::connections::PeerAddr;
 use crate::registry::environment::RegistryEnvironment;
 use crate::registry::error::{InternalCause, ResponseError};
+use crate::request_gate::ClientAddr;
 
 pub use log_entry::RequestLogEntry;
 pub(crate) use metrics::RegistryMetrics;
 pub(crate) use rate_limiter::RateLimiter;
 pub use rate_limiter::RequestRate;
+use rate_limiter::{RateDecision, RateLimitKey, RequestWeight};
 
 /// Receives an entry for each request.
 pub type RequestLogger = Arc<dyn Fn(&RequestLogEntry) + Send + Sync>;
 
 const REQUEST_ID_HEADER: HeaderName = HeaderName::from_static("x-request-id");
 const MAX_REQUEST_ID_LEN: usize = 64;
+/// The files of indexes for other installers, which fetch all of them.
+const LIGHT_PREFIX: &str = "/.well-known/";
 
 tokio::task_local! {
     /// The owner of the request's token.
@@ -51,34 +56,30 @@ pub(crate) struct RequestMonitor {
     pub limiter: Option<RateLimiter>,
     pub logger: Option<RequestLogger>,
     /// Proxies whose `X-Forwarded-For` header is trusted.
-    pub trusted_proxies: Vec<IpAddr>,
+    pub trusted_proxies: Vec<AddressRange>,
     pub environment: RegistryEnvironment,
 }
 
-/// Limits, counts and logs a request.
+/// Counts and logs a request.
 pub(crate) async fn monitor_request(
     Extracted(monitor): Extracted<Arc<RequestMonitor>>,
-    request: Request,
+    mut request: Request,
     next: Next,
 ) -> Response {
     let peer = request.extensions().get::<PeerAddr>().map(|peer| peer.0.ip());
     let client =
         peer.map(|peer| client::client_address(peer, request.headers(), &monitor.trusted_proxies));
+    if let Some(client) = client {
+        request.extensions_mut().insert(ClientAddr(client));
+    }
     let mut seen = MonitoredRequest::new(&monitor, &request, client);
     let id = seen.log_entry.id.clone();
-    let answered = match check_rate_limit(&monitor, &request, client) {
-        Some(refusal) => refusal.into_response(),
-        None => {
-            let run = async {
-                let response = next.run(request).await;
-                (response, USER.with(|user| user.get().cloned()))
-            };
-            let (response, user) = USER.scope(OnceCell::new(), run).await;
-            seen.log_entry.user = user;
-            response
-        }
+    let run = async {
+        let response = next.run(request).await;
+        (response, USER.with(|user| user.get().cloned()))
     };
-    let mut response = answered;
+    let (mut response, user) = USER.scope(OnceCell::new(), run).await;
+    seen.log_entry.user = user;
     if let Ok(id) = HeaderValue::from_str(&id) {
         response.headers_mut().insert(REQUEST_ID_HEADER, id);
     }
@@ -88,25 +89,45 @@ pub(crate) async fn monitor_request(
     response
 }
 
-/// Returns an error if the client exceeds the rate limit, by address or by token.
-fn check_rate_limit(
-    monitor: &RequestMonitor,
-    request: &Request,
-    client: Option<IpAddr>,
-) -> Option<ResponseError> {
-    let limiter = monitor.limiter.as_ref()?;
+/// Delays or refuses requests of a client that sends too many, by its address or its token.
+pub(crate) async fn limit_rate(
+    Extracted(monitor): Extracted<Arc<RequestMonitor>>,
+    request: Request,
+    next: Next,
+) -> Response {
+    match decide_rate(&monitor, &request) {
+        RateDecision::Refused(wait) => ResponseError::too_many_requests(wait).into_response(),
+        RateDecision::After(delay) => {
+            if !delay.is_zero() {
+                tokio::time::sleep(delay).await;
+            }
+            next.run(request).await
+        }
+    }
+}
+
+fn decide_rate(monitor: &RequestMonitor, request: &Request) -> RateDecision {
+    let Some(limiter) = &monitor.limiter else { return RateDecision::After(Duration::ZERO) };
     let now = Instant::now();
-    let by_address = client.and_then(|client| {
-        limiter.retry_after(rate_limiter::RateLimitKey::from_address(client), now)
-    });
-    let token = request.headers().get(header::AUTHORIZATION);
-    let by_token = || {
-        token.and_then(|token| {
-            limiter
-                .retry_after(rate_limiter::RateLimitKey::Token(Digest::of(token.as_bytes())), now)
-        })
+    let weight = if request.uri().path().starts_with(LIGHT_PREFIX) {
+        RequestWeight::Light
+    } else {
+        RequestWeight::Full
     };
-    by_address.or_else(by_token).map(ResponseError::too_many_requests)
+    let client = request.extensions().get::<ClientAddr>();
+    let token = request.headers().get(header::AUTHORIZATION);
+    let keys = [
+        client.map(|client| RateLimitKey::from_address(client.0)),
+        token.map(|token| RateLimitKey::Token(Digest::of(token.as_bytes()))),
+    ];
+    let mut longest = Duration::ZERO;
+    for key in keys.into_iter().flatten() {
+        match limiter.decide(key, weight, now) {
+            RateDecision::After(delay) => longest = longest.max(delay),
+            refused @ RateDecision::Refused(_) => return refused,
+        }
+    }
+    RateDecision::After(longest)
 }
 
 /// A request in progress. It is counted and logged when dropped, however the request ends.

@@ -1,7 +1,8 @@
 //! A rate limiter: a steady rate with bursts (the generic cell rate algorithm).
 //!
 //! It stores one instant per key: when all requests so far would have been sent at the steady rate.
-//! A request must wait if that instant is further in the future than the burst allows.
+//! A request must wait if that instant is further in the future than the burst allows. As many
+//! requests as the burst has may wait for their turn; only more than that are refused.
 
 use std::collections::HashMap;
 use std::hash::RandomState;
@@ -12,8 +13,12 @@ use std::time::{Duration, Instant};
 
 use sp_tree::Digest;
 
+use crate::address_range::client_network;
+
 /// Maximum number of keys. Beyond it, keys without debt are dropped, or all keys.
 const MAX_KEYS: usize = 65_536;
+/// Maximum time that a request waits for its turn.
+const MAX_DELAY: Duration = Duration::from_secs(10);
 
 /// Requests per second, and the size of a burst.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,21 +63,33 @@ pub(super) enum RateLimitKey {
 }
 
 impl RateLimitKey {
-    /// An IPv6 client usually has a whole /64 network, so only the network counts.
     pub(super) fn from_address(address: IpAddr) -> Self {
-        const NETWORK: u128 = !0 << 64;
-        match address {
-            IpAddr::V6(address) => {
-                Self::Address(IpAddr::V6((u128::from(address) & NETWORK).into()))
-            }
-            address => Self::Address(address),
-        }
+        Self::Address(client_network(address))
     }
+}
+
+/// How much a request counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum RequestWeight {
+    Full,
+    /// A tenth. For files of an index, of which a client fetches many.
+    Light,
+}
+
+/// Whether a request may be handled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum RateDecision {
+    /// After this time.
+    After(Duration),
+    /// Too many are waiting already; the client may try again after this time.
+    Refused(Duration),
 }
 
 pub(crate) struct RateLimiter {
     interval: Duration,
     burst_allowance: Duration,
+    /// How long a request may wait for its turn.
+    max_delay: Duration,
     /// Randomly seeded, so that clients cannot choose keys that collide.
     next_free: Mutex<HashMap<RateLimitKey, Instant, RandomState>>,
 }
@@ -80,11 +97,21 @@ pub(crate) struct RateLimiter {
 impl RateLimiter {
     pub(crate) fn new(rate: RequestRate) -> Self {
         let interval = Duration::from_secs(1) / rate.per_second;
-        Self { interval, burst_allowance: interval * (rate.burst - 1), next_free: Mutex::default() }
+        Self {
+            interval,
+            burst_allowance: interval * (rate.burst - 1),
+            max_delay: (interval * rate.burst).min(MAX_DELAY),
+            next_free: Mutex::default(),
+        }
     }
 
-    /// Returns how long the client must wait, or `None` if the request is allowed.
-    pub(super) fn retry_after(&self, key: RateLimitKey, now: Instant) -> Option<Duration> {
+    /// Decides about a request, and counts it unless it is refused.
+    pub(super) fn decide(
+        &self,
+        key: RateLimitKey,
+        weight: RequestWeight,
+        now: Instant,
+    ) -> RateDecision {
         let mut known = self.next_free.lock().unwrap_or_else(PoisonError::into_inner);
         if known.len() >= MAX_KEYS && !known.contains_key(&key) {
             known.retain(|_, done_at| *done_at > now);
@@ -94,14 +121,16 @@ impl RateLimiter {
         }
         let done_at = known.entry(key).or_insert(now);
         let begin = (*done_at).max(now);
-        let wait = begin
-            .duration_since(now)
-            .checked_sub(self.burst_allowance)
-            .filter(|wait| !wait.is_zero());
-        if wait.is_none() {
-            *done_at = begin + self.interval;
+        let delay = begin.duration_since(now).saturating_sub(self.burst_allowance);
+        if delay > self.max_delay {
+            return RateDecision::Refused(delay - self.max_delay);
         }
-        wait
+        *done_at = begin
+            + match weight {
+                RequestWeight::Full => self.interval,
+                RequestWeight::Light => self.interval / 10,
+            };
+        RateDecision::After(delay)
     }
 }
 
@@ -109,21 +138,38 @@ impl RateLimiter {
 mod tests {
     use super::*;
 
+    fn key(address: &str) -> RateLimitKey {
+        RateLimitKey::from_address(address.parse().unwrap())
+    }
+
     #[test]
-    fn allows_a_burst_and_then_a_steady_rate() {
+    fn rg_106_burst_is_immediate_and_as_many_requests_again_are_delayed() {
         let limiter = RateLimiter::new("10:5".parse().unwrap());
-        let (start, key) =
-            (Instant::now(), RateLimitKey::from_address("127.0.0.1".parse().unwrap()));
-        let is_allowed =
-            |millis: u64| limiter.retry_after(key, start + Duration::from_millis(millis)).is_none();
-        assert_eq!((0..20).filter(|_| is_allowed(0)).count(), 5);
-        assert!(is_allowed(100) && !is_allowed(100));
-        assert_eq!((0..20).filter(|_| is_allowed(10_000)).count(), 5);
-        assert!(
-            limiter
-                .retry_after(RateLimitKey::from_address("127.0.0.2".parse().unwrap()), start)
-                .is_none()
-        );
+        let start = Instant::now();
+        let decide = |millis: u64| {
+            let now = start + Duration::from_millis(millis);
+            limiter.decide(key("127.0.0.1"), RequestWeight::Full, now)
+        };
+        let delays: Vec<RateDecision> = (0..12).map(|_| decide(0)).collect();
+        let expected: Vec<RateDecision> = [0, 0, 0, 0, 0, 100, 200, 300, 400, 500]
+            .map(|millis| RateDecision::After(Duration::from_millis(millis)))
+            .into_iter()
+            .chain([RateDecision::Refused(Duration::from_millis(100)); 2])
+            .collect();
+        assert_eq!(delays, expected);
+        assert_eq!(decide(10_000), RateDecision::After(Duration::ZERO));
+        let other = limiter.decide(key("127.0.0.2"), RequestWeight::Full, start);
+        assert_eq!(other, RateDecision::After(Duration::ZERO));
+    }
+
+    #[test]
+    fn rg_106_default_rate_never_refuses_a_large_index() {
+        let limiter = RateLimiter::new(RequestRate::default());
+        let now = Instant::now();
+        for _ in 0..5_000 {
+            let decision = limiter.decide(key("127.0.0.1"), RequestWeight::Light, now);
+            assert!(matches!(decision, RateDecision::After(_)), "{decision:?}");
+        }
     }
 
     #[test]
@@ -131,7 +177,8 @@ mod tests {
         let limiter = RateLimiter::new(RequestRate::default());
         let now = Instant::now();
         for number in 0..200_000_u128 {
-            limiter.retry_after(RateLimitKey::from_address(IpAddr::V6((number << 64).into())), now);
+            let key = RateLimitKey::from_address(IpAddr::V6((number << 64).into()));
+            limiter.decide(key, RequestWeight::Full, now);
         }
         assert!(limiter.next_free.lock().unwrap().len() <= MAX_KEYS);
     }

@@ -12,6 +12,10 @@ mod commands_on_postgres;
 mod disk;
 mod operations;
 mod postgres_server;
+mod slow_clients;
+#[path = "slow_clients.rs"]
+#[expect(clippy::duplicate_mod, reason = "the same tests run on both databases")]
+mod slow_clients_on_postgres;
 
 use sp_testkit::{HttpResponse, Postgres, PostgresDatabase, Registry, World, eventually, world};
 

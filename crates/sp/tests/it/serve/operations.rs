@@ -110,34 +110,67 @@ fn metrics_have_routes_instead_of_paths() {
     assert!(text.contains("sp_request_seconds_bucket"), "{text}");
 }
 
-#[test]
-fn rate_limit_applies_to_each_client() {
-    let world = world!();
-    let registry =
-        Registry::start(serve_command(&world, &["--rate", "1:5", "--trust-proxy", "127.0.0.1"]));
-    let request = |client: &str| {
-        registry.send("GET /healthz", &[("x-forwarded-for", &format!("6.6.6.6, {client}"))], b"")
-    };
-    let statuses: Vec<u16> = (0..12).map(|_| request("1.1.1.1").status).collect();
-    assert!(statuses[..5].iter().all(|status| *status == 200), "{statuses:?}");
-    assert!(statuses[8..].contains(&429), "{statuses:?}");
-    let refused = (0..3).map(|_| request("1.1.1.1")).find(|answer| answer.status == 429).unwrap();
-    let wait: u64 = refused.header("retry-after").unwrap().parse().unwrap();
-    assert!((1..=2).contains(&wait) && refused.json()["code"] == "too_often", "{refused:?}");
-    assert_eq!(request("2.2.2.2").status, 200);
-    eventually(|| (request("1.1.1.1").status == 200).then_some(()));
+/// Sends requests at once, and returns their statuses in the order of the responses.
+fn send_at_once(registry: &Registry, count: usize, path: &str, client: &str) -> Vec<u16> {
+    std::thread::scope(|scope| {
+        let send = |_| {
+            let headers = [("x-forwarded-for", client)];
+            scope.spawn(move || registry.send(&format!("GET {path}"), &headers, b"").status)
+        };
+        let threads: Vec<_> = (0..count).map(send).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    })
 }
 
 #[test]
-fn forwarded_for_header_of_untrusted_clients_is_ignored() {
+fn rg_106_rate_limit_delays_and_then_refuses_each_client() {
     let world = world!();
-    let registry = Registry::start(serve_command(&world, &["--rate", "1:3"]));
-    let status = |number: usize| {
-        registry
-            .send("GET /healthz", &[("x-forwarded-for", &format!("1.1.1.{number}"))], b"")
-            .status
+    let flags = ["--rate", "10:10", "--trust-proxy", "127.0.0.0/8"];
+    let registry = Registry::start(serve_command(&world, &flags));
+    let statuses = send_at_once(&registry, 100, "/api/v1/index.json", "6.6.6.6, 1.1.1.1");
+    let count = |status: u16| statuses.iter().filter(|other| **other == status).count();
+    // As many as the burst are delayed.
+    assert!(count(200) >= 20 && count(429) > 0 && count(200) + count(429) == 100, "{statuses:?}");
+    let request = |client: &str| {
+        let headers = [("x-forwarded-for", client)];
+        registry.send("GET /api/v1/index.json", &headers, b"")
     };
-    assert!((0..8).map(status).any(|status| status == 429));
+    let refused = (0..40).map(|_| request("2.2.2.2")).find(|answer| answer.status == 429);
+    // One client at a time is never refused, only slowed down.
+    assert!(refused.is_none(), "{refused:?}");
+    eventually(|| (request("6.6.6.6, 1.1.1.1").status == 200).then_some(()));
+}
+
+#[test]
+fn rg_106_forwarded_for_header_of_untrusted_clients_is_ignored() {
+    let world = world!();
+    for flags in [&["--rate", "1:3"][..], &["--rate", "1:3", "--trust-proxy", "10.0.0.0/8"]] {
+        let registry = Registry::start(serve_command(&world, flags));
+        let statuses: Vec<u16> = std::thread::scope(|scope| {
+            let send = |number: usize| {
+                let registry = &registry;
+                scope.spawn(move || {
+                    let client = format!("1.1.1.{number}");
+                    let headers = [("x-forwarded-for", client.as_str())];
+                    registry.send("GET /api/v1/index.json", &headers, b"").status
+                })
+            };
+            let threads: Vec<_> = (0..30).map(send).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        assert!(statuses.contains(&429), "{statuses:?}");
+    }
+}
+
+#[test]
+fn rg_106_monitoring_is_never_limited() {
+    let world = world!();
+    let registry = Registry::start(serve_command(&world, &["--rate", "1:1"]));
+    for path in ["/healthz", "/readyz", "/metrics"] {
+        for _ in 0..30 {
+            assert_eq!(registry.request(&format!("GET {path}"), None, b"").status, 200, "{path}");
+        }
+    }
 }
 
 /// Sends the start of a request, then a byte at a time. Returns how long the connection was open,
@@ -161,7 +194,7 @@ fn send_slowly(registry: &Registry, start: &str) -> (Duration, String) {
 }
 
 #[test]
-fn slow_clients_are_disconnected() {
+fn rg_101_slow_clients_are_disconnected() {
     let world = world!();
     let registry = Registry::start(serve_command(&world, &["--timeout", "1"]));
     let me = create_token(&registry, registry.admin.as_ref().unwrap(), "me", "publish");

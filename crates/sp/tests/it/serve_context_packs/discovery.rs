@@ -238,3 +238,33 @@ fn mc_09_hostile_names_become_safe_and_unique() {
         assert_eq!(get(&registry, &format!("{CURRENT}/{path}")).status, 404, "{path}");
     }
 }
+
+/// A client may ask for every file of the index at once.
+#[test]
+fn rg_106_large_index_is_fetched_completely_with_default_settings() {
+    const SKILLS: usize = 450;
+    let (_world, registry, _admin, me) = running(module_path!());
+    let text = |number: usize| skill_text(&format!("skill-{number}"));
+    let skills: Vec<(String, String)> =
+        (0..SKILLS).map(|number| (format!("skill-{number}/SKILL.md"), text(number))).collect();
+    let files: Vec<(&str, &str)> =
+        skills.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+    for (number, some) in files.chunks(200).enumerate() {
+        publish(&registry, &me, (&format!("acme/many{number}"), "1.0.0"), some);
+    }
+    for format in [CURRENT, OLDER] {
+        let found = get(&registry, &format!("{format}/index.json")).json();
+        assert_eq!(found["skills"].as_array().unwrap().len(), SKILLS);
+        let statuses: Vec<u16> = std::thread::scope(|scope| {
+            let fetch = |number: usize| {
+                let registry = &registry;
+                scope.spawn(move || {
+                    get(registry, &format!("{format}/skill-{number}/SKILL.md")).status
+                })
+            };
+            let threads: Vec<_> = (0..SKILLS).map(fetch).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        assert!(statuses.iter().all(|status| *status == 200), "{statuses:?}");
+    }
+}

@@ -1,0 +1,13 @@
+//! The rules of running a registry.
+
+use super::rule_set;
+
+rule_set! {
+    "Registry"
+
+    "RG-79" "Objects are verified when written and once before their first use, then streamed"
+    "RG-82" "Publishing bytes that are stored already makes their object new"
+    "RG-101" "Requests that wait for their client never keep others from being handled"
+    "RG-102" "A client that does not read occupies little memory, and is disconnected"
+    "RG-106" "Monitoring is never limited; rates delay before they refuse; proxies can be ranges"
+}

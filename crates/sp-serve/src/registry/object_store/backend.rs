@@ -1,0 +1,40 @@
+//! The interface to the storage of objects.
+
+use std::path::PathBuf;
+
+use sp_tree::{Digest, FileError};
+
+/// Keeps objects by digest. Needs only what every object storage offers: write, read a part, list,
+/// delete. All calls block.
+///
+/// Writes are idempotent: the same digest always has the same bytes, so an object may be replaced
+/// at any time.
+pub(crate) trait ObjectBackend: Send + Sync {
+    /// Stores an object durably, even if it exists. It is then as recent as a new one.
+    fn put(&self, digest: &Digest, bytes: &[u8]) -> Result<(), FileError>;
+
+    /// Opens an object; `None` if it does not exist.
+    fn open(&self, digest: &Digest) -> Result<Option<Box<dyn ObjectReader>>, FileError>;
+
+    /// Moves a damaged object away, where an operator can look at it.
+    fn quarantine(&self, digest: &Digest) -> Result<(), FileError>;
+
+    /// Where an object is, for messages.
+    fn location(&self, digest: &Digest) -> PathBuf;
+}
+
+/// An object that is being read.
+pub(crate) trait ObjectReader: Send + Sync {
+    fn version(&self) -> &ObjectVersion;
+
+    /// Reads bytes at an offset; 0 at the end.
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<usize, FileError>;
+}
+
+/// Changes whenever an object is written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ObjectVersion {
+    pub size: u64,
+    /// Inode and modification time, or what else identifies a write.
+    pub tag: (u64, i64),
+}
