@@ -86,9 +86,9 @@ fn agent_id(name: &str) -> &str {
 
 /// Returns the agents that a pack is still installed for when it is uninstalled for some.
 ///
-/// A record without a list does not say who else reads the sink: everyone who uninstalls its pack
-/// is the last one. `custom` is no agent but the directory itself. It stands for all agents, unless
-/// the pack is installed for it and for others.
+/// A record without a list does not show who else reads the sink, so each agent that uninstalls the
+/// pack is treated as the last one. `custom` is the directory itself, not an agent. It represents
+/// all agents, unless the pack is installed for it and for others.
 pub(crate) fn agents_after_uninstall(install: &InstallRecord, leaving: &AgentSet) -> AgentSet {
     let agents = AgentSet::of_record(install);
     if leaving.is_empty() {

@@ -4,9 +4,12 @@
 //! Local skills come first, then the skills of each import, in the order of the pack file.
 
 use std::collections::HashMap;
+use std::fmt;
 
+use sp_formats::git_repo::GitRepo;
 use sp_formats::pack::rules::{SP_13, SP_17, SP_19};
 use sp_formats::pack::{Pack, PackImport, SpannedPattern};
+use sp_formats::pattern::Pattern;
 use sp_formats::report::Report;
 use sp_formats::suggest::nearest_few;
 use sp_tree::{Name, fold_name};
@@ -29,6 +32,24 @@ pub(crate) struct ImportableSkills {
     pub ids: Vec<String>,
 }
 
+/// Where the skills are that a pattern selects from.
+#[derive(Clone, Copy)]
+enum SkillLocation<'a> {
+    /// In `skills/`, where IDs start.
+    Local,
+    /// In another repository. IDs start at its root.
+    Imported(&'a GitRepo),
+}
+
+impl fmt::Display for SkillLocation<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Local => f.write_str("local skill"),
+            Self::Imported(repo) => write!(f, "skill of `{repo}`"),
+        }
+    }
+}
+
 /// Applies the patterns of a pack. Problems, including errors, are added to the report.
 pub(crate) fn select_skills(
     pack: &Pack,
@@ -37,7 +58,7 @@ pub(crate) fn select_skills(
     report: &mut Report,
 ) -> Vec<SelectedSkill> {
     let mut picked: Vec<(Option<usize>, &str)> = Vec::new();
-    let local = matching_ids(&pack.include, local, "local skill", report);
+    let local = matching_ids(&pack.include, local, SkillLocation::Local, report);
     picked.extend(local.into_iter().map(|id| (None, id)));
     for (number, (import, offer)) in pack.imports.iter().zip(offers).enumerate() {
         let ids = matching_import_ids(import, offer, report);
@@ -58,7 +79,7 @@ pub(crate) fn select_skills(
 fn matching_ids<'a>(
     include: &[SpannedPattern],
     ids: &'a [String],
-    kind: &str,
+    location: SkillLocation<'_>,
     report: &mut Report,
 ) -> Vec<&'a str> {
     let mut is_selected = vec![false; ids.len()];
@@ -71,7 +92,7 @@ fn matching_ids<'a>(
             }
         }
         if !matched {
-            report_unmatched_include(include, ids, kind, report);
+            report_unmatched_include(include, ids, location, report);
         }
     }
     let selected = ids.iter().zip(is_selected).filter(|(_, is_selected)| *is_selected);
@@ -81,25 +102,49 @@ fn matching_ids<'a>(
 fn report_unmatched_include(
     include: &SpannedPattern,
     ids: &[String],
-    kind: &str,
+    location: SkillLocation<'_>,
     report: &mut Report,
 ) {
     let text = include.pattern.as_str();
     let is_skill = |stem: &str| ids.iter().any(|id| id == stem);
     let stem = text.strip_suffix("/**").filter(|stem| is_skill(stem));
     let near = nearest_few(text.trim_matches(['*', '/']), ids.iter().map(String::as_str), 3);
-    let help = match (stem, &near[..]) {
-        (Some(stem), _) => format!("`{stem}` is a skill, not a directory of skills; use `{stem}`"),
-        (None, []) if ids.is_empty() => "no skills found in this source".into(),
-        (None, []) => format!("examples of skill IDs: {}", sample_ids(ids)),
-        (None, near) => format!("similar skills: {}", near.join(", ")),
+    let help = match (stem, relative_id_help(text, ids, location), &near[..]) {
+        (Some(stem), ..) => format!("`{stem}` is a skill, not a directory of skills; use `{stem}`"),
+        (None, Some(help), _) => help,
+        (None, None, []) if ids.is_empty() => "no skills found in this source".into(),
+        (None, None, []) => format!("examples of skill IDs: {}", sample_ids(ids)),
+        (None, None, near) => format!("similar skills: {}", near.join(", ")),
     };
     let written = report.text.get(include.span.clone()).and_then(|written| written.rfind("/**"));
     let finding = report
-        .error(&SP_17, include.span.clone(), format!("`{text}` matches no {kind}"))
+        .error(&SP_17, include.span.clone(), format!("`{text}` matches no {location}"))
         .help(help);
     if let (Some(_), Some(offset)) = (stem, written) {
         finding.fix(include.span.start + offset..include.span.start + offset + 3, "");
+    }
+}
+
+/// Explains a pattern that would match if IDs of local and of imported skills started in the same
+/// directory.
+fn relative_id_help(text: &str, ids: &[String], location: SkillLocation<'_>) -> Option<String> {
+    let matches_any = |text: &str| {
+        Pattern::new(text).is_ok_and(|pattern| ids.iter().any(|id| pattern.matches(id)))
+    };
+    match location {
+        SkillLocation::Local => {
+            let text = text.strip_prefix("skills/").filter(|text| matches_any(text))?;
+            Some(format!("IDs of local skills are relative to `skills/`; use `{text}`"))
+        }
+        SkillLocation::Imported(_) => {
+            let text = ["skills/", "**/"]
+                .into_iter()
+                .map(|prefix| format!("{prefix}{text}"))
+                .find(|text| matches_any(text))?;
+            Some(format!(
+                "IDs of imported skills are relative to the root of the repository; use `{text}`"
+            ))
+        }
     }
 }
 
@@ -113,8 +158,8 @@ fn matching_import_ids<'a>(
     offer: &'a ImportableSkills,
     report: &mut Report,
 ) -> Vec<&'a str> {
-    let kind = format!("skill of `{}`", import.repo);
-    let mut ids = matching_ids(&import.include, &offer.ids, &kind, report);
+    let location = SkillLocation::Imported(&import.repo);
+    let mut ids = matching_ids(&import.include, &offer.ids, location, report);
     for exclude in &import.exclude {
         let before = ids.len();
         ids.retain(|id| !exclude.pattern.matches(id));
@@ -253,6 +298,27 @@ mod tests {
         select_skills(&pack.unwrap(), &ids(&["general/x"]), &[], &mut report);
         let help = report.findings[0].help.as_deref().unwrap();
         assert!(help.ends_with(": general/x"), "{help}");
+    }
+
+    #[test]
+    fn sp_17_include_of_the_other_kind_of_id_is_explained() {
+        let help = |text: &str, local: &[&str], imported: &[&str]| {
+            let (pack, mut report) = sp_formats::pack::read("p.yaml", text, &Limits::default());
+            let offer = ImportableSkills { tree_key: "x@1".into(), ids: ids(imported) };
+            select_skills(&pack.unwrap(), &ids(local), &[offer], &mut report);
+            report.findings[0].help.clone().unwrap()
+        };
+        let import = |pattern: &str| {
+            format!("name: p\nimports:\n- {{repo: ./x, ref: v1, include: ['{pattern}']}}\n")
+        };
+        for (text, local, imported, expected) in [
+            ("name: p\ninclude: ['skills/web/*']\n", &["web/a"][..], &[][..], "use `web/*`"),
+            (&import("web/*"), &[], &["skills/web/a"], "use `skills/web/*`"),
+            (&import("web/*"), &[], &["tools/web/a"], "use `**/web/*`"),
+        ] {
+            let help = help(text, local, imported);
+            assert!(help.ends_with(expected), "{text}: {help}");
+        }
     }
 
     #[test]

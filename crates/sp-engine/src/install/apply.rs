@@ -183,7 +183,7 @@ fn hint_folder_names(context: &Context<'_>, plan: &ChangePlan, staged: &[StagedS
 }
 
 /// Returns the missing directories of sinks in which no folder changes. The transaction creates
-/// them for its stage, and nobody needs them afterwards.
+/// them only for its stage.
 fn missing_unchanged_dirs(plan: &ChangePlan) -> Vec<PathBuf> {
     let is_unchanged = |sink: &&SinkPlan| !sink.folders.iter().any(FolderPlan::is_changed);
     let unchanged = plan.sinks.iter().filter(is_unchanged);

@@ -371,9 +371,7 @@ impl SinkPlanner<'_> {
                     AgentSet::of_record(owner).names().join(",")
                 )),
             None => Error::new(ErrorCode::NotOwned, message)
-                .because(
-                    "the directory belongs to no pack: it was created by hand or by another tool",
-                )
+                .because("the directory was created by hand or by another tool")
                 .hint(format!("move it to another directory, or {prefix}")),
         }
     }

@@ -360,13 +360,13 @@ pub struct PackageReceiveEvent {
 /// `sp key list`, `sp key new` and their like
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct KeyList {
-    /// Own signing keys.
+    /// Signing keys of this machine.
     pub keys: Vec<KeyItem>,
     /// Public keys that are trusted, by namespace.
     pub trusted: Vec<KeyPinItem>,
 }
 
-/// An own signing key.
+/// A signing key of this machine.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct KeyItem {
     /// Name of the key.

@@ -157,7 +157,7 @@ rule_set! {
     }
 
     "SP-28" "The home directory is `~/.skillpack`, or `SKILLPACK_HOME`" => SP_28 {
-        what: "The config file is a YAML mapping with the optional keys `sinks`, `limits`, \
+        what: "The config file is a YAML mapping with the optional keys `agents`, `sinks`, `limits`, \
                `packages` and `registries`.",
         why: "A misspelled key would otherwise be ignored silently.",
         bad: "==> config.yaml\nsink:\n  mine: ~/work/skills\n",
