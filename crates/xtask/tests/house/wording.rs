@@ -51,6 +51,19 @@ const PHRASES: &[(&str, &str)] = &[
     ("without a thought", "automatically"),
 ];
 
+/// Internal terms, which users do not see: an agent is an agent, also where the code has a sink.
+const INTERNAL_PHRASES: &[(&str, &str)] = &[
+    ("a sink", "an agent, a directory"),
+    ("all sinks", "all agents"),
+    ("sink of", "agent, directory of"),
+    ("the sink", "the agent, the directory"),
+    ("the sinks", "the agents"),
+    ("this sink", "this agent"),
+];
+
+/// Pages for contributors, which may contain internal terms.
+const INTERNAL_PAGES: &[&str] = &["ARCHITECTURE.md", "CONTRIBUTING.md", "STYLE.md"];
+
 /// Words before `is no` and `are no` that make it correct: "there is no pack".
 const BEFORE_NO: &[&str] = &["there"];
 /// Words after `is no` and `are no` that make it correct: "is no longer".
@@ -67,6 +80,8 @@ const EXCEPTIONS: &[(&str, &str)] = &[
 struct SourceText {
     line: usize,
     text: String,
+    /// Whether users see it.
+    is_public: bool,
 }
 
 fn words(text: &str) -> impl Iterator<Item = (usize, String)> {
@@ -79,11 +94,12 @@ fn words(text: &str) -> impl Iterator<Item = (usize, String)> {
 }
 
 /// Returns each phrase in a text, with its line.
-fn find_phrases(text: &str) -> Vec<(usize, &'static str, &'static str)> {
-    let words: Vec<(usize, String)> = words(text).collect();
+fn find_phrases(text: &SourceText) -> Vec<(usize, &'static str, &'static str)> {
+    let words: Vec<(usize, String)> = words(&text.text).collect();
+    let internal = if text.is_public { INTERNAL_PHRASES } else { &[] };
     let mut found = Vec::new();
     for at in 0..words.len() {
-        for (phrase, instead) in PHRASES {
+        for (phrase, instead) in PHRASES.iter().chain(internal) {
             let parts: Vec<&str> = phrase.split(' ').collect();
             let Some(window) = words.get(at..at + parts.len()) else { continue };
             let matches =
@@ -113,7 +129,7 @@ fn comments(source: &str, markers: &[&str]) -> Vec<SourceText> {
         let comment = line.trim_start_matches(['/', '!']);
         match comments.last_mut() {
             Some(last) if previous + 1 == number => last.text += &format!("\n{comment}"),
-            _ => comments.push(SourceText { line: number, text: comment.into() }),
+            _ => comments.push(SourceText { line: number, text: comment.into(), is_public: false }),
         }
         previous = number;
     }
@@ -139,7 +155,7 @@ fn add_literals(tokens: TokenStream, texts: &mut Vec<SourceText>) {
             TokenTree::Literal(literal) => {
                 let line = literal.span().start().line;
                 if let Ok(text) = syn::parse_str::<syn::LitStr>(&literal.to_string()) {
-                    texts.push(SourceText { line, text: text.value() });
+                    texts.push(SourceText { line, text: text.value(), is_public: true });
                 }
             }
             // An attribute of an item without a body, such as `use`.
@@ -152,7 +168,8 @@ fn add_literals(tokens: TokenStream, texts: &mut Vec<SourceText>) {
 /// Returns the checked texts of a file.
 fn texts(path: &str, source: String) -> Vec<SourceText> {
     if !path.ends_with(".rs") {
-        return vec![SourceText { line: 1, text: source }];
+        let is_public = !INTERNAL_PAGES.contains(&path);
+        return vec![SourceText { line: 1, text: source, is_public }];
     }
     let is_test = path.contains("/tests/") || path.ends_with("tests.rs");
     // The sources of other languages in tests have comments too.
@@ -203,13 +220,13 @@ fn text_is_plain_english() {
             continue;
         }
         let source = std::fs::read_to_string(&file).expect("a text file");
-        for SourceText { line: first, text } in texts(&path, source) {
+        for text in texts(&path, source) {
             for (line, phrase, instead) in find_phrases(&text) {
                 let is_data = |(of, data): &(&str, &str)| {
                     *of == path && (*data == "_" || phrase.starts_with(data))
                 };
                 if !EXCEPTIONS.iter().any(is_data) {
-                    found.push(format!("{path}:{}: `{phrase}`: write {instead}", first + line));
+                    found.push(format!("{path}:{}: `{phrase}`: write {instead}", text.line + line));
                 }
             }
         }
@@ -220,16 +237,18 @@ fn text_is_plain_english() {
 #[test]
 fn phrases_are_found_across_lines_and_literals() {
     let find = |text: &str| -> Vec<&str> {
-        find_phrases(text).into_iter().map(|(_, phrase, _)| phrase).collect()
+        let text = SourceText { line: 1, text: text.into(), is_public: true };
+        find_phrases(&text).into_iter().map(|(_, phrase, _)| phrase).collect()
     };
     assert_eq!(find("`x` is no\nname"), ["is no _"]);
     assert_eq!(find("There is no pack. It is no longer there; use `--anew`."), [""; 0]);
     assert_eq!(find("Write it anew, whoever you are."), ["anew", "whoever"]);
+    assert_eq!(find("cannot write to the sink; `sinks` is a key"), ["the sink"]);
     let source = "/// Written\n/// anew.\nconst A: &str = \"is \\\n    told\";\n\
                   #[cfg(test)]\nmod tests { const B: &str = \"anew\"; }";
     let mut lines: Vec<usize> = texts("crates/a/src/b.rs", source.into())
         .iter()
-        .flat_map(|text| find_phrases(&text.text).into_iter().map(|(line, ..)| text.line + line))
+        .flat_map(|text| find_phrases(text).into_iter().map(|(line, ..)| text.line + line))
         .collect();
     lines.sort_unstable();
     assert_eq!(lines, [2, 3, 3]);
