@@ -93,6 +93,8 @@ pub enum Event<'a> {
     /// Findings in a file that do not prevent its use.
     Findings(&'a Report),
     Hint(String),
+    /// How many details were left out, which `--verbose` prints.
+    Omitted(String),
     /// A detail for `--verbose`.
     Detail(String),
 }

@@ -1,24 +1,32 @@
 //! `sp cost`: the token cost of skills, by when an agent reads them.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use sp_analyze::tokens::TOKENIZER;
 use sp_formats::output::{CostGroup, CostReport, SkillCost};
+use sp_formats::skill::{self, SKILL_FILE};
+use sp_formats::web_url::has_web_scheme;
+use sp_tree::{Dir, LoadedTree, load_untrusted};
 
 use crate::agents::agents;
 use crate::built_in_sinks::BUILT_IN_SINKS;
 use crate::check::{CheckRequest, CheckStrictness, ImportPolicy, skill_costs};
 use crate::context::{Context, Event};
 use crate::error::{Error, ErrorCode, Result};
+use crate::files::{InputKind, require_input};
+use crate::install::selection::resolve_pack;
+use crate::install::skill_set::{InstallableSkill, SkillSource};
+use crate::repository::is_pack_file;
 use crate::session::Session;
 use crate::sinks::{Sink, SinkRequest, SinkScope, resolve_sink, resolve_sinks};
+use crate::source::load_commit_folder;
 use crate::token_counter::TokenCounter;
 
 /// What to count. If everything is empty, the directory that `sp check` would check or, if there is
 /// none, the skills of all installed agents.
 #[derive(Debug, Clone)]
 pub struct CostRequest {
-    /// Skills, repositories or directories of skills.
+    /// Packs, skills, repositories or directories of skills.
     pub paths: Vec<PathBuf>,
     /// The repository given with `--root`. By default, the nearest one upward.
     pub root: Option<PathBuf>,
@@ -44,15 +52,105 @@ fn cost_groups(
         let sinks = resolve_sinks(session, &request.sinks)?;
         return sinks.iter().map(|sink| sink_group(session, sink, tokens)).collect();
     }
-    let here = check_request(request.paths.clone(), request.root.clone());
-    let is_explicit = !request.paths.is_empty() || request.root.is_some();
-    match skill_costs(session, &here, tokens) {
-        Ok(groups) => {
-            Ok(groups.into_iter().map(|(path, skills)| cost_group(None, path, skills)).collect())
-        }
-        Err(error) if is_explicit => Err(error),
-        Err(_) => all_sink_groups(session, tokens),
+    if request.paths.is_empty() {
+        let here = check_request(Vec::new(), request.root.clone());
+        return match skill_costs(session, &here, tokens) {
+            Ok(groups) => Ok(path_groups(groups)),
+            Err(error) if request.root.is_some() => Err(error),
+            Err(_) => all_sink_groups(session, tokens),
+        };
     }
+    let mut groups = Vec::new();
+    for path in &request.paths {
+        match pack_spec(session.context, path) {
+            Some(spec) => groups.push(pack_group(session, request.root.as_deref(), spec, tokens)?),
+            None => {
+                let real = session.context.expand(&path.to_string_lossy());
+                if !has_web_scheme(&path.to_string_lossy()) {
+                    require_input(session.context, &real, InputKind::FileOrDirectory)?;
+                }
+                let at = check_request(vec![path.clone()], request.root.clone());
+                groups.extend(path_groups(skill_costs(session, &at, tokens)?));
+            }
+        }
+    }
+    Ok(groups)
+}
+
+fn path_groups(groups: Vec<(PathBuf, Vec<SkillCost>)>) -> Vec<CostGroup> {
+    groups.into_iter().map(|(path, skills)| cost_group(None, path, skills)).collect()
+}
+
+/// Returns the argument if it names a pack: a pack file, or a word that is not a path.
+fn pack_spec<'p>(context: &Context<'_>, argument: &'p Path) -> Option<&'p str> {
+    let text = argument.to_str()?;
+    let path = context.expand(text);
+    let is_pack = match path.metadata() {
+        Ok(metadata) => metadata.is_file() && is_pack_file(&path),
+        Err(_) => !text.contains('/'),
+    };
+    is_pack.then_some(text)
+}
+
+/// Counts the skills that a pack selects, fetching its imports if needed.
+fn pack_group(
+    session: &Session<'_>,
+    root: Option<&Path>,
+    spec: &str,
+    tokens: &TokenCounter<'_>,
+) -> Result<CostGroup> {
+    let resolved = resolve_pack(session, root, spec, None).map_err(|error| {
+        if error.has_code(ErrorCode::RepositoryNotFound) {
+            Error::new(ErrorCode::FileNotFound, format!("`{spec}` is not a path, nor a pack"))
+                .hint("check the path, or run `sp cost` in the repository of the pack")
+        } else {
+            error
+        }
+    })?;
+    let cost_of = |skill: &InstallableSkill| -> Result<SkillCost> {
+        let id = skill.source.id();
+        let (path, content) = match &skill.source {
+            SkillSource::Local { skills_dir, .. } => {
+                let path = skills_dir.join(id);
+                let content = load_untrusted(&Dir::open(&path)?, &session.limits)?;
+                (path, content)
+            }
+            SkillSource::Git { checkout, .. } => {
+                let path = Path::new(&checkout.repo.display_url).join(id);
+                (path, load_commit_folder(session, checkout, id)?)
+            }
+            SkillSource::Package { content, .. } => (id.into(), content.as_ref().clone()),
+        };
+        Ok(tree_cost(session, path, &content, tokens))
+    };
+    let skills: Vec<SkillCost> = resolved.skills.iter().map(cost_of).collect::<Result<_>>()?;
+    Ok(CostGroup { pack: Some(resolved.origin.name), ..cost_group(None, resolved.path, skills) })
+}
+
+/// Counts the tokens of a skill in memory.
+fn tree_cost(
+    session: &Session<'_>,
+    path: PathBuf,
+    content: &LoadedTree,
+    tokens: &TokenCounter<'_>,
+) -> SkillCost {
+    let folder = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let mut cost = SkillCost { path, name: None, always: 0, body: 0, files: 0 };
+    for (file, _, bytes) in content.files() {
+        let Some(text) = std::str::from_utf8(bytes).ok().filter(|_| !bytes.contains(&0)) else {
+            continue;
+        };
+        if file.as_str() != SKILL_FILE {
+            cost.files += tokens.count(text);
+            continue;
+        }
+        let Some(skill) = skill::read("", &folder, bytes, &session.limits).0 else { continue };
+        let count = |text: Option<&String>| text.map_or(0, |text| tokens.count(text));
+        cost.always = count(skill.name.as_ref()) + count(skill.description.as_ref());
+        cost.body = tokens.count(text[skill.body_start..].trim());
+        cost.name = skill.name;
+    }
+    cost
 }
 
 fn check_request(paths: Vec<PathBuf>, root: Option<PathBuf>) -> CheckRequest {
@@ -105,5 +203,5 @@ fn cost_group(sink: Option<String>, path: PathBuf, mut skills: Vec<SkillCost>) -
         (sum(|skill| skill.always), sum(|skill| skill.body), sum(|skill| skill.files));
     let total = |skill: &SkillCost| skill.always + skill.body + skill.files;
     skills.sort_by(|a, b| total(b).cmp(&total(a)).then_with(|| a.path.cmp(&b.path)));
-    CostGroup { sink, path, always, body, files, skills }
+    CostGroup { sink, pack: None, path, always, body, files, skills }
 }

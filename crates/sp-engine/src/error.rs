@@ -7,10 +7,13 @@
 use std::error::Error as StdError;
 use std::fmt;
 use std::io::ErrorKind;
+use std::ops::Range;
 
 pub use sp_formats::error_code::{ErrorCode, FailureKind};
+use sp_formats::output::ErrorPositionItem;
 use sp_formats::printable::printable_lines;
-use sp_formats::report::{Report, Severity};
+use sp_formats::report::{FindingLocation, LineColumn, Report, Severity};
+use sp_formats::suggest::{did_you_mean, list_few};
 use sp_tree::transaction::{JournalError, TransactionError};
 use sp_tree::{ArchiveError, FileError, PathError, ScanError, WalkError};
 
@@ -29,7 +32,25 @@ pub struct Error {
     pub hints: Vec<String>,
     /// The findings in files that caused the failure.
     pub reports: Vec<Report>,
+    /// The text in a file that the error is about.
+    pub position: Option<Box<ErrorPosition>>,
     pub(crate) concurrent_change: bool,
+}
+
+/// A position in a file of the user.
+#[derive(Debug)]
+pub struct ErrorPosition {
+    /// The path of the file for display.
+    pub file: String,
+    pub location: FindingLocation,
+}
+
+impl ErrorPosition {
+    /// Converts the position for JSON output.
+    pub fn to_item(&self) -> ErrorPositionItem {
+        let LineColumn { line, column } = self.location.start;
+        ErrorPositionItem { file: self.file.clone(), line, column }
+    }
 }
 
 impl Error {
@@ -40,6 +61,7 @@ impl Error {
             source: None,
             hints: Vec::new(),
             reports: Vec::new(),
+            position: None,
             concurrent_change: false,
         }
     }
@@ -78,10 +100,27 @@ impl Error {
         self
     }
 
+    /// Sets the position: a span of the text that a report is about.
+    pub(crate) fn at(mut self, report: &Report, span: &Range<usize>) -> Self {
+        let location = report.locate(span);
+        self.position = Some(Box::new(ErrorPosition { file: report.file.clone(), location }));
+        self
+    }
+
     /// Adds a hint.
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hints.push(hint.into());
         self
+    }
+
+    /// Adds a hint with the known names that are closest to `name`. If none is close, it lists a
+    /// few of them after `label`.
+    pub(crate) fn suggest(self, name: &str, known: &[impl AsRef<str>], label: &str) -> Self {
+        match did_you_mean(name, known.iter().map(AsRef::as_ref)) {
+            Some(question) => self.hint(question),
+            None if known.is_empty() => self,
+            None => self.hint(format!("{label}: {}", list_few(known))),
+        }
     }
 
     /// Whether nothing was changed because another process changed a file after it was read. A

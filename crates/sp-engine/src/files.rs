@@ -8,7 +8,33 @@ use sp_tree::atomic::{self, Durability, TempFile};
 use sp_tree::transaction::PriorState;
 use sp_tree::{Digest, Dir, FileError, Follow, Name, StaticName, read_optional};
 
+use crate::context::Context;
 use crate::error::{Error, ErrorCode, Result};
+
+/// What a path on the command line has to lead to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum InputKind {
+    File,
+    Directory,
+    FileOrDirectory,
+}
+
+/// Refuses a path on the command line that does not exist. Other failures are left to the code that
+/// opens it.
+pub(crate) fn require_input(context: &Context<'_>, path: &Path, kind: InputKind) -> Result<()> {
+    let is_missing =
+        |e: std::io::Error| matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory);
+    if !path.metadata().is_err_and(is_missing) {
+        return Ok(());
+    }
+    let (code, noun) = match kind {
+        InputKind::File => (ErrorCode::FileNotFound, "file"),
+        InputKind::Directory => (ErrorCode::DirectoryNotFound, "directory"),
+        InputKind::FileOrDirectory => (ErrorCode::FileNotFound, "file or directory"),
+    };
+    let message = format!("{noun} `{}` not found", context.display_path(path));
+    Err(Error::new(code, message).hint("check the path; nothing was changed"))
+}
 
 /// Reads a file that is going to be replaced. Returns its bytes, and the prior state that the
 /// transaction has to find.

@@ -69,6 +69,11 @@ impl ApplyOptions {
         self.mode == ApplyMode::DryRun
     }
 
+    /// Returns the same condition for a change that is not made.
+    pub(crate) fn as_dry_run(self) -> Self {
+        Self { mode: ApplyMode::DryRun, ..self }
+    }
+
     /// Returns the status of a plan with this ID, unless another plan is expected.
     ///
     /// Call it before the first change.

@@ -1,8 +1,8 @@
 //! A repository: a directory with `skills/` and `packs/`.
 //!
 //! A [`SkillRepository`] finds skills and pack files. A skill is a directory with a `SKILL.md` and
-//! no other one below it; its ID is its path below `skills/`. [`find_pack`] resolves the name or
-//! path of a pack that the user gave.
+//! no other one below it; its ID is its path below `skills/`. [`locate_pack`] resolves the name
+//! or path of a pack that the user gave.
 //!
 //! Reading a pack here does not apply it: see [`crate::select`].
 
@@ -14,7 +14,6 @@ use sp_formats::printable::printable;
 use sp_formats::report::Report;
 use sp_formats::rules::safety::SE_04;
 use sp_formats::skill::SKILL_FILE;
-use sp_formats::suggest::nearest;
 use sp_tree::{
     DigestIndex, Dir, FileError, MatchedDir, Name, StampScope, WalkReport, find_dirs_with_file,
     read_limited,
@@ -195,18 +194,15 @@ impl SkillRepository {
                 context.display_path(&self.root.join("packs"))
             ),
         );
-        match nearest(name, names.iter().map(String::as_str)) {
-            Some(near) => error.hint(format!("did you mean `{near}`?")),
-            None if names.is_empty() => {
-                error.hint("create `packs/<name>.yaml` with `name:` and `include:`")
-            }
-            None => error.hint(format!("available packs: {}", names.join(", "))),
+        if names.is_empty() {
+            return error.hint("create `packs/<name>.yaml` with `name:` and `include:`");
         }
+        error.suggest(name, &names, "available packs")
     }
 }
 
-/// Finds the pack `spec`, a name or the path of a pack file, and its repository.
-pub(crate) fn find_pack(
+/// Finds a pack by its name or the path of its file, and its repository.
+pub(crate) fn locate_pack(
     session: &Session<'_>,
     root: Option<&Path>,
     spec: &str,

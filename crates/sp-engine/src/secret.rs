@@ -9,6 +9,7 @@ use sp_tree::{FileError, Zeroizing, read_limited};
 
 use crate::context::Context;
 use crate::error::{Error, ErrorCode, Result};
+use crate::files::{InputKind, require_input};
 
 const MAX_SECRET_BYTES: u64 = 16 * 1024;
 
@@ -78,6 +79,7 @@ pub(crate) fn require_env(context: &Context<'_>, name: &str) -> Result<String> {
 /// Returns an error if the group or others can access the file.
 pub(crate) fn check_private_file(context: &Context<'_>, path: &Path) -> Result<()> {
     use std::os::unix::fs::PermissionsExt;
+    require_input(context, path, InputKind::File)?;
     let metadata = path.metadata().map_err(|e| FileError::new("read the metadata of", path, e))?;
     match metadata.permissions().mode() & 0o077 {
         0 => Ok(()),

@@ -10,12 +10,13 @@
 //! that directory, so replacing the path by a link later has no effect. Agents that read the same
 //! directory are one sink.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use sp_formats::config::Config;
 use sp_formats::state::InstallRecord;
-use sp_formats::suggest::nearest_few;
+use sp_formats::suggest::did_you_mean;
 use sp_tree::PinnedDir;
 
 use crate::agent_set::AgentSet;
@@ -222,15 +223,11 @@ fn unknown_sink(name: &str, config: &Config) -> Error {
     let configured = config.sinks.iter().map(|(sink, _)| sink.as_str());
     let built_in = BUILT_IN_SINKS.iter().map(|sink| sink.name).chain([CUSTOM_SINK]);
     let table = agents().iter().map(|agent| agent.id);
-    let mut known: Vec<&str> = built_in.chain(configured).chain(table).collect();
-    let mut seen = std::collections::HashSet::new();
-    known.retain(|sink| seen.insert(*sink));
+    let known: BTreeSet<&str> = built_in.chain(configured).chain(table).collect();
     let error = Error::new(ErrorCode::UnknownAgent, format!("unknown agent `{name}`"));
-    let near = nearest_few(name, known.iter().copied(), 3);
-    let error = if near.is_empty() {
-        error
-    } else {
-        error.hint(format!("did you mean `{}`?", near.join("` or `")))
+    let error = match did_you_mean(name, known) {
+        Some(question) => error.hint(question),
+        None => error,
     };
     error.hint("run `sp config --verbose` to list all agents")
 }

@@ -119,5 +119,11 @@ fn not_installed_error(
             .hint("nothing is installed there; run `sp installed` to list what is installed");
     }
     let packs: Vec<&str> = installs.iter().map(|install| install.pack.as_str()).collect();
-    error.hint(format!("installed there: {}", packs.join(", ")))
+    let has_folder = |install: &&&InstallRecord| {
+        install.installed_paths.iter().any(|path| path.rsplit('/').next() == Some(pack))
+    };
+    match installs.iter().find(has_folder) {
+        Some(owner) => error.hint(format!("it is a skill of the pack `{}`", owner.pack)),
+        None => error.suggest(pack, &packs, "installed there"),
+    }
 }

@@ -81,6 +81,8 @@ pub struct PackImport {
     /// Tag, branch or commit to import. Defaults to the HEAD of the repository.
     #[schemars(rename = "ref")]
     pub git_ref: Option<GitRef>,
+    #[schemars(skip)]
+    pub ref_span: Option<Range<usize>>,
     /// Patterns that select skills of the repository by ID.
     #[schemars(length(min = 1))]
     pub include: Vec<SpannedPattern>,
@@ -158,7 +160,8 @@ fn read_import(node: &YamlNode, report: &mut Report) -> Option<PackImport> {
     let exclude = read_patterns(&fields, "exclude", report);
     // An import with an invalid ref is dropped, so that a missing ref is not reported as well.
     let ((repo, span), git_ref) = (repo?, git_ref?);
-    Some(PackImport { repo, span, git_ref, include, exclude })
+    let (git_ref, ref_span) = git_ref.unzip();
+    Some(PackImport { repo, span, git_ref, ref_span, include, exclude })
 }
 
 /// Reads the repository of an import, and its span.
@@ -179,13 +182,16 @@ fn read_repo(fields: &YamlMapping<'_>, report: &mut Report) -> Option<(GitRepo, 
     }
 }
 
-/// Reads the optional ref of an import. Returns `None` if it is invalid.
-fn read_git_ref(fields: &YamlMapping<'_>, report: &mut Report) -> Option<Option<GitRef>> {
+/// Reads the optional ref of an import, and its span. Returns `None` if it is invalid.
+fn read_git_ref(
+    fields: &YamlMapping<'_>,
+    report: &mut Report,
+) -> Option<Option<(GitRef, Range<usize>)>> {
     let Some((text, span)) = fields.text("ref", report) else {
         return fields.get("ref").is_none_or(YamlNode::is_null).then_some(None);
     };
     match GitRef::new(&text) {
-        Ok(git_ref) => Some(Some(git_ref)),
+        Ok(git_ref) => Some(Some((git_ref, span))),
         Err(error) => {
             report
                 .error(&SP_10, span, format!("invalid ref: {error}"))

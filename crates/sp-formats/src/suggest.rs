@@ -29,6 +29,45 @@ pub fn nearest_few<'a>(
     near.into_iter().map(|(_, candidate)| candidate).collect()
 }
 
+/// The maximum number of names that a message suggests.
+const MAX_SUGGESTIONS: usize = 3;
+
+/// Asks whether one of the known words was meant: the closest ones, at most three.
+///
+/// ```
+/// use sp_formats::suggest::did_you_mean;
+///
+/// assert_eq!(did_you_mean("teem", ["team", "review"]).as_deref(), Some("did you mean `team`?"));
+/// assert_eq!(did_you_mean("x", ["team", "review"]), None);
+/// ```
+pub fn did_you_mean<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
+    let quoted: Vec<String> = nearest_few(word, known, MAX_SUGGESTIONS)
+        .into_iter()
+        .map(|name| format!("`{name}`"))
+        .collect();
+    match quoted.as_slice() {
+        [] => None,
+        [only] => Some(format!("did you mean {only}?")),
+        [others @ .., last] => Some(format!("did you mean {} or {last}?", others.join(", "))),
+    }
+}
+
+/// Lists the first names, and counts the others.
+///
+/// ```
+/// use sp_formats::suggest::list_few;
+///
+/// assert_eq!(list_few(&["a", "b"]), "a, b");
+/// assert_eq!(list_few(&["a", "b", "c", "d", "e"]), "a, b, c and 2 more");
+/// ```
+pub fn list_few(names: &[impl AsRef<str>]) -> String {
+    let shown: Vec<&str> = names.iter().take(MAX_SUGGESTIONS).map(AsRef::as_ref).collect();
+    match names.len() - shown.len() {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
+use crate::text::pluralize;
+
 pub fn is_timestamp(text: &str) -> bool {
     parse(text).is_some()
 }
@@ -47,6 +49,40 @@ pub fn format_utc(time: Timestamp) -> String {
     format!("{}Z", format_without_zone(time))
 }
 
+/// Describes a time as people do: `2 days ago`, `just now` or `in 3 hours`.
+///
+/// ```
+/// use sp_formats::time::{parse, relative};
+///
+/// let now = parse("2026-09-21T14:13:20Z").unwrap();
+/// let then = parse("2026-09-19T10:00:00Z").unwrap();
+/// assert_eq!(relative(then, now), "2 days ago");
+/// assert_eq!(relative(now, then), "in 2 days");
+/// assert_eq!(relative(now, now), "just now");
+/// ```
+pub fn relative(time: Timestamp, now: Timestamp) -> String {
+    const MINUTE: i64 = 60;
+    const HOUR: i64 = 60 * MINUTE;
+    const DAY: i64 = 24 * HOUR;
+    let seconds = now.as_second().saturating_sub(time.as_second());
+    let (count, unit) = match seconds.saturating_abs() {
+        0..MINUTE => return "just now".into(),
+        distance @ MINUTE..HOUR => (distance / MINUTE, "minute"),
+        distance @ HOUR..DAY => (distance / HOUR, "hour"),
+        distance if distance < 14 * DAY => (distance / DAY, "day"),
+        distance if distance < 60 * DAY => (distance / (7 * DAY), "week"),
+        distance if distance < 730 * DAY => (distance / (30 * DAY), "month"),
+        distance => (distance / (365 * DAY), "year"),
+    };
+    let distance = pluralize(count, unit);
+    if seconds < 0 { format!("in {distance}") } else { format!("{distance} ago") }
+}
+
+/// Describes an RFC 3339 time as [`relative`] does. Any other text is returned unchanged.
+pub fn relative_text(text: &str, now: Timestamp) -> String {
+    parse(text).map_or_else(|| text.to_owned(), |time| relative(time, now))
+}
+
 /// Parses a duration: a whole number with the unit `s`, `m`, `h` or `d`.
 pub fn parse_duration(text: &str) -> Option<Duration> {
     let (number, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
@@ -76,6 +112,31 @@ fn format_without_zone(time: Timestamp) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn times_are_relative_to_now() {
+        let now = parse("2026-09-21T14:13:20Z").unwrap();
+        for (seconds, expected) in [
+            (0, "just now"),
+            (59, "just now"),
+            (60, "1 minute ago"),
+            (3599, "59 minutes ago"),
+            (3600, "1 hour ago"),
+            (86_399, "23 hours ago"),
+            (86_400, "1 day ago"),
+            (13 * 86_400, "13 days ago"),
+            (14 * 86_400, "2 weeks ago"),
+            (60 * 86_400, "2 months ago"),
+            (729 * 86_400, "24 months ago"),
+            (730 * 86_400, "2 years ago"),
+            (-30, "just now"),
+            (-7200, "in 2 hours"),
+        ] {
+            let time = Timestamp::from_second(now.as_second() - seconds).unwrap();
+            assert_eq!(relative(time, now), expected, "{seconds}");
+        }
+        assert_eq!(relative_text("now\u{1b}[7m", now), "now\u{1b}[7m");
+    }
 
     #[test]
     fn only_rfc_3339_is_parsed() {

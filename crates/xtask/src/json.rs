@@ -7,9 +7,12 @@ pub(crate) fn page() -> Result<String, String> {
     text += &crate::notice("`crates/sp-formats/src/output/`");
     text += "
 Each command prints one JSON value to stdout. Members are only ever added, so read those that
-you know and pass over the others. Warnings and hints go to stderr as text. A command that fails
-prints nothing to stdout, and the last line of stderr is the object below `error`. Its `code` is
-stable; see [errors.md](errors.md).
+you know and pass over the others. Warnings and hints go to stderr as text.
+
+A command that fails prints nothing to stdout, and the last line of stderr is the object below
+`error`. Its `code` is stable; see [errors.md](errors.md). Commands that look for problems print
+their report in any case, and exit with 1 or 3 if they find some: `sp check`, `sp audit`,
+`sp packs`, `sp pkg verify`, and `sp pkg stale --exit-code`.
 
 `sp completions` and `sp man` print what a shell and `man` read, in every format.
 ";

@@ -132,7 +132,7 @@ fn check_pack(
         }
         // Check everything that does not need the imports.
         Err(error) => {
-            checker.collector.add_unreadable(error);
+            checker.collector.add_unreadable(error.in_pack(&report));
             check_local(checker, &path, pack, local, report);
         }
     }

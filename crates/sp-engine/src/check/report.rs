@@ -67,6 +67,7 @@ impl CheckResults {
             message: error.to_string(),
             because: error.causes(),
             hints: error.hints.clone(),
+            position: error.position.as_ref().map(|position| position.to_item()),
         };
         self.unreadable.iter().map(item).collect()
     }

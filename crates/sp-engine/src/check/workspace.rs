@@ -19,9 +19,10 @@ use super::format::{Form, Format, Specificity};
 use super::repository::check_repository;
 use super::skill_checks::check_skill;
 use super::target::CheckTarget;
-use super::{Checker, hidden};
+use super::{CheckResults, Checker, hidden};
 use crate::error::Result;
 use crate::source::git::is_tracked;
+use crate::workspace::RepairedFile;
 use crate::workspace::workspace_dir::{is_workspace, skill_folders};
 
 pub(super) const WORKSPACES: Format = Format {
@@ -231,5 +232,31 @@ fn check_bootstrap(catalog: &WorkspaceCatalog, skills: &[WorkspaceSkill], report
         report
             .error(&SB_17, line.span.clone(), "wrong description of the reserved skill")
             .help(format!("write `{BOOTSTRAP_CATALOG_LINE}`"));
+    }
+}
+
+impl CheckResults {
+    /// Removes the findings about missing files that a repair of the workspace would create.
+    #[must_use]
+    pub fn without_missing_parts(mut self, repaired: &[RepairedFile]) -> Self {
+        let creates = |path: &Path| repaired.iter().any(|file| file.path == path);
+        for file in &mut self.files {
+            let dir = if file.path.ends_with(SKILLS_DIR) {
+                Some(&*file.path)
+            } else {
+                file.path.parent()
+            };
+            let Some(dir) = dir.map(Path::to_path_buf) else { continue };
+            let catalog = creates(&dir.join(CATALOG_FILE));
+            let bootstrap = creates(&dir.join(BOOTSTRAP_SKILL).join(SKILL_FILE));
+            file.findings.retain(|placed| {
+                let rule = placed.finding.check.id;
+                let is_catalog = rule == SB_01.id || rule == SB_12.id;
+                placed.location.is_some()
+                    || !(catalog && is_catalog || bootstrap && rule == SB_17.id)
+            });
+        }
+        self.files.retain(|file| !file.findings.is_empty());
+        self
     }
 }

@@ -12,6 +12,7 @@ use super::local::{ZIP_EXTENSION, read_dir, read_zip};
 use super::remote::{self, RemoteContextPack};
 use crate::context::Context;
 use crate::error::Result;
+use crate::files::{InputKind, require_input};
 use crate::session::Session;
 
 /// Returns whether the path is a directory with `pack.json`, that file itself, or a zip.
@@ -60,6 +61,7 @@ pub(crate) fn read_entries(
         ContextPackLocation::Local(path) => path,
         ContextPackLocation::Remote(remote) => return remote::fetch(session, remote),
     };
+    require_input(session.context, path, InputKind::FileOrDirectory)?;
     let is_manifest = path.file_name().is_some_and(|name| name == MANIFEST_FILE);
     let dir = path.parent().filter(|_| is_manifest).unwrap_or(path);
     if dir.is_dir() {

@@ -13,9 +13,9 @@ use sp_tree::read_optional;
 
 use super::archive::read_valid_pack;
 use super::write::{FileReplacement, change_files};
-use crate::apply_mode::ApplyMode;
 use crate::context::Context;
 use crate::error::{Error, ErrorCode, Result};
+use crate::plan_id::ApplyOptions;
 use crate::session::Session;
 
 /// The rules file for Cursor, which belongs to `sp` alone.
@@ -45,7 +45,7 @@ pub struct ContextPackInstallRequest {
     /// The repository. The default is the current directory.
     pub root: Option<PathBuf>,
     pub agents: Vec<ContextPackAgent>,
-    pub mode: ApplyMode,
+    pub apply: ApplyOptions,
 }
 
 /// Installs a pack in a repository.
@@ -73,7 +73,7 @@ pub fn install(
     {
         files.insert(CLAUDE_FILE.to_owned(), replacement);
     }
-    change_files(&session, &repo.root, files, request.mode)
+    change_files(&session, &repo.root, files, request.apply)
 }
 
 fn agents_replacement(repo: &InstallRoot<'_>, pack: &ContextPack) -> Result<FileReplacement> {
@@ -113,7 +113,7 @@ fn claude_replacement(
 pub fn uninstall(
     context: &Context<'_>,
     root: Option<&Path>,
-    mode: ApplyMode,
+    apply: ApplyOptions,
 ) -> Result<ContextPackWriteReport> {
     let session = Session::begin(context)?;
     let repo = InstallRoot::at(&session, root);
@@ -142,7 +142,7 @@ pub fn uninstall(
         return Err(Error::new(ErrorCode::NotInstalled, message)
             .hint("specify the repository with `--root <dir>`"));
     }
-    change_files(&session, &repo.root, files, mode)
+    change_files(&session, &repo.root, files, apply)
 }
 
 fn find_document<'p>(pack: &'p ContextPack, name: &str) -> Option<&'p ContextPackDocument> {

@@ -1,9 +1,11 @@
 //! Writes the files of a pack in one transaction.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use sp_formats::output::{ContextPackWriteReport, ContextPackWrittenFile, FileChangeKind};
+use sp_formats::output::{
+    ContextPackWriteReport, ContextPackWrittenFile, FileChangeKind, PlanStatus,
+};
 use sp_tree::read_optional;
 
 use crate::apply_mode::ApplyMode;
@@ -12,6 +14,7 @@ use crate::files::{canonicalize_existing, parent_and_name, read_for_update};
 use crate::home::LockedHome;
 use crate::install::change::ChangeExecutor;
 use crate::install::plan::FilePlan;
+use crate::plan_id::ApplyOptions;
 use crate::session::Session;
 
 /// The old and the new bytes of a file; none means that the file does not exist.
@@ -56,7 +59,7 @@ pub(super) fn write_files(
         let old = read_optional(&dir.join(path), session.limits.skill_bytes)?;
         targets.insert(path.clone(), FileReplacement::from_bytes(old, Some(bytes.clone())));
     }
-    change_files(session, dir, targets, ApplyMode::Apply)
+    change_files(session, dir, targets, ApplyOptions::APPLY)
 }
 
 /// Changes files atomically, or reports what would change.
@@ -64,20 +67,20 @@ pub(super) fn change_files(
     session: &Session<'_>,
     dir: &Path,
     files: BTreeMap<String, FileReplacement>,
-    mode: ApplyMode,
+    apply: ApplyOptions,
 ) -> Result<ContextPackWriteReport> {
-    let written = summarize_changes(dir, &files)?;
-    if mode == ApplyMode::Apply
-        && files.values().any(|target| target.change() != FileChangeKind::Same)
-    {
-        apply_changes(
-            session,
-            &LockedHome::open(session.context, &session.limits)?,
-            &written.dir,
-            files,
-        )?;
-    }
-    Ok(written)
+    let dir = real_dir(dir)?;
+    let written = written_files(&files);
+    let changes = files.values().any(|target| target.change() != FileChangeKind::Same);
+    let home = match apply.mode {
+        ApplyMode::Apply if changes => Some(LockedHome::open(session.context, &session.limits)?),
+        _ => None,
+    };
+    // Without a change there is nothing to lock, and nothing is written.
+    let options = if home.is_some() { apply } else { apply.as_dry_run() };
+    let status = apply_changes(session, home.as_ref(), &dir, files, options)?;
+    let status = PlanStatus { applied: !apply.is_dry_run(), ..status };
+    Ok(ContextPackWriteReport { status, dir, files: written })
 }
 
 /// Changes files atomically, for callers that hold the lock of the home.
@@ -87,40 +90,37 @@ pub(super) fn change_files_with_home(
     dir: &Path,
     files: BTreeMap<String, FileReplacement>,
 ) -> Result<ContextPackWriteReport> {
-    let written = summarize_changes(dir, &files)?;
-    apply_changes(session, home, &written.dir, files)?;
-    Ok(written)
+    let dir = real_dir(dir)?;
+    let written = written_files(&files);
+    let status = apply_changes(session, Some(home), &dir, files, ApplyOptions::APPLY)?;
+    Ok(ContextPackWriteReport { status, dir, files: written })
+}
+
+fn real_dir(dir: &Path) -> Result<PathBuf> {
+    Ok(dir.canonicalize().map_err(|e| sp_tree::FileError::new("find", dir, e))?)
 }
 
 /// Reports the change of each file.
-fn summarize_changes(
-    dir: &Path,
-    files: &BTreeMap<String, FileReplacement>,
-) -> Result<ContextPackWriteReport> {
-    let dir = dir.canonicalize().map_err(|e| sp_tree::FileError::new("find", dir, e))?;
+fn written_files(files: &BTreeMap<String, FileReplacement>) -> Vec<ContextPackWrittenFile> {
     let file = |(path, target): (&String, &FileReplacement)| ContextPackWrittenFile {
         path: path.clone(),
         bytes: target.new.as_ref().map_or(0, Vec::len),
         change: target.change(),
     };
-    Ok(ContextPackWriteReport { dir, files: files.iter().map(file).collect() })
+    files.iter().map(file).collect()
 }
 
 fn apply_changes(
     session: &Session<'_>,
-    home: &LockedHome<'_>,
+    home: Option<&LockedHome<'_>>,
     dir: &Path,
     files: BTreeMap<String, FileReplacement>,
-) -> Result<()> {
+    options: ApplyOptions,
+) -> Result<PlanStatus> {
     let changed = files.into_iter().filter(|(_, target)| target.change() != FileChangeKind::Same);
     let plans: Vec<FilePlan> =
         changed.map(|(path, target)| plan_file(dir, &path, target)).collect::<Result<_>>()?;
-    if plans.is_empty() {
-        return Ok(());
-    }
-    ChangeExecutor { session, home: Some(home), options: ApplyMode::Apply.into() }
-        .execute_files(plans)
-        .map(drop)
+    ChangeExecutor { session, home, options }.execute_files(plans)
 }
 
 fn plan_file(root: &Path, path: &str, target: FileReplacement) -> Result<FilePlan> {

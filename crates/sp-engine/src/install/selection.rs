@@ -17,7 +17,8 @@ use super::skill_set::{
 use crate::context::{Context, Event};
 use crate::error::{Error, ErrorCode, Result};
 use crate::home::DigestIndexes;
-use crate::repository::{SkillRepository, ValidPackFile, find_pack};
+use crate::pack_intentions::find_pack;
+use crate::repository::{SkillRepository, ValidPackFile};
 use crate::select::{ImportableSkills, SelectedSkill, select_skills};
 use crate::session::Session;
 use crate::source::git::{CheckoutOpener, GitCheckout};
@@ -78,8 +79,8 @@ pub(crate) fn resolve_pack(
         let local = repository.skills(session, index)?;
         (local.ids, local.stamp_scope)
     };
-    let checkouts =
-        CheckoutOpener { context, limits, root: &repository.root }.open(&file.pack.imports)?;
+    let opener = CheckoutOpener { context, limits, root: &repository.root };
+    let checkouts = opener.open(&file.pack.imports).map_err(|error| error.in_pack(&file.report))?;
     let offers: Vec<ImportableSkills> =
         checkouts.iter().map(|checkout| importable_skills(context, checkout)).collect();
     let selected = select_skills(&file.pack, &local_ids, &offers, &mut file.report);

@@ -24,6 +24,7 @@ use std::path::{Path, PathBuf};
 
 use crate::context::Context;
 use crate::error::{Error, ErrorCode, Result};
+use crate::files::{InputKind, require_input};
 
 /// Returns the directory of the indexes.
 fn index_dir(context: &Context<'_>) -> PathBuf {
@@ -33,6 +34,7 @@ fn index_dir(context: &Context<'_>) -> PathBuf {
 /// Returns the canonical path of the directory of a knowledge base.
 fn resolve_folder(context: &Context<'_>, dir: &Path) -> Result<PathBuf> {
     let dir = context.expand(&dir.to_string_lossy());
+    require_input(context, &dir, InputKind::Directory)?;
     match dir.canonicalize() {
         Ok(real) if real.is_dir() => Ok(real),
         Ok(_) => Err(Error::new(

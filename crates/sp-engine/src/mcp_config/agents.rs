@@ -5,7 +5,6 @@
 
 use serde_json::{Map, Value, json};
 use sp_formats::settings::SettingsFormat;
-use sp_formats::suggest::nearest;
 
 use super::McpServerEntry;
 use crate::error::{Error, ErrorCode, Result};
@@ -202,12 +201,8 @@ fn unknown_agent_error(name: &str) -> Error {
         format!("unknown agent `{name}` for MCP configuration"),
     );
     let known = MCP_AGENTS.iter().flat_map(|agent| agent.aliases.iter().copied().chain([agent.id]));
-    let error = match nearest(name, known) {
-        Some(near) => error.hint(format!("did you mean `{near}`?")),
-        None => error,
-    };
-    let ids: Vec<&str> = MCP_AGENTS.iter().map(|agent| agent.id).collect();
-    error.hint(format!("supported agents: {}", ids.join(", ")))
+    let known: Vec<&str> = known.collect();
+    error.suggest(name, &known, "supported agents")
 }
 
 impl McpAgent {

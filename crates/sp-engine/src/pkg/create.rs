@@ -28,11 +28,12 @@ use super::trust::TrustOverrides;
 use super::write_error::write_error;
 use crate::context::{Context, Event};
 use crate::error::{Error, ErrorCode, FailureKind, Result};
+use crate::files::{InputKind, require_input};
 use crate::home::LockedHome;
 use crate::install::selection::resolve_pack;
 use crate::install::skill_set::{InstallableSkill, SkillSource};
 use crate::output_file::{OUTPUT_OR_FORCE_HINT, Overwrite, write_output_file};
-use crate::repository::find_pack;
+use crate::pack_intentions::find_pack;
 use crate::session::Session;
 use crate::source::load_commit_folder;
 
@@ -311,7 +312,7 @@ struct SourceInput {
 fn read_source(session: &Session<'_>, request: &CreateRequest) -> Result<SourceInput> {
     let input = match &request.source {
         CreateSource::Input(path) => read_input_file(session, path)?,
-        CreateSource::Text(text) => parse_input(session, "the package", text.as_bytes())?,
+        CreateSource::Text(text) => parse_input(session, "<input>", text.as_bytes())?,
         CreateSource::Merged(_) => PackageInput::default(),
         CreateSource::Skills(skills) => {
             return Ok(SourceInput {
@@ -323,6 +324,7 @@ fn read_source(session: &Session<'_>, request: &CreateRequest) -> Result<SourceI
         CreateSource::Project(dir) => {
             let dir: PathBuf =
                 session.context.expand(&dir.to_string_lossy()).components().collect();
+            require_input(session.context, &dir, InputKind::Directory)?;
             let real_dir = dir.canonicalize().ok();
             let name =
                 real_dir.and_then(|dir| Some(dir.file_name()?.to_string_lossy().into_owned()));
@@ -406,6 +408,7 @@ fn parse_dependency(text: &str) -> Result<PackageDependency> {
 
 fn read_input_file(session: &Session<'_>, path: &Path) -> Result<PackageInput> {
     let path = session.context.expand(&path.to_string_lossy());
+    require_input(session.context, &path, InputKind::File)?;
     let bytes = read_limited(&path, session.limits.package_bytes)?;
     parse_input(session, &session.context.display_relative_path(&path), &bytes)
 }

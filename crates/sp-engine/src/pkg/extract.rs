@@ -175,11 +175,8 @@ fn report_skipped(session: &Session<'_>, found: &[FileExtract]) {
     }
     if let Some(more) = withheld.count().checked_sub(MAX_REPORTED_SECRETS).filter(|more| *more > 0)
     {
-        let message = format!(
-            "omitted {} for the same reason; use `--verbose` to list all",
-            pluralize(more, "more line")
-        );
-        session.context.emit(Event::Warning(message));
+        let message = format!("omitted {} for the same reason", pluralize(more, "more line"));
+        session.context.emit(Event::Omitted(message));
     }
     let mut noise: BTreeMap<FileSkipReason, usize> = BTreeMap::new();
     found

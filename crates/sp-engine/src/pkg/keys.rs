@@ -16,6 +16,7 @@ use crate::apply_mode::ApplyMode;
 use crate::context::{Context, Event};
 use crate::error::{Error, ErrorCode, Result};
 use crate::files::parent_and_name;
+use crate::files::{InputKind, require_input};
 use crate::home::LockedHome;
 use crate::install::change::ChangeExecutor;
 use crate::install::plan::FilePlan;
@@ -86,6 +87,7 @@ pub fn import_key(context: &Context<'_>, file: &Path, name: &str) -> Result<KeyL
     let home = LockedHome::open(context, &session.limits)?;
     remove_unfinished_keys(context, &home)?;
     let path = context.absolute(file);
+    require_input(context, &path, InputKind::File)?;
     let pem = zeroizing(read_limited(&path, MAX_KEY_BYTES)?);
     let key = std::str::from_utf8(&pem)
         .ok()

@@ -19,6 +19,7 @@
 //! `sp_analyze::graph`.
 
 mod create;
+mod details;
 mod diff;
 mod evolve;
 mod export;
@@ -64,6 +65,7 @@ mod verify;
 mod write_error;
 
 pub use create::{CreateRequest, CreateSource, create};
+pub use details::{PackageDetails, package_details};
 pub use diff::diff;
 pub use evolve::evolve;
 pub use export::{ExportCompat, ExportRequest, export};
@@ -84,8 +86,8 @@ pub use receive::{
     ReceivedPackage, SenderToken,
 };
 pub use registry::{
-    LoginRequest, PublishRequest, RegistryHistoryPolicy, YankAction, YankRequest,
-    info as registry_info, login, logout, publish, search, yank,
+    LoginRequest, PublishRequest, RegistryHistoryPolicy, YankAction, YankRequest, login, logout,
+    publish, search, yank,
 };
 pub use remove::remove;
 pub use review::{ReviewDecision, review_waiting_package};

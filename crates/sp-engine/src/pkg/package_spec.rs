@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use sp_formats::package::{PACKAGE_EXTENSIONS, PackageName, VersionRange};
+use sp_formats::redact::redact_secrets;
 use sp_formats::registry::RegistryPackageName;
 
 use crate::error::{Error, ErrorCode, Result};
@@ -25,6 +26,13 @@ pub(crate) fn is_package_file(path: &Path) -> bool {
 impl PackageSpec {
     /// Parses a spec. Text that looks like a path, or ends like a package file, is a file.
     pub(super) fn parse(session: &Session<'_>, text: &str) -> Result<Self> {
+        if text.contains("://") {
+            let message = format!("`{}` is a URL, not a package", redact_secrets(text));
+            return Err(Error::new(ErrorCode::InvalidPackageSpec, message).hint(
+                "download the package first, or name a package of a registry, such as \
+                 `@team/notes`",
+            ));
+        }
         let path = session.context.expand(text);
         let like_path =
             text.starts_with(['/', '~']) || !text.starts_with('@') && text.contains('/');

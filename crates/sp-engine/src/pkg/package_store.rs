@@ -19,6 +19,7 @@ use sp_formats::package::store::{
     TrustStore, WaitingPackage,
 };
 use sp_formats::package::{Package, PackageName, PackageVersion, RecordedSource, VersionRange};
+use sp_formats::suggest::{did_you_mean, list_few};
 use sp_tree::transaction::PriorState;
 use sp_tree::{BlobStore, Digest, HashedBytes};
 
@@ -319,20 +320,20 @@ fn not_found_error(
     range: Option<&VersionRange>,
     all: &[&StoredPackage],
 ) -> Error {
-    let versions: Vec<String> = all.iter().map(|stored| stored.version.to_string()).collect();
+    let versions: Vec<String> = all.iter().rev().map(|stored| stored.version.to_string()).collect();
     match (all.is_empty(), range) {
         (false, Some(range)) => Error::new(
             ErrorCode::VersionNotFound,
             format!("no version of `{name}` in the store matches `{range}`"),
         )
-        .hint(format!("versions in the store: {}", versions.join(", "))),
+        .hint(format!("versions in the store: {}", list_few(&versions))),
         (false, None) => Error::new(
             ErrorCode::VersionNotFound,
             format!("all versions of `{name}` are rolled back"),
         )
         .hint(format!(
-            "specify an exact version: `{name}@{}`",
-            versions.join(&format!("`, `{name}@"))
+            "specify an exact version, such as `{name}@{}`",
+            versions.first().map_or("", String::as_str)
         )),
         (true, _) => {
             let names = index.packages.iter().map(|stored| stored.name.as_str());
@@ -340,8 +341,8 @@ fn not_found_error(
             let or_file = if is_file_name { " or as a file" } else { "" };
             let message = format!("package `{name}` not found in the store{or_file}");
             let error = Error::new(ErrorCode::PackageNotFound, message);
-            match sp_formats::suggest::nearest(name.as_str(), names) {
-                Some(near) => error.hint(format!("did you mean `{near}`?")),
+            match did_you_mean(name.as_str(), names.collect::<BTreeSet<_>>()) {
+                Some(question) => error.hint(question),
                 None => error.hint(
                     "run `sp pkg import <file>` to add a package, or `sp pkg create` to create one",
                 ),

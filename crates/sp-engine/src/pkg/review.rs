@@ -2,6 +2,7 @@
 
 use sp_formats::output::StoredPackageList;
 use sp_formats::package::{RecordedSource, read_hashed};
+use sp_formats::suggest::list_few;
 
 use super::items::waiting_id;
 use super::load_package::require_package;
@@ -56,6 +57,6 @@ fn unknown_id_error(store: &PackageStore<'_>, id: &str) -> Error {
     if ids.is_empty() {
         error.hint("run `sp pkg inbox` to list waiting packages; there are none at the moment")
     } else {
-        error.hint(format!("waiting for review: {}", ids.join(", ")))
+        error.hint(format!("waiting for review: {}", list_few(&ids)))
     }
 }

@@ -10,6 +10,7 @@ use sp_formats::package::envelope::{
 };
 use sp_formats::package::store::PackageStoreIndex;
 use sp_formats::redact::redact_secrets;
+use sp_formats::suggest::list_few;
 use sp_formats::text::OverLimit;
 
 use super::load_package::load_package;
@@ -114,7 +115,7 @@ fn only_package(index: &PackageStoreIndex) -> Result<PackageSpec> {
         many => {
             let names: Vec<String> = many.iter().map(ToString::to_string).collect();
             Err(Error::new(ErrorCode::AmbiguousPackage, "the store has multiple packages")
-                .hint(format!("specify one of: {}", names.join(", "))))
+                .hint(format!("specify one of: {}", list_few(&names))))
         }
     }
 }

@@ -12,6 +12,7 @@ use super::rotate_key::{parse_rotation_statement, replace_pins};
 use super::trust::new_pin;
 use crate::context::Context;
 use crate::error::{Error, ErrorCode, Result};
+use crate::files::{InputKind, require_input};
 use crate::home::LockedHome;
 use crate::session::Session;
 
@@ -48,6 +49,7 @@ fn check_namespace(namespace: &str) -> Result<()> {
 pub fn trust_rotation(context: &Context<'_>, file: &Path) -> Result<KeyList> {
     let session = Session::begin(context)?;
     let path = context.absolute(file);
+    require_input(context, &path, InputKind::File)?;
     let bytes = read_limited(&path, MAX_KEY_BYTES)?;
     let refuse = || {
         Error::new(

@@ -98,7 +98,7 @@ impl WorkspaceChanges {
     }
 
     /// Returns the catalog after the changes.
-    fn render_catalog(&self, session: &Session<'_>, workspace: &Workspace) -> String {
+    pub(super) fn render_catalog(&self, session: &Session<'_>, workspace: &Workspace) -> String {
         let is_unchanged = |name: &str| {
             !self.remove.iter().any(|removed| removed == name)
                 && !self.put.iter().any(|folder| folder.name == name)

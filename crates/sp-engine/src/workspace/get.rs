@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use sp_formats::output::{FolderAction, WorkspaceChangeReport, WorkspaceSkillChange};
-use sp_formats::redact::QueryAllowlist;
+use sp_formats::redact::{QueryAllowlist, redact_secrets};
 use sp_formats::skill::SkillName;
 use sp_formats::text::{ByteSize, plural};
 use sp_formats::workspace::{LockedQuery, LockedSkill, SourceRef, WorkspaceContext};
@@ -258,15 +258,22 @@ fn requirements(
             .hint("pass a git URL, the URL of a zip, or the path of a zip or directory")
     })?;
     for name in &request.names {
-        SkillName::new(name).map_err(|why| {
-            Error::new(ErrorCode::InvalidName, format!("invalid skill name `{name}`"))
-                .because(format!("it {why}"))
-                .hint("use 1 to 64 characters of a-z, 0-9 and single hyphens")
-        })?;
+        SkillName::new(name).map_err(|why| invalid_name_error(name, &why.to_string()))?;
         requirements.push(named_requirement(context, workspace, request, name, source.as_ref()));
     }
     keep_query(&mut requirements, request);
     Ok(requirements)
+}
+
+fn invalid_name_error(name: &str, why: &str) -> Error {
+    let shown = redact_secrets(name);
+    let error = Error::new(ErrorCode::InvalidName, format!("invalid skill name `{shown}`"))
+        .because(format!("it {why}"));
+    if name.contains('/') {
+        error.hint(format!("name a skill and its source: `sp bag add <skill> --source {shown}`"))
+    } else {
+        error.hint("use 1 to 64 characters of a-z, 0-9 and single hyphens")
+    }
 }
 
 /// Returns the requirements that a context declares.

@@ -40,7 +40,7 @@ pub use init::init;
 pub use list::list;
 pub use params::params;
 pub use remove::remove;
-pub use repair::repair;
+pub use repair::{RepairedFile, repair};
 pub use run::{RunSkillRequest, SaveParameters, run};
 pub use source_init::source_init;
 pub use sync::sync;

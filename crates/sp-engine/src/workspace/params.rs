@@ -62,10 +62,7 @@ fn unknown_parameter(skill: &WorkspaceSkill, name: &str) -> Error {
         ErrorCode::UnknownParameter,
         format!("`{}` has no parameter `{name}`", skill.name),
     );
-    match sp_formats::suggest::nearest(name, names.iter().copied()) {
-        Some(near) => error.hint(format!("did you mean `{near}`?")),
-        None => error.hint(format!("available parameters: {}", names.join(", "))),
-    }
+    error.suggest(name, &names, "available parameters")
 }
 
 pub(super) fn parameter_item(resolved: &ResolvedParameter) -> ParameterItem {

@@ -73,8 +73,11 @@ fn check_exists(workspace: &Workspace, name: &str) -> Result<()> {
         return Ok(());
     }
     let names: Vec<&str> = workspace.skills.iter().map(|skill| skill.name.as_str()).collect();
-    Err(Error::new(ErrorCode::SkillNotFound, format!("no skill `{name}` in `.skills/`"))
-        .hint(format!("available skills: {}", names.join(", "))))
+    Err(Error::new(ErrorCode::SkillNotFound, format!("no skill `{name}` in `.skills/`")).suggest(
+        name,
+        &names,
+        "available skills",
+    ))
 }
 
 /// Checks that no context declares a skill.

@@ -68,7 +68,7 @@ impl WorkspaceSource {
         display_name: String,
     ) -> Result<Self> {
         let files = read_source_files(session, &source, &display_name)?;
-        let display_path = |path: &str| format!("{path} of {display_name}");
+        let display_path = |path: &str| format!("{display_name}/{path}");
         let (agents, agents_report) =
             read_agents_file(&display_path(AGENTS_FILE), &String::from_utf8_lossy(&files.agents));
         let mut reports = vec![agents_report];
@@ -96,11 +96,7 @@ impl WorkspaceSource {
                 ErrorCode::SkillNotFound,
                 format!("`{}` has no skill `{name}`", self.display_name),
             );
-            match sp_formats::suggest::nearest(name, names.iter().copied()) {
-                Some(near) => error.hint(format!("nothing was changed; did you mean `{near}`?")),
-                None => error
-                    .hint(format!("nothing was changed; available skills: {}", names.join(", "))),
-            }
+            error.suggest(name, &names, "available skills").hint("nothing was changed")
         })
     }
 

@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use sp_formats::JsonRecord;
 use sp_formats::report::Report;
 use sp_formats::skill::SKILL_FILE;
-use sp_formats::suggest::nearest;
 use sp_formats::workspace::{
     CONTEXT_FILE, ENTRYPOINT_FILE, LOCK_FILE, ParameterLayer, SKILLS_DIR, SkillTags,
     USER_CONTEXT_FILE, WorkspaceContext, WorkspaceLock, WorkspaceSkill, read_context,
@@ -157,10 +156,7 @@ impl Workspace {
         let names: Vec<&str> = self.skills.iter().map(|skill| skill.name.as_str()).collect();
         let error =
             Error::new(ErrorCode::SkillNotFound, format!("no skill `{name}` in `.skills/`"));
-        match nearest(name, names.iter().copied()) {
-            Some(near) => error.hint(format!("did you mean `{near}`?")),
-            None => error.hint(format!("available skills: {}", names.join(", "))),
-        }
+        error.suggest(name, &names, "available skills")
     }
 
     /// Returns the tags of a skill after the changes of all contexts. `USER_CONTEXT.md` comes last.

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Serialize, Serializer};
 
+use super::ErrorPositionItem;
 use crate::report::LocatedFinding;
 
 /// `sp check`, also with `--fix`
@@ -132,6 +133,9 @@ pub struct UnreadableItem {
     pub because: Vec<String>,
     /// Suggested fixes.
     pub hints: Vec<String>,
+    /// The text in a file that the error is about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub position: Option<ErrorPositionItem>,
 }
 
 /// `sp cost`
@@ -149,7 +153,10 @@ pub struct CostGroup {
     /// ID of the agent, if the location is an agent's skills directory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sink: Option<String>,
-    /// Directory that contains the skills.
+    /// Name of the pack, if the skills are those that a pack selects.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pack: Option<String>,
+    /// Directory that contains the skills, or the pack file.
     pub path: PathBuf,
     /// Tokens of all names and descriptions, which are part of every session.
     pub always: usize,

@@ -5,11 +5,14 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{ChangeKind, DiffEntry, MemberChange};
+use super::{ChangeKind, DiffEntry, MemberChange, PlanStatus};
 
 /// `sp context new`, `seal`, `unzip`, `install` and `uninstall`
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ContextPackWriteReport {
+    /// Whether the changes were applied, and the ID of the plan.
+    #[serde(flatten)]
+    pub status: PlanStatus,
     /// Directory of the context pack.
     pub dir: PathBuf,
     /// Files of the context pack.

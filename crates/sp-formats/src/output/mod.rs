@@ -44,6 +44,9 @@ pub struct SkillItem {
     pub id: String,
     /// Directory of the skill.
     pub path: PathBuf,
+    /// Description from the frontmatter, if it can be read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
 }
 
 /// `sp packs`
@@ -344,6 +347,20 @@ pub struct ErrorItem {
     pub hints: Vec<String>,
     /// Findings that caused the error, if any.
     pub findings: Vec<FindingItem>,
+    /// The text in a file that the error is about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub position: Option<ErrorPositionItem>,
+}
+
+/// The text in a file that an error is about.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct ErrorPositionItem {
+    /// Path of the file.
+    pub file: String,
+    /// First line, from 1.
+    pub line: usize,
+    /// First column, from 1, in characters.
+    pub column: usize,
 }
 
 /// The JSON Schemas of the output by command.

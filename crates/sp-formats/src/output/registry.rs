@@ -96,7 +96,8 @@ pub struct RegistrySearchReport {
     pub packages: Vec<RegistryIndexItem>,
 }
 
-/// `sp info`
+/// `sp info`, for a package at a registry. One from a file or the store is printed as by
+/// `sp pkg info`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct RegistryPackageInfo {
     /// URL of the registry.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum, ValueHint};
 
-use super::{CheckArgs, RegistryArg, parse_duration};
+use super::{CheckArgs, PlanArgs, RegistryArg, parse_duration};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ContextPackCommand {
@@ -106,15 +106,13 @@ pub(crate) enum ContextPackCommand {
         /// Files to install for; repeat or separate with commas [default: cursor,agents]
         #[arg(long = "agent", short, value_enum, value_name = "AGENT", value_delimiter = ',')]
         agents: Vec<ContextPackAgentArg>,
-        /// Show what would change
-        #[arg(long, short = 'n')]
-        dry_run: bool,
+        #[command(flatten)]
+        plan: PlanArgs,
     },
     /// Uninstall the context pack from the current project
     Uninstall {
-        /// Show what would change
-        #[arg(long, short = 'n')]
-        dry_run: bool,
+        #[command(flatten)]
+        plan: PlanArgs,
     },
 }
 

@@ -24,7 +24,8 @@ pub(super) fn run(
     match terminal.format {
         OutputFormat::Json => terminal.print_json(&audited.to_audit_report())?,
         OutputFormat::Human | OutputFormat::Md | OutputFormat::Xml => {
-            terminal.print_text(|out| write_human(context, &audited, out))?;
+            let width = terminal.width();
+            terminal.print_text(|out| write_human(context, &audited, width, out))?;
         }
         OutputFormat::Plain => {
             print_findings(context, &audited, terminal)?;
@@ -79,9 +80,10 @@ fn write_plain(
 fn write_human(
     context: &Context<'_>,
     audited: &CheckResults,
+    width: Option<u16>,
     out: &mut dyn Write,
 ) -> std::io::Result<()> {
-    write_snippets(audited, out)?;
+    write_snippets(audited, width, out)?;
     audited.facts.skills.iter().try_for_each(|skill| write_skill(context, skill, out))?;
     audited.facts.packages.iter().try_for_each(|package| write_package(context, package, out))?;
     if audited.files.is_empty() && !audited.unreadable.is_empty() {

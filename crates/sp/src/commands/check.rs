@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use sp_engine::workspace::RepairedFile;
 use sp_engine::{
     CheckRequest, CheckResults, CheckStrictness, Context, FixResults, ImportPolicy, Result,
 };
@@ -19,7 +20,7 @@ pub(super) fn run(
     check: &cli::CheckArgs,
     terminal: &Terminal,
 ) -> Result<ExitCode> {
-    run_after_fixing(context, options, check, 0, terminal)
+    run_after_fixing(context, options, check, EarlierFixes::default(), terminal)
 }
 
 pub(super) fn check_request(options: &cli::GlobalOptions, check: &cli::CheckArgs) -> CheckRequest {
@@ -31,12 +32,19 @@ pub(super) fn check_request(options: &cli::GlobalOptions, check: &cli::CheckArgs
     }
 }
 
-/// Checks after the caller has already fixed `fixed` problems, which count in the summary.
+/// What was fixed before a check, or would be in a dry run.
+#[derive(Default)]
+pub(super) struct EarlierFixes {
+    pub(super) repaired: Vec<RepairedFile>,
+    pub(super) problems: usize,
+}
+
+/// Checks after the caller has already fixed problems, which count in the summary.
 pub(super) fn run_after_fixing(
     context: &Context<'_>,
     options: &cli::GlobalOptions,
     check: &cli::CheckArgs,
-    fixed: usize,
+    earlier: EarlierFixes,
     terminal: &Terminal,
 ) -> Result<ExitCode> {
     let request = check_request(options, check);
@@ -44,7 +52,7 @@ pub(super) fn run_after_fixing(
         return watch::run(context, &request, terminal);
     }
     let outcome = if check.fix {
-        fix(context, &request, check.dry_run, fixed, terminal)?
+        fix(context, &request, check.dry_run, earlier, terminal)?
     } else {
         CheckOutcome::without_fixes(sp_engine::check(context, &request)?)
     };
@@ -61,23 +69,37 @@ fn fix(
     context: &Context<'_>,
     request: &CheckRequest,
     dry_run: bool,
-    already_fixed: usize,
+    earlier: EarlierFixes,
     terminal: &Terminal,
 ) -> Result<CheckOutcome> {
-    let FixResults { files, problems, applied, remaining } =
+    let FixResults { mut files, problems, applied, remaining } =
         sp_engine::fix(context, request, mode(dry_run))?;
+    let EarlierFixes { repaired, problems: repaired_problems } = earlier;
+    // In a dry run, both may regenerate the same file.
+    files.retain(|file| !repaired.iter().any(|earlier| earlier.path == file.path));
+    let remaining = if dry_run { remaining.without_missing_parts(&repaired) } else { remaining };
     if dry_run && terminal.format == OutputFormat::Human {
+        for file in &repaired {
+            let name = context.display_relative_path(&file.path);
+            terminal.print_stderr(&terminal::colored_diff(&name, &file.before, &file.after));
+        }
         for file in &files {
             let diff = terminal::colored_diff(&file.file, &file.before, &file.after);
             terminal.print_stderr(&diff);
         }
     }
-    let files = files.iter().map(|file| FixedFileItem {
+    let fixed = files.iter().map(|file| FixedFileItem {
         file: file.file.clone(),
         applied,
         diff: terminal::plain_diff(&file.file, &file.before, &file.after),
     });
-    let fixes = FixOutcome { files: files.collect(), problems: problems + already_fixed, applied };
+    let created = repaired.iter().map(|file| {
+        let name = context.display_relative_path(&file.path);
+        let diff = terminal::plain_diff(&name, &file.before, &file.after);
+        FixedFileItem { file: name, applied, diff }
+    });
+    let files = created.chain(fixed).collect();
+    let fixes = FixOutcome { files, problems: problems + repaired_problems, applied };
     Ok(CheckOutcome { results: remaining, fixes: Some(fixes) })
 }
 

@@ -10,7 +10,7 @@ use sp_formats::printable::printable;
 use sp_formats::text::{group_digits, pluralize};
 
 use crate::cli::OutputFormat;
-use crate::terminal::{DIM, STRONG, Terminal, pad, wrap};
+use crate::terminal::{DIM, STRONG, Terminal, columns, pad, wrap};
 
 /// The name of each tier, and the character and style of its part of a bar.
 const TIERS: [(&str, char, Style); 3] = [
@@ -61,12 +61,11 @@ fn write_human(
         if number > 0 {
             writeln!(out)?;
         }
-        let sink = group
-            .sink
-            .as_ref()
+        let owner = group.pack.as_ref().or(group.sink.as_ref());
+        let owner = owner
             .map(|sink| format!("{STRONG}{}{STRONG:#}  ", printable(sink)))
             .unwrap_or_default();
-        writeln!(out, "{sink}{DIM}{}{DIM:#}\n", context.display_path(&group.path))?;
+        writeln!(out, "{owner}{DIM}{}{DIM:#}\n", context.display_path(&group.path))?;
         if group.skills.is_empty() {
             writeln!(out, "no skills")?;
             continue;
@@ -107,7 +106,7 @@ fn write_rows(
     // Two spaces precede each number and the bar.
     let room = usize::from(terminal.width().unwrap_or(100))
         .saturating_sub(widths.iter().sum::<usize>() + 8);
-    let longest = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
+    let longest = names.iter().map(|name| columns(name)).max().unwrap_or(0);
     let name_width = longest.min(room.saturating_sub(MIN_BAR_WIDTH)).clamp(5, MAX_NAME_WIDTH);
     let bar_width = room.saturating_sub(name_width).min(MAX_BAR_WIDTH);
     let dearest = group
@@ -153,12 +152,18 @@ fn tiers(skill: &SkillCost) -> [usize; 3] {
 }
 
 fn group_label(context: &Context<'_>, group: &CostGroup) -> String {
-    group.sink.clone().unwrap_or_else(|| context.display_path(&group.path))
+    let owner = group.pack.as_ref().or(group.sink.as_ref());
+    owner.cloned().unwrap_or_else(|| context.display_path(&group.path))
 }
 
 /// Returns the skill's folder, relative to the group's `skills` folder where possible.
 fn skill_label(context: &Context<'_>, group: &CostGroup, skill: &SkillCost) -> String {
-    let skills = group.path.join("skills");
+    // A pack file is in the directory `packs/` of its repository.
+    let root = match &group.pack {
+        Some(_) => group.path.ancestors().nth(2).unwrap_or(&group.path),
+        None => &group.path,
+    };
+    let skills = root.join("skills");
     let below =
         |top: &Path| skill.path.strip_prefix(top).ok().filter(|rest| !rest.as_os_str().is_empty());
     match below(&skills).or_else(|| below(&group.path)) {

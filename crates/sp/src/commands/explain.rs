@@ -7,8 +7,8 @@ use sp_engine::{Error, ErrorCode, Result, check_rules, find_check_rule};
 use sp_formats::output::{ExampleItem, RuleItem, RuleList};
 use sp_formats::printable::{printable, printable_lines};
 use sp_formats::rules::{CheckRule, ExampleContent, ExampleFile, example_files, truncate_example};
-use sp_formats::suggest::nearest;
-use sp_formats::text::truncate;
+use sp_formats::suggest::did_you_mean;
+use sp_formats::text::{pluralize, truncate};
 
 use crate::cli::OutputFormat;
 use crate::terminal::{ADDED, DIM, ERROR, STRONG, Terminal, table, wrap};
@@ -38,12 +38,9 @@ pub(super) fn run(rule: Option<&str>, terminal: &Terminal) -> Result<()> {
 fn unknown_rule(id: &str) -> Error {
     let error = Error::new(ErrorCode::UnknownRule, format!("unknown rule `{id}`"));
     let upper = id.to_uppercase();
-    match nearest(&upper, check_rules().iter().map(|check| check.id)) {
-        Some(near) => {
-            error.hint(format!("did you mean `{near}`?")).hint("run `sp explain` to list all rules")
-        }
-        None => error.hint("run `sp explain` to list all rules"),
-    }
+    let question = did_you_mean(&upper, check_rules().iter().map(|check| check.id));
+    let error = question.into_iter().fold(error, Error::hint);
+    error.hint("run `sp explain` to list all rules")
 }
 
 fn write_rule(check: &CheckRule, terminal: &Terminal, out: &mut dyn Write) -> std::io::Result<()> {
@@ -69,7 +66,7 @@ fn write_example(text: &'static str, out: &mut dyn Write) -> std::io::Result<()>
                     .lines()
                     .try_for_each(|line| writeln!(out, "    {}", truncate(line, MAX_LINE_CHARS)))?;
                 if more > 0 {
-                    writeln!(out, "    {DIM}… {more} more lines{DIM:#}")?;
+                    writeln!(out, "    {DIM}… {}{DIM:#}", pluralize(more, "more line"))?;
                 }
             }
         }

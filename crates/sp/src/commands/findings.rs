@@ -50,7 +50,7 @@ pub(super) fn print_outcome(
         OutputFormat::Json => terminal.print_json(&report(outcome))?,
         OutputFormat::Human | OutputFormat::Md | OutputFormat::Xml => {
             terminal.print_text(|out| {
-                write_snippets(results, out)?;
+                write_snippets(results, terminal.width(), out)?;
                 write_summary(outcome, out)
             })?;
         }
@@ -82,9 +82,13 @@ pub(super) fn print_findings(
 }
 
 /// Writes each finding with the source lines it refers to.
-pub(super) fn write_snippets(results: &CheckResults, out: &mut dyn Write) -> std::io::Result<()> {
+pub(super) fn write_snippets(
+    results: &CheckResults,
+    width: Option<u16>,
+    out: &mut dyn Write,
+) -> std::io::Result<()> {
     for_each_finding(results, |file, finding| {
-        write!(out, "{}", terminal::render_snippet(&file.file, finding))
+        write!(out, "{}", terminal::render_snippet(&file.file, finding, width))
     })
 }
 

@@ -6,6 +6,7 @@ use std::path::Path;
 use sp_engine::{Context, InstalledFilter, Result};
 use sp_formats::output::InstalledItem;
 use sp_formats::printable::printable;
+use sp_formats::time::relative_text;
 
 use crate::cli::{InstalledArgs, OutputFormat};
 use crate::terminal::{Terminal, Verbosity, table};
@@ -32,7 +33,10 @@ pub(super) fn run(
                 item.agents.join(separator),
                 item.pack.clone(),
                 item.folders.len().to_string(),
-                item.installed_at.clone(),
+                match terminal.format {
+                    OutputFormat::Plain => item.installed_at.clone(),
+                    _ => relative_text(&item.installed_at, context.now),
+                },
                 path,
             ]
         });

@@ -6,6 +6,7 @@ use sp_engine::pkg::{self, KeyPart};
 use sp_engine::{Context, Result};
 use sp_formats::output::{KeyItem, KeyList};
 use sp_formats::printable::printable;
+use sp_formats::time::relative_text;
 
 use crate::cli::{KeyCommand, OutputFormat};
 use crate::terminal::{DIM, STRONG, Terminal, table};
@@ -111,7 +112,7 @@ fn print_list(context: &Context<'_>, list: &KeyList, terminal: &Terminal) -> Res
                 vec![
                     pin.namespace.clone(),
                     pin.public_key.clone(),
-                    pin.since.clone(),
+                    relative_text(&pin.since, context.now),
                     pin.because.clone(),
                 ]
             });

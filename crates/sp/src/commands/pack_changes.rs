@@ -16,9 +16,11 @@ use sp_formats::text::pluralize;
 use super::kept::write_kept;
 use super::plan::write_apply_command;
 use crate::cli::OutputFormat;
-use crate::terminal::{ADDED, CHANGED, DIM, REMOVED, STRONG, Terminal, Verbosity, WARNING};
+use crate::terminal::{
+    ADDED, CHANGED, DIM, REMOVED, STRONG, Terminal, Verbosity, WARNING, columns, pad,
+};
 
-/// Longer lists of folders are truncated, unless `--verbose` is given.
+/// Longer lists of new folders are truncated, unless `--verbose` is given.
 const MAX_SHOWN_FOLDERS: usize = 20;
 
 pub(super) fn print_pack_changes(
@@ -115,8 +117,14 @@ impl ChangeWriter<'_> {
         let all = self.verbosity == Verbosity::Verbose;
         let is_shown = |folder: &&FolderChange| all || folder.action != FolderAction::Keep;
         let changed: Vec<&FolderChange> = sink.folders.iter().filter(is_shown).collect();
-        let shown = if all { changed.len() } else { MAX_SHOWN_FOLDERS };
-        for folder in changed.iter().take(shown) {
+        let mut hidden = 0;
+        for (number, folder) in changed.iter().enumerate() {
+            // New folders are what the user asked for. Everything else must be seen.
+            let is_plain = folder.action == FolderAction::Add && !folder.edited;
+            if is_plain && number >= MAX_SHOWN_FOLDERS && !all {
+                hidden += 1;
+                continue;
+            }
             let (sign, style) = action_sign(folder.action);
             let note = if folder.edited {
                 format!("  {WARNING}edited since it was installed{WARNING:#}")
@@ -125,9 +133,9 @@ impl ChangeWriter<'_> {
             };
             writeln!(out, "{style}{sign}{style:#} {}{note}", printable(&folder.folder))?;
         }
-        if changed.len() > shown {
-            let hidden = changed.len() - shown;
-            writeln!(out, "{DIM}… and {hidden} more (use `--verbose` to list all){DIM:#}")?;
+        if hidden > 0 {
+            let more = pluralize(hidden, "more new skill");
+            writeln!(out, "{DIM}… and {more} (use `--verbose` to list all){DIM:#}")?;
         }
         if !changed.is_empty() {
             writeln!(out)?;
@@ -143,9 +151,9 @@ impl ChangeWriter<'_> {
     /// Writes agents and directory of each, in two columns.
     fn write_targets(&self, group: &[&SinkChange], out: &mut dyn Write) -> io::Result<()> {
         let names: Vec<String> = group.iter().map(|sink| join_names(&sink.agents)).collect();
-        let width = names.iter().map(|names| names.chars().count()).max().unwrap_or(0);
+        let width = names.iter().map(|names| columns(names)).max().unwrap_or(0);
         group.iter().zip(&names).try_for_each(|(sink, names)| {
-            writeln!(out, "  {names:<width$}  {}", self.context.display_path(&sink.path))
+            writeln!(out, "  {}  {}", pad(names, width), self.context.display_path(&sink.path))
         })
     }
 

@@ -1,15 +1,17 @@
 //! `sp login`, `logout`, `publish`, `search`, `info` and `yank`.
 
 use sp_engine::pkg::{
-    self, LoginRequest, PublishRequest, RegistryHistoryPolicy, SecretSource, YankAction,
-    YankRequest,
+    self, LoginRequest, PackageDetails, PublishRequest, RegistryHistoryPolicy, SecretSource,
+    YankAction, YankRequest,
 };
 use sp_engine::{Context, Result};
 use sp_formats::output::{RegistryPackageInfo, RegistrySearchReport};
 use sp_formats::printable::printable;
 use sp_formats::registry::{PackageVersionItem, RegistryIndexItem};
-use sp_formats::text::pluralize;
+use sp_formats::text::{ByteSize, pluralize};
+use sp_formats::time::relative_text;
 
+use super::pkg::print_package_info;
 use crate::cli::{CliCommand, OutputFormat};
 use crate::terminal::{DIM, STRONG, Terminal, table};
 
@@ -44,7 +46,10 @@ pub(super) fn run(context: &Context<'_>, command: &CliCommand, terminal: &Termin
             terminal,
         ),
         CliCommand::Info { package, registry } => {
-            print_info(&pkg::registry_info(context, package, registry.as_deref())?, terminal)
+            match pkg::package_details(context, package, registry.as_deref())? {
+                PackageDetails::Registry(info) => print_info(context, &info, terminal),
+                PackageDetails::Local(info) => print_package_info(context, &info, terminal),
+            }
         }
         CliCommand::Yank { package, undo, registry } => {
             let request = YankRequest {
@@ -129,7 +134,11 @@ fn print_search(answer: &RegistrySearchReport, terminal: &Terminal) -> Result<()
     })
 }
 
-fn print_info(info: &RegistryPackageInfo, terminal: &Terminal) -> Result<()> {
+fn print_info(
+    context: &Context<'_>,
+    info: &RegistryPackageInfo,
+    terminal: &Terminal,
+) -> Result<()> {
     terminal.print(info, |out| {
         if terminal.format == OutputFormat::Plain {
             let yanked = |item: &PackageVersionItem| if item.yanked { "yanked" } else { "" };
@@ -161,11 +170,12 @@ fn print_info(info: &RegistryPackageInfo, terminal: &Terminal) -> Result<()> {
             )?;
         }
         writeln!(out)?;
-        let rows: Vec<Vec<String>> = info.versions.iter().map(version_row).collect();
+        let rows: Vec<Vec<String>> =
+            info.versions.iter().map(|item| version_row(context, item)).collect();
         write!(
             out,
             "{}",
-            table(&["version", "published", "bytes", "signed by", ""], rows, terminal.width())
+            table(&["version", "published", "size", "signed by", ""], rows, terminal.width())
         )?;
         writeln!(out)?;
         for step in info.steps.iter().filter(|step| step.outcome != "skipped") {
@@ -190,9 +200,10 @@ fn print_info(info: &RegistryPackageInfo, terminal: &Terminal) -> Result<()> {
     })
 }
 
-fn version_row(item: &PackageVersionItem) -> Vec<String> {
+fn version_row(context: &Context<'_>, item: &PackageVersionItem) -> Vec<String> {
     let signer = item.signer.as_deref().map_or("unsigned", |key| key.get(..16).unwrap_or(key));
-    let day = item.published_at.get(..10).unwrap_or(&item.published_at);
+    let published = relative_text(&item.published_at, context.now);
     let yanked = if item.yanked { "yanked" } else { "" };
-    vec![item.version.clone(), day.into(), item.bytes.to_string(), signer.into(), yanked.into()]
+    let size = ByteSize(item.bytes).to_string();
+    vec![item.version.clone(), published, size, signer.into(), yanked.into()]
 }

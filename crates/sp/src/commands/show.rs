@@ -9,7 +9,7 @@ use sp_formats::printable::printable;
 use sp_formats::text::pluralize;
 
 use crate::cli::OutputFormat;
-use crate::terminal::{DIM, STRONG, Terminal};
+use crate::terminal::{DIM, STRONG, Terminal, columns};
 
 pub(super) fn run(
     context: &Context<'_>,
@@ -46,7 +46,7 @@ fn write_human(out: &mut dyn Write, context: &Context<'_>, view: &PackView) -> i
         printable(&view.pack),
         context.display_path(&view.pack_file)
     )?;
-    let width = view.skills.iter().map(|skill| skill.id.chars().count()).max().unwrap_or(0).min(60);
+    let width = view.skills.iter().map(|skill| columns(&skill.id)).max().unwrap_or(0).min(60);
     let group = |out: &mut dyn Write, title: &str, import: Option<usize>| -> io::Result<()> {
         let skills: Vec<&SelectedSkillItem> =
             view.skills.iter().filter(|skill| skill.import == import).collect();
@@ -57,8 +57,9 @@ fn write_human(out: &mut dyn Write, context: &Context<'_>, view: &PackView) -> i
         skills.iter().try_for_each(|skill| {
             writeln!(
                 out,
-                "  {:<width$}  {DIM}→{DIM:#} {}",
+                "  {}{}  {DIM}→{DIM:#} {}",
                 printable(&skill.id),
+                " ".repeat(width.saturating_sub(columns(&skill.id))),
                 printable(&skill.folder)
             )
         })

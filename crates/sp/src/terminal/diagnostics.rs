@@ -5,14 +5,24 @@ use sp_engine::Error;
 use sp_engine::hidden::mark;
 use sp_formats::output::{ErrorItem, ErrorReport, FindingItem};
 use sp_formats::printable::{printable, printable_lines, printable_tabs};
-use sp_formats::report::{LineColumn, LocatedFinding, Report, Severity};
+use sp_formats::report::{Excerpt, FindingLocation, LineColumn, LocatedFinding, Report, Severity};
 use sp_formats::rules::safety::SE_09;
 
+use super::layout::{columns, tail, truncate_columns};
 use super::{ERROR, HINT, MARK, STRONG, severity_style};
 
-pub(super) fn error_text(error: &Error) -> String {
-    let mut text: String = error.reports.iter().map(render_findings).collect();
+/// What a tab is shown as.
+const TAB: &str = "    ";
+/// Lines are not cut to fewer columns.
+const MIN_EXCERPT_COLUMNS: usize = 12;
+
+pub(super) fn error_text(error: &Error, width: Option<u16>) -> String {
+    let mut text: String =
+        error.reports.iter().map(|report| render_findings(report, width)).collect();
     text += &format!("{ERROR}error:{ERROR:#} {error}\n");
+    if let Some(position) = &error.position {
+        text += &source_lines(&position.file, &position.location, Level::ERROR, width);
+    }
     for cause in error.causes() {
         text += &format!("  caused by: {}\n", cause.replace('\n', "\n             "));
     }
@@ -34,9 +44,10 @@ pub(super) fn error_json(error: &Error) -> String {
             because: error.causes(),
             hints: error.hints.iter().map(|hint| printable_lines(hint)).collect(),
             findings: error.reports.iter().flat_map(finding_items).collect(),
+            position: error.position.as_ref().map(|position| position.to_item()),
         },
     };
-    serde_json::to_string(&report).unwrap_or_else(|_| error_text(error)) + "\n"
+    serde_json::to_string(&report).unwrap_or_else(|_| error_text(error, None)) + "\n"
 }
 
 fn finding_items(report: &Report) -> Vec<FindingItem> {
@@ -45,59 +56,98 @@ fn finding_items(report: &Report) -> Vec<FindingItem> {
 }
 
 /// Renders every finding of a report with its source line.
-pub(super) fn render_findings(report: &Report) -> String {
-    let snippet = |located| render_snippet(&report.file, located);
+pub(super) fn render_findings(report: &Report, width: Option<u16>) -> String {
+    let snippet = |located| render_snippet(&report.file, located, width);
     report.located_findings().iter().map(snippet).collect()
 }
 
-/// Renders a finding with its source line.
-pub(crate) fn render_snippet(file: &str, located: &LocatedFinding) -> String {
+/// Renders a finding with its source line, which is cut to the width of the terminal.
+pub(crate) fn render_snippet(file: &str, located: &LocatedFinding, width: Option<u16>) -> String {
     let LocatedFinding { finding, location } = located;
     let level = match finding.severity {
         Severity::Error => Level::ERROR,
         Severity::Warning => Level::WARNING,
         Severity::Note => Level::NOTE,
     };
-    let message = printable(&finding.message).into_owned();
-    let file = printable(file).into_owned();
-    let Some(location) = location else {
-        let style = severity_style(finding.severity);
-        let help = finding
-            .help
-            .as_ref()
-            .map(|help| format!("  = help: {}\n", printable(help)))
-            .unwrap_or_default();
-        let (word, rule) = (finding.severity.as_str(), finding.check.id);
-        return format!(
-            "{style}{word}[{rule}]{style:#}{STRONG}: {message}{STRONG:#}\n {MARK}-->{MARK:#} {file}\n{help}\n"
-        );
-    };
-    // Hidden text is decoded, so that the reader sees what it says.
-    let visible = |part: &str| {
-        if finding.check.id == SE_09.id {
-            printable_tabs(&mark(part))
-        } else {
-            printable_tabs(part)
+    let style = severity_style(finding.severity);
+    let (word, rule) = (finding.severity.as_str(), finding.check.id);
+    let message = printable(&finding.message);
+    let title = format!("{style}{word}[{rule}]{style:#}{STRONG}: {message}{STRONG:#}\n");
+    let source = match location {
+        // Hidden text is decoded, so that the reader sees what it says.
+        Some(location) if rule == SE_09.id => {
+            source_lines(file, &with_marked_hidden_text(location), level, width)
         }
+        Some(location) => source_lines(file, location, level, width),
+        None => format!(" {MARK}-->{MARK:#} {}\n", printable(file)),
     };
-    let [before, marked, after] =
-        [&location.excerpt.before, &location.excerpt.marked, &location.excerpt.after]
-            .map(|part| visible(part));
-    let line = format!("{before}{marked}{after}");
-    let annotation = AnnotationKind::Primary.span(before.len()..before.len() + marked.len());
-    let title = level.primary_title(message).id(finding.check.id);
-    let source = Snippet::source(&line).line_start(location.start.line).annotation(annotation);
-    let mut group = Group::with_title(title).element(source);
-    if let Some(help) = &finding.help {
-        group = group.element(Level::HELP.message(printable(help).into_owned()));
-    }
-    let rendered = Renderer::styled().render(&[group]);
-    // The renderer counts the column in the line as it is shown, which may be truncated and have
-    // tabs expanded. Replace its location with the one in the file.
-    let (title, source) = rendered.split_once('\n').unwrap_or((&rendered, ""));
+    let indent = location.as_ref().map_or(2, |location| line_digits(location) + 1);
+    let indent = " ".repeat(indent);
+    let bar = if location.is_some() { format!("{indent}{MARK}|{MARK:#}\n") } else { String::new() };
+    let help = finding.help.as_ref().map(|help| {
+        format!("{bar}{indent}{MARK}={MARK:#} {STRONG}help{STRONG:#}: {}\n", printable(help))
+    });
+    format!("{title}{source}{}\n", help.unwrap_or_default())
+}
+
+fn with_marked_hidden_text(location: &FindingLocation) -> FindingLocation {
+    let Excerpt { before, marked, after } = &location.excerpt;
+    let [before, marked, after] = [before, marked, after].map(|part| mark(part).into_owned());
+    let excerpt = Excerpt { before, marked, after };
+    FindingLocation { excerpt, ..location.clone() }
+}
+
+fn line_digits(location: &FindingLocation) -> usize {
+    location.start.line.to_string().len()
+}
+
+/// Renders a location: file, line and column, then the line with the span marked.
+fn source_lines(
+    file: &str,
+    location: &FindingLocation,
+    level: Level<'static>,
+    width: Option<u16>,
+) -> String {
     let LineColumn { line, column } = location.start;
-    let indent = " ".repeat(line.to_string().len());
-    format!("{title}\n{indent}{MARK}--> {MARK:#}{file}:{line}:{column}\n{source}\n\n")
+    let digits = line_digits(location);
+    // The line follows its number and ` | `.
+    let room = width.map(|width| usize::from(width).saturating_sub(digits + 3));
+    let [before, marked, after] = fit_excerpt(&location.excerpt, room);
+    let source = format!("{before}{marked}{after}");
+    let annotation = AnnotationKind::Primary.span(before.len()..before.len() + marked.len());
+    let snippet = Snippet::source(&source).line_start(line).annotation(annotation);
+    // The renderer cuts lines itself, but counts wide characters as one column.
+    let group = Group::with_title(level.primary_title("")).element(snippet);
+    let rendered = Renderer::styled().term_width(10_000).render(&[group]);
+    // Leave out the title. The renderer knows only the line as it is shown, so the location is
+    // written here.
+    let source = rendered.split_once('\n').map_or("", |(_, source)| source);
+    let indent = " ".repeat(digits);
+    format!("{indent}{MARK}--> {MARK:#}{}:{line}:{column}\n{source}\n", printable(file))
+}
+
+/// Escapes an excerpt, and cuts it to `room` columns around the marked part.
+fn fit_excerpt(excerpt: &Excerpt, room: Option<usize>) -> [String; 3] {
+    let visible = |part: &str| printable_tabs(part).replace('\t', TAB);
+    let [before, marked, after] =
+        [&excerpt.before, &excerpt.marked, &excerpt.after].map(|part| visible(part));
+    let Some(room) = room else { return [before, marked, after] };
+    let total = columns(&before) + columns(&marked) + columns(&after);
+    if total <= room {
+        return [before, marked, after];
+    }
+    let room = room.max(MIN_EXCERPT_COLUMNS);
+    let marked = truncate_columns(&marked, room.saturating_sub(2));
+    let rest = room - columns(&marked);
+    // What follows the marked part is worth less than what precedes it.
+    let after_room = (rest / 3).max(rest.saturating_sub(columns(&before))).min(columns(&after));
+    let before_room = rest - after_room;
+    let before = if columns(&before) > before_room {
+        format!("…{}", tail(&before, before_room.saturating_sub(1)))
+    } else {
+        before
+    };
+    [before, marked, truncate_columns(&after, after_room)]
 }
 
 #[cfg(test)]
@@ -109,7 +159,7 @@ mod tests {
     fn location(text: &str, start: usize) -> String {
         let mut report = Report::new("file", text);
         report.error(&PK_01, start..start + 1, "it is wrong").help("change it");
-        let rendered = anstream::adapter::strip_str(&render_findings(&report)).to_string();
+        let rendered = anstream::adapter::strip_str(&render_findings(&report, None)).to_string();
         let line = rendered.lines().find(|line| line.contains("-->")).unwrap_or_default();
         line.trim().to_owned()
     }
@@ -132,7 +182,7 @@ mod tests {
     fn snippet_has_title_location_line_and_help() {
         let mut report = Report::new("file", "one\ntwo three\n");
         report.error(&PK_01, 8..13, "it is wrong").help("change it");
-        let rendered = anstream::adapter::strip_str(&render_findings(&report)).to_string();
+        let rendered = anstream::adapter::strip_str(&render_findings(&report, None)).to_string();
         assert_eq!(
             rendered,
             "error[PK-01]: it is wrong\n --> file:2:5\n  |\n2 | two three\n  |     ^^^^^\n  |\n  = help: change it\n\n"

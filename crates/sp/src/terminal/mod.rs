@@ -27,7 +27,8 @@ use crate::cli::OutputFormat;
 pub(crate) use diagnostics::render_snippet;
 pub(crate) use diff::{colored_diff, plain_diff};
 use json::EscapingFormatter;
-pub(crate) use layout::{pad, wrap};
+use layout::wrap_lines;
+pub(crate) use layout::{columns, pad, truncate_columns, wrap};
 use progress::ProgressLine;
 pub(crate) use table::table;
 pub(crate) use usage::parse_cli;
@@ -92,11 +93,27 @@ impl Terminal {
 
     /// Prints a value as JSON, regardless of the format.
     pub(crate) fn print_json<T: Serialize>(&self, value: &T) -> Result<()> {
-        self.print_text(|out| write_json(value, out))
+        self.print_exactly(|out| write_json(value, out))
     }
 
-    /// Prints text, regardless of the format.
+    /// Prints text, regardless of the format. Text for people is wrapped at the width of the
+    /// terminal.
     pub(crate) fn print_text(
+        &self,
+        text: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
+    ) -> Result<()> {
+        let Some(width) = self.width().filter(|_| self.format == OutputFormat::Human) else {
+            return self.print_exactly(text);
+        };
+        self.print_exactly(|out| {
+            let mut buffer = Vec::new();
+            text(&mut buffer)?;
+            out.write_all(wrap_lines(&String::from_utf8_lossy(&buffer), width).as_bytes())
+        })
+    }
+
+    /// Prints text that other programs read, without wrapping it.
+    pub(crate) fn print_exactly(
         &self,
         text: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
     ) -> Result<()> {
@@ -126,15 +143,14 @@ impl Terminal {
         self.progress.clear();
         let text = match self.format {
             OutputFormat::Json => diagnostics::error_json(error),
-            _ => diagnostics::error_text(error),
+            _ => diagnostics::error_text(error, stderr_width()),
         };
         write_stderr(&text);
     }
 
     /// Returns the width of the terminal, or `None` if stdout is not a terminal.
     pub(crate) fn width(&self) -> Option<u16> {
-        terminal_size::terminal_size_of(std::io::stdout())
-            .map(|(terminal_size::Width(width), _)| width)
+        width_of(std::io::stdout())
     }
 
     /// Prints text that is not part of the result.
@@ -164,7 +180,7 @@ impl Terminal {
         *seen += 1;
         if *seen <= MAX_SHOWN_REPORTS || self.verbosity == Verbosity::Verbose {
             self.progress.clear();
-            write_stderr(&diagnostics::render_findings(report));
+            write_stderr(&diagnostics::render_findings(report, stderr_width()));
         }
     }
 
@@ -249,7 +265,11 @@ impl EventListener for Terminal {
             Event::Detail(text) if self.verbosity == Verbosity::Verbose => {
                 self.print_labelled(DIM, "note", &text);
             }
-            Event::Detail(_) => {}
+            Event::Omitted(text) if self.verbosity == Verbosity::Normal => {
+                let text = format!("{text}; use `--verbose` to list all");
+                self.print_labelled(WARNING, "warning", &text);
+            }
+            Event::Detail(_) | Event::Omitted(_) => {}
         }
     }
 }
@@ -280,9 +300,21 @@ fn write_json<T: Serialize>(value: &T, out: &mut dyn Write) -> std::io::Result<(
     writeln!(out)
 }
 
-/// Writes to stderr. A failure is ignored, because there is nowhere left to report it.
+/// Writes to stderr, wrapped at the width of the terminal. A failure is ignored, because there is
+/// nowhere left to report it.
 fn write_stderr(text: &str) {
+    let wrapped = stderr_width().map(|width| wrap_lines(text, width));
+    let text = wrapped.as_deref().unwrap_or(text);
     let _ = anstream::stderr().lock().write_all(text.as_bytes());
+}
+
+/// Returns the width of the terminal, or `None` if the stream is not a terminal.
+fn width_of(stream: impl std::os::fd::AsFd) -> Option<u16> {
+    terminal_size::terminal_size_of(stream).map(|(terminal_size::Width(width), _)| width)
+}
+
+fn stderr_width() -> Option<u16> {
+    width_of(std::io::stderr())
 }
 
 fn severity_style(severity: Severity) -> Style {

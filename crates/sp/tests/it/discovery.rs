@@ -9,7 +9,7 @@ use sp_testkit::{FileEntry, World, world};
 const SKILL: &str = "---\nname: x\ndescription: Does x.\n---\n";
 
 fn ids(world: &World) -> Vec<String> {
-    world.sp(&["list"]).ok().stdout.lines().map(Into::into).collect()
+    world.sp(&["list", "--format", "plain"]).ok().stdout.lines().map(Into::into).collect()
 }
 
 /// Runs `sp list`, which must fail with an error that names this path.
@@ -185,7 +185,11 @@ fn sp_31_the_root_is_the_nearest_parent_with_skills_or_packs() {
     let world = world!();
     world.skill("general/a");
     for dir in ["home/repo", "home/repo/packs", "home/repo/skills/general/a"] {
-        assert_eq!(world.sp_in(dir, &["list"]).ok().stdout, "general/a\n", "{dir}");
+        assert_eq!(
+            world.sp_in(dir, &["list", "--format", "plain"]).ok().stdout,
+            "general/a\n",
+            "{dir}"
+        );
     }
     let error = world.sp_error_in("home", &["list"]);
     assert_eq!(error.code, "E-repository-not-found");
@@ -201,7 +205,11 @@ fn sp_31_root_flags_name_the_repository() {
     for root in
         [["--root", "repo"], ["--repo-root", "repo"], ["--root", "~/repo"], ["--root", &absolute]]
     {
-        assert_eq!(world.sp_in("home", &["list", root[0], root[1]]).ok().stdout, "a\n", "{root:?}");
+        assert_eq!(
+            world.sp_in("home", &["list", root[0], root[1], "--format", "plain"]).ok().stdout,
+            "a\n",
+            "{root:?}"
+        );
         assert_eq!(
             world.sp_in("home", &[root[0], root[1], "packs"]).ok().stdout,
             "team\n",

@@ -59,7 +59,7 @@ proptest! {
             install(&fresh);
             prop_assert_eq!(world.files("sink"), fresh.files("sink"));
             // It has every skill of `sp list` with all its files.
-            let list = world.sp(&["list"]).ok().stdout;
+            let list = world.sp(&["list", "--format", "plain"]).ok().stdout;
             for id in list.lines() {
                 let folder = format!("team__{}", id.replace('/', "__"));
                 let source = world.files(&format!("home/repo/skills/{id}"));

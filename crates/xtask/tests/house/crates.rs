@@ -52,10 +52,10 @@ const DEPENDENCIES: &[(&str, &[&str], InTests)] = &[
     ("clap", &["sp"], OnlyShipping),
     ("clap_complete", &["sp"], OnlyShipping),
     ("clap_mangen", &["sp"], OnlyShipping),
-    ("comfy-table", &["sp"], OnlyShipping),
     ("indicatif", &["sp"], OnlyShipping),
     ("similar", &["sp"], OnlyShipping),
     ("terminal_size", &["sp"], OnlyShipping),
+    ("unicode-width", &["sp"], OnlyShipping),
     // Byte layouts.
     ("base64", &["sp-formats", "sp-analyze", "sp-serve"], OnlyShipping),
     ("foldhash", &["sp-formats", "sp-analyze"], OnlyShipping),

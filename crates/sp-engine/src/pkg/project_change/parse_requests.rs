@@ -87,7 +87,7 @@ impl ProjectChange<'_> {
         if installed.is_empty() {
             error.hint("run `sp pkg install <package>` to install a package; the project has none")
         } else {
-            error.hint(format!("installed packages: {}", installed.join(", ")))
+            error.suggest(name.as_str(), &installed, "installed packages")
         }
     }
 

@@ -1,9 +1,10 @@
-//! `sp info`: the versions of a package in a registry, and the details of one of them.
+//! For `sp info`: the versions of a package in a registry, and the details of one of them.
 
 use serde::Deserialize;
 use sp_formats::output::RegistryPackageInfo;
 use sp_formats::package::{PackageName, PackageVersion, VersionRange};
 use sp_formats::registry::{PackageIndex, PackageVersionItem, TrustReport};
+use sp_formats::suggest::list_few;
 
 use super::package_path::{index_path, package_path, registry_name};
 use crate::context::Context;
@@ -20,7 +21,7 @@ struct RegistryVersionDetails {
 }
 
 /// Describes a package of a registry: its versions, and the details of the latest or the named one.
-pub fn info(
+pub(in crate::pkg) fn info(
     context: &Context<'_>,
     package: &str,
     registry: Option<&str>,
@@ -61,7 +62,7 @@ fn no_version_error(address: &str, name: &PackageName, index: &PackageIndex) -> 
         ErrorCode::VersionNotFound,
         format!("this version of `{name}` was not found at `{address}`"),
     )
-    .hint(format!("available versions: {}", versions.join(", ")))
+    .hint(format!("available versions: {}", list_few(&versions)))
 }
 
 /// Selects the newest version in a range, or the latest one. A yanked version must be named

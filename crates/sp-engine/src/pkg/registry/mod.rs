@@ -12,7 +12,7 @@ mod publish;
 mod search;
 mod yank;
 
-pub use self::info::info;
+pub(super) use self::info::info;
 pub(super) use self::known_registries::{AvailablePackage, AvailableVersion, KnownRegistries};
 pub use self::login::{LoginRequest, RegistryHistoryPolicy, login, logout};
 pub use self::publish::{PublishRequest, publish};

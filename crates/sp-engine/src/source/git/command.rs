@@ -283,18 +283,27 @@ pub(super) fn spawn_error(error: std::io::Error) -> Error {
     Error::new(ErrorCode::GitNotFound, "cannot run `git`").because(error).hint(hint)
 }
 
-/// Returns an error with git's messages as its cause.
+/// Advice that git prints after many messages, wrapped in the middle of a sentence. Our own hints
+/// are more specific.
+const GENERAL_ADVICE: &[&str] = &[
+    "Could not read from remote repository.",
+    "Please make sure you have the correct access rights",
+    "and the repository exists.",
+];
+
+/// Returns an error with git's messages as its cause, one per line.
 pub(super) fn git_error(message: &str, stderr: &str) -> Error {
     let lines: Vec<&str> = stderr
         .lines()
         .map(|line| line.trim_start_matches("fatal: ").trim_start_matches("error: ").trim())
         .filter(|line| !line.is_empty() && !line.starts_with("warning:"))
+        .filter(|line| !GENERAL_ADVICE.contains(line))
         .take(4)
         .collect();
     let cause = if lines.is_empty() {
         "git failed without an error message".to_owned()
     } else {
-        lines.join("; ")
+        lines.join("\n")
     };
     // Git prints the URL it was given, including the query.
     Error::new(ErrorCode::Git, message).because(redact_secrets(&cause))

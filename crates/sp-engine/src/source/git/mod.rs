@@ -13,6 +13,7 @@ mod cache;
 mod command;
 mod fetch;
 mod history;
+mod import_error;
 mod object_dir;
 mod opener;
 mod process;

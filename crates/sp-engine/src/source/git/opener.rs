@@ -12,6 +12,7 @@ use sp_tree::{Digest, Limits};
 
 use super::cache::{CachedRepository, GitCheckout, never_fetched_error, require_online};
 use super::command::{GitRepository, succeeds};
+use super::import_error::ImportError;
 use super::object_dir::remove_stale_files;
 use super::remote_refs::{RefListing, RemoteRefs};
 use crate::context::{Context, Network};
@@ -31,10 +32,11 @@ pub(crate) struct CheckoutOpener<'a> {
 impl CheckoutOpener<'_> {
     /// Opens all imports, fetching several repositories at the same time. Returns one checkout for
     /// each import, in order.
-    pub(crate) fn open(&self, imports: &[PackImport]) -> Result<Vec<GitCheckout>> {
+    pub(crate) fn open(&self, imports: &[PackImport]) -> Result<Vec<GitCheckout>, ImportError> {
         let mut by_url: BTreeMap<String, Vec<usize>> = BTreeMap::new();
         for (number, import) in imports.iter().enumerate() {
-            by_url.entry(self.url(&import.repo)?).or_default().push(number);
+            let url = self.url(&import.repo).map_err(|error| ImportError::new(import, error))?;
+            by_url.entry(url).or_default().push(number);
         }
         let groups: Vec<ImportGroup> =
             by_url.into_iter().map(|(url, numbers)| ImportGroup { url, numbers }).collect();
@@ -53,15 +55,20 @@ impl CheckoutOpener<'_> {
         &self,
         batch: &[ImportGroup],
         imports: &[PackImport],
-    ) -> Vec<Result<Vec<OpenedImport>>> {
+    ) -> Vec<Result<Vec<OpenedImport>, ImportError>> {
         std::thread::scope(|scope| {
             let threads: Vec<_> = batch
                 .iter()
-                .map(|group| scope.spawn(move || self.open_repo(group, imports)))
+                .map(|group| (group, scope.spawn(move || self.open_repo(group, imports))))
                 .collect();
-            let panicked =
-                || Err(Error::new(ErrorCode::TaskFailed, "a fetch task failed unexpectedly"));
-            threads.into_iter().map(|thread| thread.join().unwrap_or_else(|_| panicked())).collect()
+            let panicked = |group: &ImportGroup| {
+                let error = Error::new(ErrorCode::TaskFailed, "a fetch task failed unexpectedly");
+                Err(ImportError::new(&imports[group.numbers[0]], error))
+            };
+            let joined = threads
+                .into_iter()
+                .map(|(group, thread)| thread.join().unwrap_or_else(|_| panicked(group)));
+            joined.collect()
         })
     }
 
@@ -82,21 +89,27 @@ impl CheckoutOpener<'_> {
     }
 
     #[tracing::instrument(level = "debug", skip_all, fields(repo = %imports[group.numbers[0]].repo))]
-    fn open_repo(&self, group: &ImportGroup, imports: &[PackImport]) -> Result<Vec<OpenedImport>> {
+    fn open_repo(
+        &self,
+        group: &ImportGroup,
+        imports: &[PackImport],
+    ) -> Result<Vec<OpenedImport>, ImportError> {
         let first = &imports[group.numbers[0]];
         let cached = CachedRepositoryKey {
             repo: &first.repo,
             url: &group.url,
             git_ref: first.git_ref.as_ref().map(GitRef::as_str),
         };
-        self.with_repository(&cached, |cache| {
+        let opened = self.with_repository(&cached, |cache| {
             let open = |&number: &usize| {
                 let import = &imports[number];
-                let checkout = cache.checkout(&import.repo, import.git_ref.as_ref())?;
+                let checkout = cache.checkout(&import.repo, import.git_ref.as_ref());
+                let checkout = checkout.map_err(|error| ImportError::new(import, error))?;
                 Ok(OpenedImport { number, checkout })
             };
-            group.numbers.iter().map(open).collect()
-        })
+            Ok(group.numbers.iter().map(open).collect())
+        });
+        opened.map_err(|error| ImportError::new(first, error))?
     }
 
     /// Locks the cached repository, and calls `run` with it.

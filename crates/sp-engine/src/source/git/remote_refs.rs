@@ -1,8 +1,10 @@
 //! The refs of a git server, as one `git ls-remote` lists them.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use sp_formats::git_repo::{GitRef, GitRepo};
+use sp_formats::suggest::did_you_mean;
 use sp_tree::Limits;
 
 use super::command::GitRepository;
@@ -160,8 +162,8 @@ impl RemoteRefs {
             format!("`{repo}` has no tag, branch or commit `{git_ref}`"),
         );
         let names = names.filter(|name| !name.ends_with("^{}"));
-        match sp_formats::suggest::nearest(git_ref, names) {
-            Some(near) => error.hint(format!("did you mean `{near}`?")),
+        match did_you_mean(git_ref, names.collect::<BTreeSet<&str>>()) {
+            Some(question) => error.hint(question),
             None => error.hint(format!("run `git ls-remote {repo}` to list its branches and tags")),
         }
     }

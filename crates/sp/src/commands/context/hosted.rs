@@ -4,6 +4,7 @@ use sp_engine::context_pack::{self, ContextPackPushRequest, CreateUrlRequest};
 use sp_engine::{Context, Result};
 use sp_formats::output::{ContextPackPushReport, ContextPackUrlReport};
 use sp_formats::text::{ByteSize, pluralize};
+use sp_formats::time::relative_text;
 
 use crate::cli::{ContextPackCommand, OutputFormat};
 use crate::terminal::{DIM, STRONG, Terminal};
@@ -29,7 +30,7 @@ pub(super) fn run(
                 expires: expires.clone(),
                 registry: registry.registry.clone(),
             };
-            print_url(&context_pack::create_url(context, &request)?, terminal)
+            print_url(context, &context_pack::create_url(context, &request)?, terminal)
         }
         ContextPackCommand::Revoke { id, registry } => {
             let revoked = context_pack::revoke(context, id, registry.registry.as_deref())?;
@@ -66,7 +67,11 @@ fn print_pushed(
     })
 }
 
-fn print_url(given: &ContextPackUrlReport, terminal: &Terminal) -> Result<()> {
+fn print_url(
+    context: &Context<'_>,
+    given: &ContextPackUrlReport,
+    terminal: &Terminal,
+) -> Result<()> {
     terminal.print(given, |out| {
         if terminal.format == OutputFormat::Plain {
             return writeln!(out, "{}", given.url);
@@ -74,8 +79,8 @@ fn print_url(given: &ContextPackUrlReport, terminal: &Terminal) -> Result<()> {
         writeln!(out, "{STRONG}{}{STRONG:#}", given.url)?;
         writeln!(
             out,
-            "{DIM}anyone with this URL can read the context pack until {}{DIM:#}",
-            given.expires_at
+            "{DIM}anyone with this URL can read the context pack; it expires {}{DIM:#}",
+            relative_text(&given.expires_at, context.now)
         )?;
         writeln!(out, "next: sp context install {}", given.url)
     })

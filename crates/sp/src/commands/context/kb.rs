@@ -10,6 +10,7 @@ use sp_formats::output::{
 };
 use sp_formats::printable::printable;
 use sp_formats::text::{group_digits, plural, pluralize};
+use sp_formats::time::relative_text;
 
 use crate::cli::{KbCommand, OutputFormat};
 use crate::terminal::{DIM, STRONG, Terminal, WARNING, table, wrap};
@@ -80,8 +81,8 @@ pub(super) fn print_skipped(skipped: &[KbSkippedItem], terminal: &Terminal) {
     }
     if skipped.len() > MAX_SHOWN_SKIPPED {
         text += &format!(
-            "  … and {} more; use `--format json` to list all\n",
-            skipped.len() - MAX_SHOWN_SKIPPED
+            "  … and {}; use `--json` to list all\n",
+            pluralize(skipped.len() - MAX_SHOWN_SKIPPED, "more document")
         );
     }
     let lacks = |what: &str| skipped.iter().any(|item| item.why.contains(what));
@@ -148,7 +149,7 @@ fn write_bases(
             context.display_path(&base.dir),
             group_digits(base.documents),
             group_digits(base.files),
-            date(&base.indexed_at),
+            relative_text(&base.indexed_at, context.now),
         ]
     };
     write!(

@@ -16,8 +16,10 @@ use sp_engine::{Context, Result};
 use sp_formats::output::{ContextPackView, ContextPackWriteReport, FileChangeKind};
 use sp_formats::printable::printable;
 use sp_formats::text::{ByteSize, group_digits, pluralize};
+use sp_formats::time::relative_text;
 
-use super::{check, mode};
+use super::check;
+use super::plan::{apply_options, write_apply_command};
 use crate::cli::{ContextPackAgentArg, ContextPackCommand, GlobalOptions, OutputFormat};
 use crate::terminal::{ADDED, CHANGED, DIM, REMOVED, STRONG, Terminal, WARNING, table};
 
@@ -36,7 +38,7 @@ pub(super) fn run(
             return check::run(context, options, &args, terminal);
         }
         ContextPackCommand::Show { pack } => {
-            print_view(&context_pack::show(context, pack)?, terminal)?;
+            print_view(context, &context_pack::show(context, pack)?, terminal)?;
         }
         ContextPackCommand::Build(given) => build::run(context, given, terminal)?,
         ContextPackCommand::Kb(command) => kb::run(context, command, terminal)?,
@@ -69,19 +71,20 @@ pub(super) fn run(
         | ContextPackCommand::Revoke { .. } => {
             hosted::run(context, command, terminal)?;
         }
-        ContextPackCommand::Install { pack, agents, dry_run } => {
+        ContextPackCommand::Install { pack, agents, plan } => {
             let request = ContextPackInstallRequest {
                 pack: pack.clone(),
                 root: options.root.clone(),
                 agents: to_agents(agents),
-                mode: mode(*dry_run),
+                apply: apply_options(plan),
             };
             let report = context_pack::install(context, &request)?;
-            print_written(context, &report, dry_run_note(*dry_run), terminal)?;
+            print_written(context, &report, "", terminal)?;
         }
-        ContextPackCommand::Uninstall { dry_run } => {
-            let report = context_pack::uninstall(context, options.root.as_deref(), mode(*dry_run))?;
-            print_written(context, &report, dry_run_note(*dry_run), terminal)?;
+        ContextPackCommand::Uninstall { plan } => {
+            let report =
+                context_pack::uninstall(context, options.root.as_deref(), apply_options(plan))?;
+            print_written(context, &report, "", terminal)?;
         }
         ContextPackCommand::Unzip { zip, dir } => {
             print_written(context, &context_pack::unzip(context, zip, dir)?, "", terminal)?;
@@ -116,10 +119,6 @@ fn to_agents(agents: &[ContextPackAgentArg]) -> Vec<ContextPackAgent> {
     agents.iter().map(agent).collect()
 }
 
-fn dry_run_note(dry_run: bool) -> &'static str {
-    if dry_run { "dry run: nothing was changed" } else { "" }
-}
-
 fn print_written(
     context: &Context<'_>,
     report: &ContextPackWriteReport,
@@ -139,22 +138,28 @@ fn print_written(
         let more = if hint.is_empty() { String::new() } else { format!(" · {hint}") };
         let what = match changed.count() {
             0 => "no changes".to_owned(),
-            some => format!("{} changed", pluralize(some, "file")),
+            some if report.status.applied => format!("{} changed", pluralize(some, "file")),
+            some => format!("would change {}", pluralize(some, "file")),
         };
-        writeln!(out, "{what} · {}{more}", context.display_path(&report.dir))
+        writeln!(out, "{what} · {}{more}", context.display_path(&report.dir))?;
+        if report.files.iter().all(|file| file.change == FileChangeKind::Same) {
+            return Ok(());
+        }
+        write_apply_command(&report.status, out)
     })
 }
 
-fn print_view(view: &ContextPackView, terminal: &Terminal) -> Result<()> {
+fn print_view(context: &Context<'_>, view: &ContextPackView, terminal: &Terminal) -> Result<()> {
     terminal.print(view, |out| match terminal.format {
         OutputFormat::Plain => view.files.iter().try_for_each(|file| {
             writeln!(out, "{}\t{}\t{}", printable(&file.path), file.bytes, file.tokens)
         }),
-        _ => write_human(view, terminal, out),
+        _ => write_human(context, view, terminal, out),
     })
 }
 
 fn write_human(
+    context: &Context<'_>,
     view: &ContextPackView,
     terminal: &Terminal,
     out: &mut dyn Write,
@@ -169,7 +174,7 @@ fn write_human(
     writeln!(
         out,
         "{DIM}generated {} by {}{DIM:#}",
-        printable(&view.generated_at),
+        printable(&relative_text(&view.generated_at, context.now)),
         printable(&view.generator)
     )?;
     if !view.stack.is_empty() {

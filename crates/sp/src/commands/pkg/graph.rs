@@ -83,7 +83,8 @@ pub(super) fn write_contradictions(
     }
     match contradictions.len().checked_sub(MAX_SHOWN_CONTRADICTIONS) {
         Some(more) if more > 0 => {
-            writeln!(out, "{DIM}… and {more} more; use `--format json` to list all{DIM:#}")
+            let more = pluralize(more, "more contradiction");
+            writeln!(out, "{DIM}… and {more}; use `--json` to list all{DIM:#}")
         }
         _ => Ok(()),
     }
@@ -112,7 +113,7 @@ pub(super) fn load(
     if terminal.format == OutputFormat::Json {
         return terminal.print_json(&loaded);
     }
-    terminal.print_text(|out| write!(out, "{}", loaded.context))?;
+    terminal.print_exactly(|out| write!(out, "{}", loaded.context))?;
     if terminal.format == OutputFormat::Human {
         terminal.print_stderr(&load_summary(&loaded));
     }
@@ -232,7 +233,7 @@ pub(super) fn draw(
         (_, OutputFormat::Json) => terminal.print_json(&query_all(context, options, packages)?),
         (None, _) => {
             let text = text()?;
-            terminal.print_text(|out| write!(out, "{text}"))
+            terminal.print_exactly(|out| write!(out, "{text}"))
         }
         (Some((file, _)), OutputFormat::Plain) => {
             terminal.print_text(|out| writeln!(out, "{file}"))

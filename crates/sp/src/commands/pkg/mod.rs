@@ -22,6 +22,8 @@ use super::plan::apply_options;
 use crate::cli::{self, GlobalOptions, PackageCommand, PackageKindArg};
 use crate::terminal::Terminal;
 
+pub(super) use show::print_info as print_package_info;
+
 pub(super) fn run(
     mut context: Context<'_>,
     options: &GlobalOptions,
@@ -45,9 +47,9 @@ pub(super) fn run(
         PackageCommand::Install { .. }
         | PackageCommand::Uninstall { .. }
         | PackageCommand::Rollback { .. } => change_project(context, options, command, terminal)?,
-        PackageCommand::List => show::print_list(&pkg::list(context, root)?, terminal)?,
+        PackageCommand::List => show::print_list(context, &pkg::list(context, root)?, terminal)?,
         PackageCommand::Info { package, .. } => {
-            show::print_info(&pkg::info(context, package)?, terminal)?;
+            show::print_info(context, &pkg::info(context, package)?, terminal)?;
         }
         PackageCommand::Remove { packages, plan } => {
             let removed = pkg::remove(context, packages, apply_options(plan))?;
@@ -56,7 +58,9 @@ pub(super) fn run(
         PackageCommand::Diff { before, after, .. } => {
             diff::print_diff(&pkg::diff(context, before, after)?, terminal)?;
         }
-        PackageCommand::Log { name } => show::print_log(&pkg::log(context, root, name)?, terminal)?,
+        PackageCommand::Log { name } => {
+            show::print_log(context, &pkg::log(context, root, name)?, terminal)?;
+        }
         PackageCommand::Verify { package, trust } => {
             return verify::verify(context, package, trust_overrides(trust), terminal);
         }

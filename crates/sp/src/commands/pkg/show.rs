@@ -11,6 +11,7 @@ use sp_formats::output::{
 use sp_formats::package::PackageKind;
 use sp_formats::printable::printable;
 use sp_formats::text::{ByteSize, pluralize};
+use sp_formats::time::relative_text;
 
 use super::super::plan::write_apply_command;
 use crate::cli::OutputFormat;
@@ -98,7 +99,11 @@ fn write_plain_package(out: &mut dyn Write, package: &PackageItem) -> io::Result
     )
 }
 
-pub(super) fn print_list(list: &PackageList, terminal: &Terminal) -> Result<()> {
+pub(super) fn print_list(
+    context: &Context<'_>,
+    list: &PackageList,
+    terminal: &Terminal,
+) -> Result<()> {
     terminal.print(list, |out| {
         if terminal.format == OutputFormat::Plain {
             return list.packages.iter().try_for_each(|package| write_plain_package(out, package));
@@ -113,7 +118,7 @@ pub(super) fn print_list(list: &PackageList, terminal: &Terminal) -> Result<()> 
         }
         if !list.waiting.is_empty() {
             writeln!(out)?;
-            write_waiting(list, out, terminal)?;
+            write_waiting(context, list, out, terminal)?;
         }
         Ok(())
     })
@@ -148,6 +153,7 @@ fn package_table(packages: &[PackageItem], terminal: &Terminal) -> String {
 }
 
 pub(super) fn write_waiting(
+    context: &Context<'_>,
     list: &PackageList,
     out: &mut dyn Write,
     terminal: &Terminal,
@@ -158,7 +164,7 @@ pub(super) fn write_waiting(
             package.name.clone(),
             package.version.clone(),
             package.sender.clone(),
-            package.received_at.clone(),
+            relative_text(&package.received_at, context.now),
         ]
     });
     write!(
@@ -177,7 +183,11 @@ pub(super) fn write_waiting(
     )
 }
 
-pub(super) fn print_info(info: &PackageInfo, terminal: &Terminal) -> Result<()> {
+pub(in crate::commands) fn print_info(
+    context: &Context<'_>,
+    info: &PackageInfo,
+    terminal: &Terminal,
+) -> Result<()> {
     terminal.print(info, |out| {
         let package = &info.package;
         let mut line = |label: &str, text: &str| {
@@ -192,9 +202,10 @@ pub(super) fn print_info(info: &PackageInfo, terminal: &Terminal) -> Result<()> 
         line("description", &package.description)?;
         line("kind", &format!("{}, schema {}{level}", package.kind.as_str(), info.schema_version))?;
         line("author", info.author.as_deref().unwrap_or_default())?;
+        let created = package.created_at.as_deref().map(|at| relative_text(at, context.now));
         line(
             "created",
-            &[info.made_by.as_deref().map(|by| format!("by {by}")), package.created_at.clone()]
+            &[info.made_by.as_deref().map(|by| format!("by {by}")), created]
                 .into_iter()
                 .flatten()
                 .collect::<Vec<_>>()
@@ -219,7 +230,8 @@ pub(super) fn print_info(info: &PackageInfo, terminal: &Terminal) -> Result<()> 
         line("sha256", &package.sha256)?;
         line("digest", &package.digest)?;
         let from = package.from.as_ref().map(|from| {
-            format!("from {from}, {}", package.stored_at.as_deref().unwrap_or_default())
+            let at = package.stored_at.as_deref().unwrap_or_default();
+            format!("from {from}, {}", relative_text(at, context.now))
         });
         line("stored", &from.unwrap_or_default())?;
         Ok(())
@@ -252,7 +264,11 @@ pub(super) fn print_removed(removed: &PackageRemoveReport, terminal: &Terminal) 
     })
 }
 
-pub(super) fn print_log(log: &PackageLog, terminal: &Terminal) -> Result<()> {
+pub(super) fn print_log(
+    context: &Context<'_>,
+    log: &PackageLog,
+    terminal: &Terminal,
+) -> Result<()> {
     terminal.print(log, |out| {
         if terminal.format == OutputFormat::Plain {
             return log.versions.iter().try_for_each(|package| write_plain_package(out, package));
@@ -263,7 +279,7 @@ pub(super) fn print_log(log: &PackageLog, terminal: &Terminal) -> Result<()> {
                 state.iter().filter(|(is, _)| *is).map(|(_, word)| *word).collect();
             vec![
                 package.version.clone(),
-                package.stored_at.clone().unwrap_or_default(),
+                relative_text(package.stored_at.as_deref().unwrap_or_default(), context.now),
                 format!("{} / {}", package.nodes, package.edges),
                 package
                     .signer

@@ -156,11 +156,11 @@ pub(super) fn inbox(
             let report = review(id, ReviewDecision::Reject)?;
             terminal.print(&report, |out| writeln!(out, "rejected and deleted"))
         }
-        (None, None) => print_waiting(pkg::list(context, root)?, terminal),
+        (None, None) => print_waiting(context, pkg::list(context, root)?, terminal),
     }
 }
 
-fn print_waiting(list: PackageList, terminal: &Terminal) -> Result<()> {
+fn print_waiting(context: &Context<'_>, list: PackageList, terminal: &Terminal) -> Result<()> {
     let list = PackageList { packages: Vec::new(), ..list };
     terminal.print(&list, |out| match (list.waiting.is_empty(), terminal.format) {
         (true, OutputFormat::Plain) => Ok(()),
@@ -169,6 +169,6 @@ fn print_waiting(list: PackageList, terminal: &Terminal) -> Result<()> {
             let (name, version) = (printable(&package.name), printable(&package.version));
             writeln!(out, "{}\t{name}\t{version}", package.id)
         }),
-        (false, _) => write_waiting(&list, out, terminal),
+        (false, _) => write_waiting(context, &list, out, terminal),
     })
 }

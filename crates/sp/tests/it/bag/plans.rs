@@ -31,7 +31,7 @@ fn mc_03_every_change_of_a_workspace_has_a_plan_id() {
             write(&world, "ws/.skills/review/SKILL.md", &skill("review", parameters));
         }
         let plan = dry_run(&world, command);
-        let other = "0".repeat(plan.len());
+        let other = format!("sha256:{}", "0".repeat(64));
         let error = bag_error(&world, &[command, &["--plan", &other]].concat());
         assert_eq!(error.code, "E-plan-mismatch", "{command:?}");
         let report = json(&world, &[command, &["--plan", &plan]].concat());
@@ -59,9 +59,16 @@ fn mc_03_plan_of_a_workspace_covers_edits_made_after_the_dry_run() {
 fn mc_03_dry_run_of_a_workspace_prints_the_command_that_applies_it() {
     let world = world!();
     let run = world.sp(&["bag", "init", "ws", "-n"]).ok();
-    assert!(!world.path("ws").exists(), "{run}");
+    assert!(!world.repo().join("ws").exists(), "{run}");
+    let report = serde_json::from_str::<serde_json::Value>(
+        &world.sp(&["bag", "init", "ws", "-n", "--json"]).ok().stdout,
+    )
+    .unwrap();
+    let plan = report["plan"].as_str().unwrap();
     let line = run.stdout.lines().find(|line| line.starts_with("to apply this plan: ")).unwrap();
-    let command: Vec<&str> = line.split(' ').skip_while(|word| *word != "bag").collect();
+    // The harness masks plan IDs in output.
+    let words = line.split(' ').skip_while(|word| *word != "bag");
+    let command: Vec<&str> = words.map(|word| if word == "[PLAN]" { plan } else { word }).collect();
     world.sp(&command).ok();
-    assert!(world.path("ws/SKILLBAG.md").exists());
+    assert!(world.repo().join("ws/SKILLBAG.md").exists());
 }

@@ -158,9 +158,45 @@ fn as_06_cost_without_any_skills_is_an_error() {
     let error = world.sp_error_in("nowhere", &["cost"]);
     assert_eq!(error.code, "E-nothing-found");
     assert!(error.hints_at("sp cost --agent claude"), "{error:?}");
-    let error = world.sp_error(&["cost", "gone"]);
-    assert_eq!(error.code, "E-unreadable-file");
-    assert!(error.message.contains("`gone`"), "{error:?}");
+    for (argument, code) in [("gone", "E-pack-not-found"), ("./gone", "E-file-not-found")] {
+        let error = world.sp_error(&["cost", argument]);
+        assert_eq!(error.code, code, "{argument}");
+        assert!(error.message.contains("gone"), "{error:?}");
+    }
+}
+
+#[test]
+fn as_06_cost_of_a_pack_includes_local_and_imported_skills() {
+    let world = world!();
+    world.skill("general/a");
+    world.skill("other");
+    let repo = world.git("shared");
+    repo.skill("tools/r").commit("one");
+    world.pack(
+        "team",
+        &format!(
+            "name: team\ninclude: ['general/**']\nimports:\n  - repo: {}\n    include: ['**']\n",
+            repo.url()
+        ),
+    );
+    for argument in ["team", "packs/team.yaml"] {
+        let report = cost(&world, &[argument]);
+        let group = &report["groups"][0];
+        assert_eq!(group["pack"], "team", "{report}");
+        let names: Vec<&str> = group["skills"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|skill| skill["name"].as_str().unwrap())
+            .collect();
+        assert_eq!(names, ["a", "r"], "{report}");
+        // The numbers are those of the same skill on disk.
+        let on_disk = cost(&world, &["skills/general/a"]);
+        assert_eq!(group["skills"][0]["body"], on_disk["groups"][0]["body"]);
+        assert_eq!(group["skills"][0]["always"], on_disk["groups"][0]["always"]);
+    }
+    let plain = world.sp(&["cost", "team", "--format", "plain"]).ok().stdout;
+    assert!(plain.contains("team\tgeneral/a\t") && plain.contains("team\tr\t"), "{plain}");
 }
 
 #[test]

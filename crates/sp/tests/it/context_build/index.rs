@@ -154,7 +154,7 @@ fn cp_12_removing_a_knowledge_base_keeps_its_directory() {
 fn cp_12_only_existing_directories_can_be_added() {
     let world = empty_world();
     let error = sp_error(&world, &["kb", "add", "nowhere"]);
-    assert_eq!(error.code, "E-io");
+    assert_eq!(error.code, "E-directory-not-found");
     assert!(error.message.contains("nowhere"), "{error:?}");
     write(&world, "file.md", "x");
     let error = sp_error(&world, &["kb", "add", "file.md"]);

@@ -41,7 +41,7 @@ fn sp_21_a_fifo_instead_of_skill_md_or_a_pack_does_not_hang() {
     for path in ["skills/evil/SKILL.md", "packs/pipe.yaml"] {
         assert!(Command::new("mkfifo").arg(world.repo().join(path)).status().unwrap().success());
     }
-    assert_eq!(world.sp(&["list"]).ok().stdout, "good\n");
+    assert_eq!(world.sp(&["list", "--format", "plain"]).ok().stdout, "good\n");
     world.sp(&["packs"]).ok();
     assert_eq!(world.sp_error(&["show", "packs/pipe.yaml"]).code, "E-pack-not-found");
     world.pack("bad", "name: bad\ninclude: [evil]\n");

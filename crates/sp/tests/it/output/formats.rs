@@ -63,14 +63,14 @@ fn sp_31_human_output_of_show_and_installed() {
     insta::assert_snapshot!(world.sp(&["installed"]), @"
     exit: 0
     --- stdout
-    AGENT   PACK  SKILLS  INSTALLED             PATH
-    claude  team  2       2026-09-21T14:13:20Z  ~/.claude/skills
+    AGENT   PACK  SKILLS  INSTALLED  PATH
+    claude  team  2       just now   ~/.claude/skills
     ");
     insta::assert_snapshot!(world.sp(&["installed", "--verbose"]), @"
     exit: 0
     --- stdout
-    AGENT   PACK  SKILLS  INSTALLED             PATH
-    claude  team  2       2026-09-21T14:13:20Z  ~/.claude/skills
+    AGENT   PACK  SKILLS  INSTALLED  PATH
+    claude  team  2       just now   ~/.claude/skills
 
     team in ~/.claude/skills  from ~/repo/packs/team.yaml
       file://[WORLD]/git/shared @ main = [COMMIT]
@@ -82,12 +82,30 @@ fn sp_31_human_output_of_show_and_installed() {
 }
 
 #[test]
-fn sp_31_sp_42_list_and_packs_are_the_same_in_human_and_plain_format() {
+fn sp_31_sp_42_skills_is_an_alias_of_list() {
     let world = installed();
-    for command in ["list", "skills", "packs"] {
+    assert_eq!(world.sp(&["skills"]), world.sp(&["list"]));
+    for command in ["list", "packs"] {
         let human = world.sp(&[command]).ok();
-        assert_eq!(human, world.sp(&[command, "--format", "plain"]), "{command}");
         assert_eq!(human, world.sp(&[command, "--format", "human"]), "{command}");
     }
-    assert_eq!(world.sp(&["skills"]), world.sp(&["list"]));
+}
+
+#[test]
+fn sp_31_list_has_descriptions_for_people_and_ids_for_programs() {
+    let world = installed();
+    world.write("skills/odd/SKILL.md", "no frontmatter\n");
+    let wide = "---\nname: wide\ndescription: \"Übersetzt 日本語\"\n---\n";
+    world.write("skills/wide/SKILL.md", wide);
+    insta::assert_snapshot!(world.sp(&["list"]), @"
+    exit: 0
+    --- stdout
+    general/a  Does a.
+    odd
+    wide       Übersetzt 日本語
+    ");
+    assert_eq!(world.sp(&["list", "--format", "plain"]).ok().stdout, "general/a\nodd\nwide\n");
+    let json: Value = serde_json::from_str(&world.sp(&["list", "--json"]).ok().stdout).unwrap();
+    assert_eq!(json["skills"][0]["description"], "Does a.");
+    assert!(json["skills"][1]["description"].is_null(), "{json}");
 }

@@ -66,6 +66,10 @@ fn assert_matches_schema(value: &Value, schema: &Value, root: &Value, path: &str
             path,
         );
     }
+    // An optional object: its schema, or null, which is omitted.
+    if let Some(choices) = schema["anyOf"].as_array() {
+        return assert_matches_schema(value, &choices[0], root, path);
+    }
     if let Some(choices) = schema["oneOf"].as_array() {
         return assert!(
             choices.iter().any(|choice| choice["const"] == *value),
