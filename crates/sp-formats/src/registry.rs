@@ -263,6 +263,42 @@ pub struct TrustFinding {
     pub message: String,
 }
 
+/// A token of a registry, without its secret.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RegistryToken {
+    /// Number of the token.
+    pub id: i64,
+    /// User of the token.
+    pub user: String,
+    /// What the token permits: `read`, `publish` or `admin`.
+    pub scope: String,
+    /// What the token is for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+    /// Namespaces that the token is limited to; all if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub namespaces: Option<Vec<String>>,
+    /// When the token was created.
+    pub created_at: String,
+    /// When the token expires.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<String>,
+    /// When the token was last used, up to a minute too early.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_used_at: Option<String>,
+    /// Whether the token was revoked.
+    pub revoked: bool,
+}
+
+/// A token with its secret, which is shown only once.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct IssuedRegistryToken {
+    #[serde(flatten)]
+    pub item: RegistryToken,
+    /// The secret.
+    pub token: String,
+}
+
 /// Error response of a registry.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RegistryErrorResponse {

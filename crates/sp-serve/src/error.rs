@@ -15,6 +15,9 @@ pub enum ServeError {
     /// The string is the address without its password.
     #[error("cannot use the database `{0}`")]
     Database(String, #[source] Box<dyn std::error::Error + Send + Sync>),
+    /// The database was upgraded by a newer version.
+    #[error("cannot use the database of a newer version")]
+    NewerDatabase(#[source] Box<dyn std::error::Error + Send + Sync>),
     #[error("cannot listen on `{0}`")]
     Listen(SocketAddr, #[source] std::io::Error),
     #[error("cannot run the server")]

@@ -143,6 +143,17 @@ impl PostgresDatabase<'_> {
         dumped.stdout
     }
 
+    /// Runs the statements of a dump.
+    pub fn load(&self, script: &str) {
+        let mut command = self.server.client("psql");
+        command.args(["-q", "-v", "ON_ERROR_STOP=1"]).arg(&self.name);
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().expect("psql");
+        let mut input = child.stdin.take().expect("its input");
+        input.write_all(script.as_bytes()).expect("a psql that reads");
+        drop(input);
+        assert!(child.wait().expect("psql").success(), "a dump that can be loaded");
+    }
+
     /// Returns the output of a query as text.
     pub fn query(&self, sql: &str) -> String {
         let output = self

@@ -392,6 +392,7 @@ pub fn schemas() -> Vec<(&'static str, schemars::Schema)> {
         ("mcp", schemars::schema_for!(McpStartReport)),
         ("serve", schemars::schema_for!(RegistryStartReport)),
         ("serve backup", schemars::schema_for!(RegistryBackupReport)),
+        ("serve token", schemars::schema_for!(RegistryTokenReport)),
         ("context build", schemars::schema_for!(ContextPackBuildReport)),
         ("context kb add", schemars::schema_for!(KbAddReport)),
         ("context kb list", schemars::schema_for!(KbList)),

@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::registry::{PackageVersionItem, RegistryIndexItem, TrustFinding, TrustStep};
+use crate::registry::{
+    PackageVersionItem, RegistryIndexItem, RegistryToken, TrustFinding, TrustStep,
+};
 
 /// `sp mcp --listen`, when it has started
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -37,6 +39,16 @@ pub struct RegistryBackupReport {
     pub objects: u64,
     /// Total size of the objects in bytes.
     pub bytes: u64,
+}
+
+/// `sp serve token`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct RegistryTokenReport {
+    /// Tokens that were created, changed or listed.
+    pub tokens: Vec<RegistryToken>,
+    /// Secret of the token that was created or rotated; it is shown only once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub secret: Option<String>,
 }
 
 /// `sp login` and `sp logout`

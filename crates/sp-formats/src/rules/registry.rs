@@ -9,5 +9,7 @@ rule_set! {
     "RG-82" "Publishing bytes that are stored already makes their object new"
     "RG-101" "Requests that wait for their client never keep others from being handled"
     "RG-102" "A client that does not read occupies little memory, and is disconnected"
+    "RG-103" "Tokens expire, rotate and are limited; the last admin and the last owner stay"
     "RG-106" "Monitoring is never limited; rates delay before they refuse; proxies can be ranges"
+    "RG-107" "Older databases are upgraded; newer ones are refused"
 }

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use sp_tree::{Digest, Dir, FileError, Follow, Name};
 use thiserror::Error;
 
-use crate::registry::metadata::{DATABASE_FILE, MetadataError, MetadataStore, snapshot};
+use crate::registry::metadata::{DATABASE_FILE, Database, MetadataError, snapshot};
 use crate::registry::object_store::{INCOMING_DIR, OBJECTS_DIR, ObjectStore};
 
 const PARTIAL_DATABASE_FILE: &str = "registry.db.part";
@@ -93,8 +93,7 @@ fn copy_into(from: &Path, target: &Dir) -> Result<RegistryCopySummary, RegistryC
 
 /// The digests of all objects that the database refers to.
 fn referenced_digests(database: &Path) -> Result<Vec<Digest>, MetadataError> {
-    MetadataStore::open_file(database)?
-        .with_blocking(crate::registry::metadata::Database::referenced_digests)
+    Database::open_file(database)?.referenced_digests()
 }
 
 fn entry_name(text: &str) -> Result<Name, FileError> {

@@ -45,5 +45,10 @@ pub(crate) async fn flush_periodically(counts: Arc<DownloadCounts>, metadata: Me
     loop {
         tokio::time::sleep(FLUSH_INTERVAL).await;
         counts.flush(&metadata).await;
+        let uses = metadata.token_uses.take();
+        if !uses.is_empty() {
+            // A use that cannot be written is recorded with the next one.
+            let _ = metadata.with(move |database| database.record_token_uses(&uses)).await;
+        }
     }
 }

@@ -32,6 +32,13 @@ impl RegistryEnvironment {
         format_seconds(now)
     }
 
+    /// The time in RFC 3339 after some seconds.
+    pub(crate) fn timestamp_in(&self, seconds: u64) -> String {
+        let nanos = i64::try_from(seconds).unwrap_or(i64::MAX).saturating_mul(NANOS_PER_SECOND);
+        let then = self.now_nanos().saturating_add(nanos);
+        format_seconds(Timestamp::from_nanosecond(then.into()).unwrap_or_default())
+    }
+
     /// Fills `bytes` with random bytes.
     pub(crate) fn fill_random(&self, bytes: &mut [u8]) -> std::io::Result<()> {
         (self.random)(bytes)

@@ -90,6 +90,21 @@ impl ResponseError {
             .with_help("ask a member to add you")
     }
 
+    pub(crate) fn not_owner() -> Self {
+        Self::new(StatusCode::FORBIDDEN, "forbidden", "you are not an owner of the namespace")
+            .with_help("ask an owner; members can list them")
+    }
+
+    pub(crate) fn last_owner() -> Self {
+        Self::new(StatusCode::CONFLICT, "last_owner", "a namespace must have an owner")
+            .with_help("make another member an owner first")
+    }
+
+    pub(crate) fn last_admin() -> Self {
+        Self::new(StatusCode::CONFLICT, "last_admin", "the registry must have an admin token")
+            .with_help("create another admin token first")
+    }
+
     /// Does not reveal what is wrong with a signed URL, nor whether its pack exists.
     pub(crate) fn invalid_signed_url() -> Self {
         Self::new(StatusCode::FORBIDDEN, "forbidden", "the URL is invalid or has expired")
@@ -199,7 +214,7 @@ impl From<MetadataError> for ResponseError {
         let refusal = match &error {
             MetadataError::DiskFull => Self::storage_full(),
             MetadataError::Conflict | MetadataError::ConnectionLost(_) => Self::busy(),
-            MetadataError::Database(_) => Self::internal(),
+            MetadataError::Database(_) | MetadataError::NewerSchema { .. } => Self::internal(),
         };
         refusal.with_cause(&error)
     }

@@ -17,6 +17,7 @@ mod environment;
 mod error;
 mod http_content;
 mod index_cache;
+mod local;
 mod markdown;
 mod mcp;
 mod metadata;
@@ -30,6 +31,7 @@ pub mod redact;
 mod router;
 mod sessions;
 mod state;
+mod token_uses;
 mod tokens;
 
 use std::net::SocketAddr;
@@ -47,7 +49,7 @@ use crate::registry::discovery::DiscoveryCache;
 use crate::registry::index_cache::RegistryIndexCache;
 use crate::registry::mcp::{RegistryMcpEndpoint, RegistryStores};
 use crate::registry::metadata::{
-    DATABASE_FILE, Database, MetadataError, MetadataStore, TokenOwner, TokenScope,
+    DATABASE_FILE, Database, MetadataError, MetadataStore, TokenScope,
 };
 use crate::registry::middleware::{RateLimiter, RegistryMetrics, RequestMonitor};
 use crate::registry::object_store::ObjectStore;
@@ -59,8 +61,10 @@ use crate::registry::state::{AppState, RegistryState};
 
 pub use crate::registry::backup::{RegistryCopyError, RegistryCopySummary, copy_registry};
 pub use crate::registry::environment::RegistryEnvironment;
+pub use crate::registry::local::{LocalRegistry, LocalRegistryError, RegistryLocation};
 pub use crate::registry::metadata::{PostgresAddress, PostgresAddressError};
 pub use crate::registry::middleware::{RequestLogEntry, RequestLogger, RequestRate};
+pub use crate::registry::tokens::TokenRequest;
 
 /// Limits on what happens after the last connection was closed.
 const FINAL_FLUSH_TIMEOUT: Duration = Duration::from_secs(2);
@@ -160,10 +164,11 @@ fn open_state(
         data.ensure_file(&StaticName(DATABASE_FILE)).map_err(|e| unusable(e.into()))?;
     }
     let metadata = match &settings.database {
-        None => MetadataStore::open_dir(&settings.data_dir),
-        Some(address) => MetadataStore::connect(address),
+        None => Database::open_dir(&settings.data_dir),
+        Some(address) => Database::connect(address),
     };
     let metadata = metadata.map_err(|e| database_error(settings, e))?;
+    let metadata = MetadataStore::new(metadata, settings.environment);
     let objects = ObjectStore::open(&settings.data_dir).map_err(|e| unusable(e.into()))?;
     let skills = Arc::new(PublishedSkills::new(objects.clone(), settings.limits.clone()));
     let environment = settings.environment;
@@ -209,10 +214,7 @@ fn request_monitor(settings: &RegistrySettings, counts: &Arc<ConnectionCounts>) 
 }
 
 fn database_error(settings: &RegistrySettings, error: MetadataError) -> ServeError {
-    match &settings.database {
-        None => ServeError::DataDir(settings.data_dir.clone(), error.into()),
-        Some(address) => ServeError::Database(address.to_string(), error.into()),
-    }
+    local::database_error(&settings.data_dir, settings.database.as_ref(), error)
 }
 
 /// Creates the admin token, if there is no token yet.
@@ -224,13 +226,18 @@ fn create_admin_token(
     if state.metadata.with_blocking(Database::has_tokens).map_err(unusable)? {
         return Ok(None);
     }
-    let token =
-        tokens::generate_token(&state.environment, TokenScope::Admin).map_err(ServeError::Io)?;
-    let bearer = TokenOwner { user: ADMIN_USER.into(), scope: TokenScope::Admin };
-    let (hash, at) = (tokens::hash_token(&token), state.environment.timestamp());
+    let request = TokenRequest {
+        user: ADMIN_USER.into(),
+        scope: TokenScope::Admin.as_str().into(),
+        ..TokenRequest::default()
+    };
+    let (new, token) = request
+        .generate(&state.environment)
+        .map_err(|why| ServeError::Io(std::io::Error::other(why)))?;
+    let at = state.environment.timestamp();
     let is_first = state
         .metadata
-        .with_blocking(|database| database.add_first_token(&bearer, &hash, &at))
+        .with_blocking(|database| database.add_first_token(&new, &at))
         .map_err(unusable)?;
     Ok(is_first.then_some(token))
 }

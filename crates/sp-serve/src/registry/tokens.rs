@@ -5,19 +5,30 @@
 
 use axum::http::HeaderMap;
 use schemars::JsonSchema;
-use serde::Serialize;
-use sp_formats::registry::{PUBLISH_TOKEN_PREFIX, READ_TOKEN_PREFIX};
+use serde::Deserialize;
+use sp_formats::printable::printable;
+use sp_formats::registry::{
+    IssuedRegistryToken, PUBLISH_TOKEN_PREFIX, READ_TOKEN_PREFIX, RegistryPackageName,
+};
 use sp_tree::{Digest, to_hex};
 
 use crate::connections::bearer_token;
 use crate::registry::environment::RegistryEnvironment;
 use crate::registry::error::{ApiResult, ResponseError};
-use crate::registry::metadata::{MetadataStore, TokenOwner, TokenScope};
+use crate::registry::metadata::{
+    Database, MetadataStore, NewToken, TokenOwner, TokenRevocation, TokenScope,
+};
 use crate::registry::middleware;
 
 const TOKEN_BYTES: usize = 32;
 /// Longer strings are rejected before they are hashed.
 const MAX_TOKEN_LEN: usize = 128;
+const MAX_LABEL_CHARS: usize = 100;
+const MAX_NAMESPACES: usize = 100;
+/// Ten years.
+const MAX_LIFETIME_SECS: u64 = 10 * 365 * 24 * 60 * 60;
+/// The length of a timestamp without its seconds.
+const MINUTE_LEN: usize = "2026-01-01T00:00".len();
 
 pub(crate) fn generate_token(
     environment: &RegistryEnvironment,
@@ -39,8 +50,8 @@ pub(crate) fn is_valid_username(text: &str) -> bool {
     (1..=64).contains(&text.len()) && text.bytes().all(is_known)
 }
 
-/// Returns the owner of the request's token, or `None` if the request has no token. An invalid or
-/// revoked token is an error.
+/// Returns the owner of the request's token, or `None` if the request has no token. A token that is
+/// invalid, expired or revoked is an error.
 pub(crate) async fn authenticate(
     metadata: &MetadataStore,
     headers: &HeaderMap,
@@ -57,7 +68,7 @@ pub(crate) struct VerifiedToken {
     pub owner: TokenOwner,
 }
 
-/// Looks up a token. Returns `None` if it is invalid or was revoked.
+/// Looks up a token. Returns `None` if it is invalid, expired or revoked.
 pub(crate) async fn find_token_owner(
     metadata: &MetadataStore,
     token: &str,
@@ -67,45 +78,144 @@ pub(crate) async fn find_token_owner(
         return Ok(None);
     }
     let hash = hash_token(token);
-    let found = metadata.with(move |database| database.token_owner(&hash)).await?;
-    if let Some(owner) = &found {
-        middleware::record_user(&owner.user);
+    let owner = find_owner_by_hash(metadata, hash).await?;
+    Ok(owner.map(|owner| VerifiedToken { hash, owner }))
+}
+
+/// Looks up a token by its hash, and records that it was used.
+pub(crate) async fn find_owner_by_hash(
+    metadata: &MetadataStore,
+    hash: Digest,
+) -> ApiResult<Option<TokenOwner>> {
+    let now = metadata.environment.timestamp();
+    let at = now.clone();
+    let found = metadata.with(move |database| database.token_owner(&hash, &at)).await?;
+    let Some((owner, last_used_at)) = found else { return Ok(None) };
+    middleware::record_user(&owner.user);
+    // The minute is precise enough, and rarely written.
+    let minute = |time: &str| time.get(..MINUTE_LEN).map(str::to_owned);
+    if let Some(id) = owner.token_id
+        && last_used_at.as_deref().and_then(minute) != minute(&now)
+    {
+        metadata.token_uses.record(id, &now);
     }
-    Ok(found.map(|owner| VerifiedToken { hash, owner }))
+    Ok(Some(owner))
 }
 
-/// A token, shown once.
-#[derive(Serialize, JsonSchema)]
-pub(crate) struct IssuedToken {
-    pub id: i64,
+/// A token to create.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TokenRequest {
+    /// 1 to 64 letters, digits, `-`, `_`, `.` and `@`.
+    #[schemars(regex(pattern = r"^[A-Za-z0-9_.@-]{1,64}$"))]
     pub user: String,
+    #[schemars(extend("enum" = ["publish", "read", "admin"]))]
     pub scope: String,
-    pub token: String,
+    /// What the token is for, at most 100 characters.
+    #[serde(default)]
+    #[schemars(length(max = 100))]
+    pub label: Option<String>,
+    /// Lifetime in seconds; unlimited if absent.
+    #[serde(default)]
+    #[schemars(range(min = 1, max = 315_360_000))]
+    pub expires_in: Option<u64>,
+    /// Namespaces that the token is limited to; all if absent.
+    #[serde(default)]
+    pub namespaces: Option<Vec<String>>,
 }
 
-/// Issues a token for `user`, on behalf of `issuer`.
+impl TokenRequest {
+    /// Validates the request, and generates the secret. The error is a message.
+    pub(crate) fn generate(
+        &self,
+        environment: &RegistryEnvironment,
+    ) -> Result<(NewToken, String), String> {
+        if !is_valid_username(&self.user) {
+            return Err("`user` must have 1 to 64 letters, digits, `-`, `_`, `.` or `@`".to_owned());
+        }
+        let scope = TokenScope::parse(&self.scope)
+            .ok_or_else(|| "`scope` must be `publish`, `read` or `admin`".to_owned())?;
+        let limited_to = self.checked_namespaces(scope)?;
+        let label = self.label.as_deref().map(str::trim).filter(|label| !label.is_empty());
+        if label.is_some_and(|label| label.chars().count() > MAX_LABEL_CHARS) {
+            return Err(format!("`label` has more than {MAX_LABEL_CHARS} characters"));
+        }
+        let expires_at = match self.expires_in {
+            Some(seconds @ 1..=MAX_LIFETIME_SECS) => Some(environment.timestamp_in(seconds)),
+            Some(_) => {
+                return Err(format!("`expires_in` must be from 1 to {MAX_LIFETIME_SECS} seconds"));
+            }
+            None => None,
+        };
+        let secret = generate_token(environment, scope)
+            .map_err(|e| format!("cannot generate a secret: {e}"))?;
+        let hash = hash_token(&secret);
+        let (user, label) = (self.user.clone(), label.map(str::to_owned));
+        Ok((NewToken { user, scope, label, limited_to, expires_at, hash }, secret))
+    }
+
+    fn checked_namespaces(&self, scope: TokenScope) -> Result<Option<Vec<String>>, String> {
+        let Some(names) = &self.namespaces else { return Ok(None) };
+        if scope == TokenScope::Admin {
+            return Err("a token with the scope `admin` cannot be limited to namespaces".into());
+        }
+        if !(1..=MAX_NAMESPACES).contains(&names.len()) {
+            return Err(format!("`namespaces` must have from 1 to {MAX_NAMESPACES} names"));
+        }
+        match names.iter().find(|name| RegistryPackageName::new(name, "any").is_err()) {
+            Some(name) => Err(format!("invalid namespace `{}`", printable(name))),
+            None => Ok(Some(names.clone())),
+        }
+    }
+}
+
+/// Issues a token on behalf of `issuer`.
 pub(crate) async fn issue_token(
     metadata: &MetadataStore,
-    environment: &RegistryEnvironment,
     issuer: &TokenOwner,
-    user: &str,
-    scope: &str,
-) -> ApiResult<IssuedToken> {
-    if !is_valid_username(user) {
-        return Err(ResponseError::invalid(
-            "`user` must have 1 to 64 letters, digits, `-`, `_`, `.` or `@`",
-        ));
+    request: &TokenRequest,
+) -> ApiResult<IssuedRegistryToken> {
+    let environment = &metadata.environment;
+    let (new, token) = request.generate(environment).map_err(ResponseError::invalid)?;
+    let (issuer, at) = (issuer.clone(), environment.timestamp());
+    let item = metadata.with(move |database| database.add_token(&new, &issuer, &at)).await?;
+    Ok(IssuedRegistryToken { item, token })
+}
+
+/// Replaces the secret of a token. Admins may do that, and the token itself.
+pub(crate) async fn rotate_token(
+    metadata: &MetadataStore,
+    who: &TokenOwner,
+    id: i64,
+) -> ApiResult<IssuedRegistryToken> {
+    if who.scope != TokenScope::Admin && who.token_id != Some(id) {
+        return Err(ResponseError::not_found());
     }
-    let scope = TokenScope::parse(scope).filter(|scope| *scope != TokenScope::Admin);
-    let scope =
-        scope.ok_or_else(|| ResponseError::invalid("`scope` must be `publish` or `read`"))?;
-    let token = generate_token(environment, scope)
+    let (who, at) = (who.clone(), metadata.environment.timestamp());
+    let tokens = metadata.with(Database::tokens).await?;
+    let scope = tokens.iter().find(|token| token.id == id).map(|token| token.scope.as_str());
+    let scope = scope.and_then(TokenScope::parse).ok_or_else(ResponseError::not_found)?;
+    let token = generate_token(&metadata.environment, scope)
         .map_err(|e| sp_tree::FileError::new("generate", "random bytes", e))?;
-    let (hash, at) = (hash_token(&token), environment.timestamp());
-    let owner = TokenOwner { user: user.into(), scope };
-    let issuer = issuer.clone();
-    let id = metadata.with(move |database| database.add_token(&owner, &hash, &issuer, &at)).await?;
-    Ok(IssuedToken { id, user: user.into(), scope: scope.as_str().into(), token })
+    let hash = hash_token(&token);
+    let rotated =
+        metadata.with(move |database| database.rotate_token(id, &hash, &who, &at)).await?;
+    let item = rotated.ok_or_else(ResponseError::not_found)?;
+    Ok(IssuedRegistryToken { item, token })
+}
+
+/// Revokes a token on behalf of an admin.
+pub(crate) async fn revoke_token(
+    metadata: &MetadataStore,
+    who: &TokenOwner,
+    id: i64,
+) -> ApiResult<()> {
+    let (who, at) = (who.clone(), metadata.environment.timestamp());
+    match metadata.with(move |database| database.revoke_token(id, &who, &at)).await? {
+        TokenRevocation::Done => Ok(()),
+        TokenRevocation::NotFound => Err(ResponseError::not_found()),
+        TokenRevocation::LastAdmin => Err(ResponseError::last_admin()),
+    }
 }
 
 /// Authenticates a request whose token must be allowed to publish.

@@ -120,6 +120,10 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ("context uninstall", &["sp context uninstall"]),
     ("serve", &["sp serve", "sp serve --listen 127.0.0.1:8080 --data /srv/skillpack"]),
     ("serve backup", &["sp serve backup /backups/skillpack"]),
+    (
+        "serve token",
+        &["sp serve token --admin", "sp serve token --user ann --label laptop --expires 90d"],
+    ),
     ("serve restore", &["sp serve restore /backups/skillpack"]),
     ("mcp", &["sp mcp", "sp mcp --listen 127.0.0.1:9000"]),
     ("mcp install", &["sp mcp install --agent claude", "sp mcp install -a codex --scope project"]),

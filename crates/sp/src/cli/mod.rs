@@ -39,7 +39,9 @@ pub(crate) use pkg::{
     EnvelopeVersionArg, GraphFormatArg, PackageCommand, PackageCreateArgs, PackageKindArg,
     SecretArgs, SignArgs, TrustArgs,
 };
-pub(crate) use serve::{LogFormatArg, ServeArgs, ServeCopyCommand};
+pub(crate) use serve::{
+    LogFormatArg, RegistryLocationArgs, ServeArgs, ServeCommand, ServeTokenArgs, TokenScopeArg,
+};
 
 /// Manage skills, rules and knowledge that coding agents read
 #[derive(Debug, Parser)]

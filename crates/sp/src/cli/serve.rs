@@ -14,7 +14,7 @@ use super::parse_duration;
 #[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct ServeArgs {
     #[command(subcommand)]
-    pub copy: Option<ServeCopyCommand>,
+    pub command: Option<ServeCommand>,
     /// Data directory [default: ~/.skillpack/registry]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub data: Option<PathBuf>,
@@ -43,9 +43,9 @@ pub(crate) struct ServeArgs {
     pub grace: Duration,
 }
 
-/// Copies of a registry.
+/// Commands on the machine of a registry.
 #[derive(Debug, Subcommand)]
-pub(crate) enum ServeCopyCommand {
+pub(crate) enum ServeCommand {
     /// Back up a registry, which can be running
     Backup {
         /// Directory for the backup; it must not exist or be empty
@@ -65,6 +65,72 @@ pub(crate) enum ServeCopyCommand {
         #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
         data: Option<PathBuf>,
     },
+    /// Create, list, rotate and revoke tokens of a registry, which can be running
+    ///
+    /// The database must be writable. No token is required, so this also works if all admin tokens
+    /// were lost.
+    Token(ServeTokenArgs),
+}
+
+/// Where a registry stores its data.
+#[derive(Debug, Args)]
+pub(crate) struct RegistryLocationArgs {
+    /// Data directory of the registry [default: ~/.skillpack/registry]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub data: Option<PathBuf>,
+    /// PostgreSQL database of the registry, `postgres://…` [env: SP_DATABASE_URL] [default: SQLite]
+    #[arg(long, value_name = "URL")]
+    pub database: Option<String>,
+}
+
+#[derive(Debug, Args)]
+#[command(group = clap::ArgGroup::new("other").args(["list", "rotate", "revoke"]))]
+pub(crate) struct ServeTokenArgs {
+    /// Create an admin token
+    #[arg(long, conflicts_with_all = ["scope", "namespaces", "other"])]
+    pub admin: bool,
+    /// User of the new token [default: `admin` with `--admin`]
+    #[arg(long, value_name = "NAME", conflicts_with = "other")]
+    pub user: Option<String>,
+    /// What the new token permits
+    #[arg(long, value_enum, value_name = "SCOPE", default_value_t, conflicts_with = "other")]
+    pub scope: TokenScopeArg,
+    /// What the new token is for
+    #[arg(long, value_name = "TEXT", conflicts_with = "other")]
+    pub label: Option<String>,
+    /// Lifetime of the new token, such as `90d` [default: unlimited]
+    #[arg(long, value_name = "DURATION", value_parser = parse_lifetime, conflicts_with = "other")]
+    pub expires: Option<Duration>,
+    /// Limit the new token to a namespace; can be repeated
+    #[arg(long = "namespace", value_name = "NAME", conflicts_with = "other")]
+    pub namespaces: Vec<String>,
+    /// List all tokens
+    #[arg(long)]
+    pub list: bool,
+    /// Replace the secret of a token
+    #[arg(long, value_name = "ID")]
+    pub rotate: Option<i64>,
+    /// Revoke a token
+    #[arg(long, value_name = "ID")]
+    pub revoke: Option<i64>,
+    #[command(flatten)]
+    pub location: RegistryLocationArgs,
+}
+
+/// What a token permits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub(crate) enum TokenScopeArg {
+    /// Publish packages, and read private ones
+    #[default]
+    Publish,
+    /// Read private packages
+    Read,
+}
+
+fn parse_lifetime(text: &str) -> Result<Duration, String> {
+    sp_formats::time::parse_duration(text)
+        .filter(|it| *it >= Duration::from_secs(1))
+        .ok_or_else(|| "expected a duration such as `12h` or `90d`".into())
 }
 
 /// The format of the request log.

@@ -25,12 +25,12 @@ use sp_formats::context_pack::{
     PutContextPackResponse, UrlSigningKeyInfo,
 };
 use sp_formats::registry::{
-    PublishedPackageIndex, RegistryErrorResponse, RegistryIndex, RegistrySearchResponse,
-    TrustReport,
+    IssuedRegistryToken, PublishedPackageIndex, RegistryErrorResponse, RegistryIndex,
+    RegistrySearchResponse, RegistryToken, TrustReport,
 };
 
 use crate::mcp::serve_http::MCP_PATH;
-use crate::registry::metadata::{AuditLogItem, TokenItem};
+use crate::registry::metadata::{AuditLogItem, NamespaceMember};
 use crate::registry::state::AppState;
 use route::{QueryParam, RouteAccess};
 
@@ -125,11 +125,11 @@ fn publish_routes() -> Vec<ApiRoute> {
             .empty_response(204),
         ApiRoute::put("/api/v1/packages/{ns}/{name}/private", namespaces::make_private)
             .summary("Make a package private: only members of its namespace see it")
-            .access(RouteAccess::Publisher)
+            .access(RouteAccess::Owner)
             .empty_response(204),
         ApiRoute::delete("/api/v1/packages/{ns}/{name}/private", namespaces::make_public)
             .summary("Make a package public")
-            .access(RouteAccess::Publisher)
+            .access(RouteAccess::Owner)
             .empty_response(204),
     ]
 }
@@ -137,16 +137,17 @@ fn publish_routes() -> Vec<ApiRoute> {
 fn member_routes() -> Vec<ApiRoute> {
     vec![
         ApiRoute::get("/api/v1/namespaces/{ns}/members", namespaces::members)
-            .summary("List the members of a namespace")
+            .summary("List the members of a namespace and their roles")
             .access(RouteAccess::Publisher)
-            .json_response::<Vec<String>>(200),
+            .json_response::<Vec<NamespaceMember>>(200),
         ApiRoute::put("/api/v1/namespaces/{ns}/members/{user}", namespaces::add_member)
-            .summary("Add a member to a namespace")
-            .access(RouteAccess::Publisher)
+            .summary("Add a member to a namespace, or change the role of a member")
+            .access(RouteAccess::Owner)
+            .optional_json_body::<namespaces::RoleRequest>()
             .empty_response(204),
         ApiRoute::delete("/api/v1/namespaces/{ns}/members/{user}", namespaces::remove_member)
-            .summary("Remove a member from a namespace")
-            .access(RouteAccess::Publisher)
+            .summary("Remove a member from a namespace, which keeps its last owner")
+            .access(RouteAccess::Owner)
             .empty_response(204),
     ]
 }
@@ -160,17 +161,22 @@ fn token_routes() -> Vec<ApiRoute> {
         ApiRoute::get("/api/v1/tokens", tokens::list)
             .summary("List all tokens, without their secrets")
             .access(RouteAccess::Admin)
-            .json_response::<Vec<TokenItem>>(200),
+            .json_response::<Vec<RegistryToken>>(200),
         ApiRoute::post("/api/v1/tokens", tokens::mint)
             .summary("Create a token; its secret is returned only once")
             .access(RouteAccess::Admin)
-            .json_body::<tokens::IssueTokenRequest>()
-            .json_response::<crate::registry::tokens::IssuedToken>(201),
+            .json_body::<crate::registry::tokens::TokenRequest>()
+            .json_response::<IssuedRegistryToken>(201),
         ApiRoute::delete("/api/v1/tokens/{id}", tokens::revoke)
             .summary("Revoke a token")
             .access(RouteAccess::Admin)
             .integer_params(&["id"])
             .empty_response(204),
+        ApiRoute::post("/api/v1/tokens/{id}/rotate", tokens::rotate)
+            .summary("Replace the secret of a token; admins can do this, and the token itself")
+            .access(RouteAccess::Authenticated)
+            .integer_params(&["id"])
+            .json_response::<IssuedRegistryToken>(200),
         ApiRoute::get("/api/v1/audit", tokens::audit)
             .summary("List the audit log, newest entries first")
             .access(RouteAccess::Admin)

@@ -13,6 +13,8 @@ pub(crate) enum RouteAccess {
     Public,
     Authenticated,
     Publisher,
+    /// An owner of the namespace.
+    Owner,
     Admin,
 }
 
@@ -22,6 +24,9 @@ impl RouteAccess {
             Self::Public => "no token; a token also shows private packages that its user can read",
             Self::Authenticated => "a token",
             Self::Publisher => "a token with the scope `publish` or `admin`",
+            Self::Owner => {
+                "a token with the scope `publish` of an owner of the namespace, or `admin`"
+            }
             Self::Admin => "an admin token",
         }
     }

@@ -4,39 +4,30 @@ use axum::Json;
 use axum::extract::{Path, State as Shared};
 use axum::http::{HeaderMap, StatusCode};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
+use sp_formats::registry::{IssuedRegistryToken, RegistryToken};
 
 use crate::registry::error::{ApiResult, ResponseError};
-use crate::registry::metadata::{AuditLogItem, Database, TokenItem};
+use crate::registry::metadata::{AuditLogItem, Database};
 use crate::registry::state::AppState;
-use crate::registry::tokens::{IssuedToken, authenticate, issue_token, require_admin};
-
-/// User and scope of a new token.
-#[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(super) struct IssueTokenRequest {
-    /// 1 to 64 letters, digits, `-`, `_`, `.` and `@`.
-    #[schemars(regex(pattern = r"^[A-Za-z0-9_.@-]{1,64}$"))]
-    user: String,
-    #[schemars(extend("enum" = ["publish", "read"]))]
-    scope: String,
-}
+use crate::registry::tokens::{
+    TokenRequest, authenticate, issue_token, require_admin, revoke_token, rotate_token,
+};
 
 pub(super) async fn mint(
     Shared(state): Shared<AppState>,
     headers: HeaderMap,
-    Json(request): Json<IssueTokenRequest>,
-) -> ApiResult<(StatusCode, Json<IssuedToken>)> {
+    Json(request): Json<TokenRequest>,
+) -> ApiResult<(StatusCode, Json<IssuedRegistryToken>)> {
     let who = require_admin(&state.metadata, &headers).await?;
-    let issued =
-        issue_token(&state.metadata, &state.environment, &who, &request.user, &request.scope);
-    Ok((StatusCode::CREATED, Json(issued.await?)))
+    let issued = issue_token(&state.metadata, &who, &request).await?;
+    Ok((StatusCode::CREATED, Json(issued)))
 }
 
 pub(super) async fn list(
     Shared(state): Shared<AppState>,
     headers: HeaderMap,
-) -> ApiResult<Json<Vec<TokenItem>>> {
+) -> ApiResult<Json<Vec<RegistryToken>>> {
     require_admin(&state.metadata, &headers).await?;
     Ok(Json(state.metadata.with(Database::tokens).await?))
 }
@@ -47,9 +38,18 @@ pub(super) async fn revoke(
     headers: HeaderMap,
 ) -> ApiResult<StatusCode> {
     let who = require_admin(&state.metadata, &headers).await?;
-    let at = state.environment.timestamp();
-    let found = state.metadata.with(move |database| database.revoke_token(id, &who, &at)).await?;
-    if found { Ok(StatusCode::NO_CONTENT) } else { Err(ResponseError::not_found()) }
+    revoke_token(&state.metadata, &who, id).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+pub(super) async fn rotate(
+    Shared(state): Shared<AppState>,
+    Path(id): Path<i64>,
+    headers: HeaderMap,
+) -> ApiResult<Json<IssuedRegistryToken>> {
+    let who =
+        authenticate(&state.metadata, &headers).await?.ok_or_else(ResponseError::unauthorized)?;
+    Ok(Json(rotate_token(&state.metadata, &who, id).await?))
 }
 
 /// User and scope of the token of a request.
@@ -57,6 +57,11 @@ pub(super) async fn revoke(
 pub(super) struct WhoamiResponse {
     user: String,
     scope: &'static str,
+    /// Number of the token.
+    id: Option<i64>,
+    /// Namespaces that the token is limited to; all if absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    namespaces: Option<Vec<String>>,
 }
 
 pub(super) async fn whoami(
@@ -65,7 +70,12 @@ pub(super) async fn whoami(
 ) -> ApiResult<Json<WhoamiResponse>> {
     let known =
         authenticate(&state.metadata, &headers).await?.ok_or_else(ResponseError::unauthorized)?;
-    Ok(Json(WhoamiResponse { scope: known.scope.as_str(), user: known.user }))
+    Ok(Json(WhoamiResponse {
+        scope: known.scope.as_str(),
+        user: known.user,
+        id: known.token_id,
+        namespaces: known.limited_to,
+    }))
 }
 
 /// Returns the latest entries of the audit log.

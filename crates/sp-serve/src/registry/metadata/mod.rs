@@ -4,11 +4,12 @@
 //! queries are in `queries` and are the same for both. All SQL is in this module. Every write runs
 //! in one serializable transaction.
 
-/// The condition for packages that a reader may see: all if `$1`, otherwise by username `$2`.
+/// The condition for packages that a reader may see: all if `$1`, otherwise public ones and those
+/// of the namespaces in `$2`, which has a space before and after each. Namespaces contain no
+/// wildcards.
 macro_rules! may_see {
     () => {
-        "($1 OR NOT private OR EXISTS (
-            SELECT 1 FROM members WHERE members.namespace = packages.namespace AND username = $2))"
+        "($1 OR NOT private OR $2 LIKE '% ' || packages.namespace || ' %')"
     };
 }
 
@@ -27,6 +28,9 @@ use sp_formats::registry::{
 };
 use sp_tree::Digest;
 use thiserror::Error;
+
+use crate::registry::environment::RegistryEnvironment;
+use crate::registry::token_uses::TokenUses;
 
 pub(crate) use context_packs::{
     ContextPackPushOutcome, NewContextPack, NewUrlKey, StoredContextPack, StoredContextPackFile,
@@ -51,6 +55,10 @@ pub(crate) enum MetadataError {
     /// The connection was lost before anything was changed.
     #[error("cannot connect to the database")]
     ConnectionLost(#[source] Box<dyn std::error::Error + Send + Sync>),
+    #[error(
+        "the database has version {found} of the schema; this version of `sp` supports {supported}"
+    )]
+    NewerSchema { found: i64, supported: usize },
     #[error("database error")]
     Database(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
@@ -83,18 +91,102 @@ impl TokenScope {
 /// The user behind a token, and what the token permits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct TokenOwner {
+    /// `None` for commands on the machine of the registry.
+    pub token_id: Option<i64>,
     pub user: String,
     pub scope: TokenScope,
+    /// The namespaces that the token is limited to; all if `None`.
+    pub limited_to: Option<Vec<String>>,
+    /// The namespaces of which the user is a member, as far as the token permits them.
+    pub namespaces: Vec<String>,
 }
 
-/// A token, without its secret.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
-pub(crate) struct TokenItem {
-    pub id: i64,
+impl TokenOwner {
+    /// An administrator who needs no token.
+    pub(crate) fn operator(user: &str) -> Self {
+        let (user, scope) = (user.into(), TokenScope::Admin);
+        Self { token_id: None, user, scope, limited_to: None, namespaces: Vec::new() }
+    }
+
+    /// Whether the token may be used for a namespace.
+    pub(crate) fn permits(&self, namespace: &str) -> bool {
+        self.limited_to.as_ref().is_none_or(|only| only.iter().any(|one| one == namespace))
+    }
+}
+
+/// A token to add. Only the hash of its secret is stored.
+#[derive(Debug, Clone)]
+pub(crate) struct NewToken {
     pub user: String,
-    pub scope: String,
-    pub created_at: String,
-    pub revoked: bool,
+    pub scope: TokenScope,
+    pub label: Option<String>,
+    /// The namespaces that the token is limited to.
+    pub limited_to: Option<Vec<String>>,
+    pub expires_at: Option<String>,
+    pub hash: Digest,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TokenRevocation {
+    Done,
+    NotFound,
+    /// No one could administrate the registry any longer.
+    LastAdmin,
+}
+
+/// What a member of a namespace may do. A role includes the ones before it.
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    serde::Serialize,
+    serde::Deserialize,
+    schemars::JsonSchema,
+)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum NamespaceRole {
+    /// Read private packages.
+    Reader,
+    /// Publish and yank versions.
+    Publisher,
+    /// Change members and the visibility of packages.
+    Owner,
+}
+
+impl NamespaceRole {
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Reader => "reader",
+            Self::Publisher => "publisher",
+            Self::Owner => "owner",
+        }
+    }
+
+    pub(crate) fn parse(word: &str) -> Option<Self> {
+        [Self::Reader, Self::Publisher, Self::Owner].into_iter().find(|role| role.as_str() == word)
+    }
+}
+
+/// A member of a namespace.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
+pub(crate) struct NamespaceMember {
+    pub user: String,
+    pub role: NamespaceRole,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NamespaceOutcome {
+    Done,
+    /// There is no such namespace, member or package that the user may know of.
+    NotFound,
+    /// Only owners may do this.
+    Forbidden,
+    /// A namespace keeps its last owner.
+    LastOwner,
 }
 
 /// An entry of the audit log.
@@ -108,7 +200,7 @@ pub(crate) struct AuditLogItem {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum NamespaceChange {
-    AddMember(String),
+    SetRole(String, NamespaceRole),
     RemoveMember(String),
     /// Whether only members see a package.
     SetPrivate(RegistryPackageName, bool),
@@ -210,25 +302,34 @@ impl Database {
     }
 }
 
-/// A shared database.
+/// A shared database, and the clock of the registry.
 #[derive(Clone)]
 pub(crate) struct MetadataStore {
     database: Arc<Database>,
+    pub environment: RegistryEnvironment,
+    /// When tokens were last used; written from time to time.
+    pub token_uses: Arc<TokenUses>,
 }
 
-impl MetadataStore {
+impl Database {
     /// Opens the SQLite database in a directory; creates it if it is missing.
     pub(crate) fn open_dir(folder: &Path) -> Result<Self> {
         Self::open_file(&folder.join(DATABASE_FILE))
     }
 
     pub(crate) fn open_file(path: &Path) -> Result<Self> {
-        Ok(Self { database: Arc::new(Database::Sqlite(SqliteDatabase::open(path)?)) })
+        Ok(Self::Sqlite(SqliteDatabase::open(path)?))
     }
 
     /// Connects to PostgreSQL; creates missing tables.
     pub(crate) fn connect(address: &PostgresAddress) -> Result<Self> {
-        Ok(Self { database: Arc::new(Database::Postgres(PostgresDatabase::open(address)?)) })
+        Ok(Self::Postgres(PostgresDatabase::open(address)?))
+    }
+}
+
+impl MetadataStore {
+    pub(crate) fn new(database: Database, environment: RegistryEnvironment) -> Self {
+        Self { database: Arc::new(database), environment, token_uses: Arc::default() }
     }
 
     /// Runs `work` on a blocking thread.
@@ -251,7 +352,8 @@ impl MetadataStore {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum RegistryReader {
     Anonymous,
-    User(String),
+    /// The namespaces of a user, with a space before and after each.
+    Member(String),
     /// Sees everything.
     Admin,
 }
@@ -261,7 +363,10 @@ impl RegistryReader {
         match bearer {
             None => Self::Anonymous,
             Some(TokenOwner { scope: TokenScope::Admin, .. }) => Self::Admin,
-            Some(TokenOwner { user, .. }) => Self::User(user.clone()),
+            Some(TokenOwner { namespaces, .. }) => {
+                let namespaces = namespaces.iter().flat_map(|name| [name, " "]);
+                Self::Member(" ".to_owned() + &namespaces.collect::<String>())
+            }
         }
     }
 }

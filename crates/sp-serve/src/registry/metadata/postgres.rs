@@ -20,7 +20,7 @@ use rustls_platform_verifier::BuilderVerifierExt;
 use thiserror::Error;
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use super::schema::schema;
+use super::schema::{SchemaConnection, migrate};
 use super::sql::{SqlCell, SqlConnection, SqlDialect, SqlParam, SqlRow};
 use super::{MetadataError, Result};
 
@@ -34,7 +34,7 @@ const MAX_RETRY_DELAY_MS: u64 = 40;
 const SESSION_SETUP: &str =
     "SET statement_timeout = '30s'; SET idle_in_transaction_session_timeout = '60s'";
 
-/// Several registries may start at once; one at a time creates the schema.
+/// Several registries may start at once; one at a time changes the schema.
 const SCHEMA_LOCK: &str = "BEGIN; SELECT pg_advisory_xact_lock(7878787878);";
 
 pub(super) const DIALECT: SqlDialect = SqlDialect {
@@ -44,6 +44,7 @@ pub(super) const DIALECT: SqlDialect = SqlDialect {
         ("{name}", "TEXT COLLATE \"C\""),
         ("{bytes}", "BYTEA"),
     ],
+    table_exists_query: "SELECT to_regclass($1) IS NOT NULL",
     search_schema: "
         CREATE EXTENSION IF NOT EXISTS pg_trgm;
         CREATE INDEX IF NOT EXISTS packages_words ON packages USING gin (words gin_trgm_ops);
@@ -143,8 +144,12 @@ impl PostgresDatabase {
             released: Condvar::new(),
         };
         let mut lease = opened.lease()?;
-        let script = format!("{SCHEMA_LOCK} {} COMMIT", schema(&DIALECT));
-        lease.connection()?.execute_batch(&script)?;
+        let connection = lease.connection()?;
+        connection.execute_batch(SCHEMA_LOCK)?;
+        let migrated = migrate(connection, &DIALECT);
+        let end = if migrated.is_ok() { "COMMIT" } else { "ROLLBACK" };
+        connection.execute_batch(end)?;
+        migrated?;
         lease.release();
         Ok(opened)
     }
@@ -317,6 +322,12 @@ impl SqlConnection for PostgresConnection {
         self.client
             .execute(&statement, &to_parameters(values))
             .map_err(|e| classify_error(e, self.client.is_closed()))
+    }
+}
+
+impl SchemaConnection for PostgresConnection {
+    fn run_script(&mut self, script: &str) -> Result<()> {
+        self.execute_batch(script)
     }
 }
 

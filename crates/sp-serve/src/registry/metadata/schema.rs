@@ -1,9 +1,16 @@
-//! The tables, for both databases.
+//! The tables, for both databases, and the upgrade of older databases.
+//!
+//! The database contains the version of its schema. When it is opened, the scripts of all later
+//! versions run in one transaction. A script that was released is never changed; add a new one.
 
-use super::sql::SqlDialect;
+use super::sql::{SqlConnection, SqlDialect, query_value};
+use super::{MetadataError, Result};
 
-/// Placeholders in braces are replaced with the types of the dialect.
-const SCHEMA: &str = "
+/// The scripts that create version 1, 2 and so on from the version before. Placeholders in braces
+/// are replaced with the types of the dialect.
+const MIGRATIONS: [&str; 2] = [VERSION_1, VERSION_2];
+
+const VERSION_1: &str = "
     CREATE TABLE IF NOT EXISTS tokens (
         id {id} PRIMARY KEY, username {name} NOT NULL, scope {name} NOT NULL, hash {bytes} NOT NULL UNIQUE,
         created_at {name} NOT NULL, revoked BOOLEAN NOT NULL DEFAULT FALSE);
@@ -31,11 +38,59 @@ const SCHEMA: &str = "
         subject TEXT NOT NULL);
 ";
 
-/// Creates what is missing in a database.
-pub(super) fn schema(dialect: &SqlDialect) -> String {
-    let tables =
-        dialect.placeholders.iter().fold(SCHEMA.to_owned(), |schema, (placeholder, sql_type)| {
-            schema.replace(placeholder, sql_type)
-        });
-    tables + dialect.search_schema
+/// Tokens that expire and are limited to namespaces; roles of members.
+const VERSION_2: &str = "
+    ALTER TABLE tokens ADD COLUMN label TEXT;
+    ALTER TABLE tokens ADD COLUMN expires_at {name};
+    ALTER TABLE tokens ADD COLUMN last_used_at {name};
+    ALTER TABLE tokens ADD COLUMN namespaces TEXT;
+    ALTER TABLE members ADD COLUMN role {name} NOT NULL DEFAULT 'owner';
+    CREATE INDEX members_by_user ON members (username);
+";
+
+/// A connection that can change the schema.
+pub(super) trait SchemaConnection: SqlConnection {
+    /// Runs several statements.
+    fn run_script(&mut self, script: &str) -> Result<()>;
+}
+
+/// Upgrades a database to the current version. The caller runs this in a transaction that excludes
+/// all others.
+pub(super) fn migrate(sql: &mut dyn SchemaConnection, dialect: &SqlDialect) -> Result<()> {
+    let found = schema_version(sql, dialect)?;
+    let missing = usize::try_from(found).ok().and_then(|found| MIGRATIONS.get(found..));
+    let missing =
+        missing.ok_or(MetadataError::NewerSchema { found, supported: MIGRATIONS.len() })?;
+    if missing.is_empty() {
+        return Ok(());
+    }
+    for script in missing {
+        let script = dialect
+            .placeholders
+            .iter()
+            .fold((*script).to_owned(), |script, (name, kind)| script.replace(name, kind));
+        sql.run_script(&script)?;
+    }
+    if found == 0 {
+        sql.run_script(dialect.search_schema)?;
+    }
+    let version = MIGRATIONS.len();
+    sql.run_script(&format!(
+        "CREATE TABLE IF NOT EXISTS schema_version (version BIGINT NOT NULL);
+         DELETE FROM schema_version;
+         INSERT INTO schema_version (version) VALUES ({version});"
+    ))
+}
+
+/// Returns the version of the schema; 0 for an empty database.
+fn schema_version(sql: &mut dyn SqlConnection, dialect: &SqlDialect) -> Result<i64> {
+    let mut exists =
+        |table: &str| query_value::<bool>(sql, dialect.table_exists_query, &[table.into()]);
+    // Version 1 does not contain its version.
+    let (is_versioned, is_first) = (exists("schema_version")?, exists("tokens")?);
+    if is_versioned {
+        query_value(sql, "SELECT MAX(version) FROM schema_version", &[])
+    } else {
+        Ok(is_first.into())
+    }
 }

@@ -152,6 +152,8 @@ pub(super) fn query_value<T: FromCell>(
 pub(super) struct SqlDialect {
     /// The placeholders of the schema, and the types that replace them.
     pub placeholders: &'static [(&'static str, &'static str)],
+    /// Returns whether the table `$1` exists.
+    pub table_exists_query: &'static str,
     /// Additional schema for searches.
     pub search_schema: &'static str,
     /// Selects the newest packages that a reader may see (`$1`, `$2`) and that contain all words

@@ -7,7 +7,7 @@ use std::time::Duration;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, ErrorCode, OpenFlags, Statement, ToSql, TransactionBehavior};
 
-use super::schema::schema;
+use super::schema::{SchemaConnection, migrate};
 use super::sql::{SqlCell, SqlConnection, SqlDialect, SqlParam, SqlRow};
 use super::{MetadataError, Result};
 
@@ -18,6 +18,8 @@ const STATEMENT_CACHE_SIZE: usize = 128;
 
 pub(super) const DIALECT: SqlDialect = SqlDialect {
     placeholders: &[("{id}", "INTEGER"), ("{name}", "TEXT"), ("{bytes}", "BLOB")],
+    table_exists_query: "SELECT EXISTS (
+        SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = $1)",
     search_schema: "
         CREATE VIRTUAL TABLE IF NOT EXISTS found USING fts5 (name, words, tokenize = 'trigram');
         CREATE TRIGGER IF NOT EXISTS found_first AFTER INSERT ON packages BEGIN
@@ -55,8 +57,10 @@ pub(crate) struct SqliteDatabase {
 
 impl SqliteDatabase {
     pub(super) fn open(path: &Path) -> Result<Self> {
-        let writer = connect(path)?;
-        writer.execute_batch(&schema(&DIALECT))?;
+        let mut writer = connect(path)?;
+        let transaction = writer.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        migrate(&mut SqliteSession(&transaction), &DIALECT)?;
+        transaction.commit()?;
         let readers =
             (0..READER_COUNT).map(|_| connect(path).map(Mutex::new)).collect::<Result<_>>()?;
         Ok(Self { writer: Mutex::new(writer), readers })
@@ -103,6 +107,12 @@ impl SqlConnection for SqliteSession<'_> {
         let mut statement = self.0.prepare_cached(sql)?;
         bind(&mut statement, values)?;
         Ok(statement.raw_execute()? as u64)
+    }
+}
+
+impl SchemaConnection for SqliteSession<'_> {
+    fn run_script(&mut self, script: &str) -> Result<()> {
+        Ok(self.0.execute_batch(script)?)
     }
 }
 

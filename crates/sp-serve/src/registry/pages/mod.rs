@@ -49,6 +49,7 @@ pub(crate) fn router() -> Router<AppState> {
         .route("/logout", post(login::logout))
         .route("/tokens", get(tokens::list).post(tokens::mint))
         .route("/tokens/revoke", post(tokens::revoke))
+        .route("/tokens/rotate", post(tokens::rotate))
         .route("/api", get(api_reference::reference))
         .route("/-/static/{file}", get(assets::serve_asset))
         .layer(DefaultBodyLimit::max(MAX_FORM_BYTES))

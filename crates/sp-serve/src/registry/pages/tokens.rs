@@ -6,14 +6,17 @@ use axum::extract::State as Shared;
 use axum::extract::rejection::FormRejection;
 use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Redirect};
+use sp_formats::registry::{IssuedRegistryToken, RegistryToken};
 
 use super::forms::check_form_token;
 use super::visitor::{PageLayout, PageVisitor};
 use super::{PageResult, display, render_page};
 use crate::registry::error::ResponseError;
-use crate::registry::metadata::{Database, TokenItem, TokenOwner};
+use crate::registry::metadata::{Database, TokenOwner};
 use crate::registry::state::AppState;
-use crate::registry::tokens::{IssuedToken, issue_token};
+use crate::registry::tokens::{TokenRequest, issue_token, revoke_token, rotate_token};
+
+const SECONDS_PER_DAY: u64 = 24 * 60 * 60;
 
 #[derive(Template)]
 #[template(path = "tokens.html")]
@@ -21,7 +24,7 @@ struct TokensPage<'a> {
     frame: &'a PageLayout,
     scope: &'a str,
     tokens: Vec<TokenView>,
-    minted: Option<IssuedToken>,
+    minted: Option<IssuedRegistryToken>,
     revoked: Option<i64>,
     /// Why no token was issued.
     wrong: Option<String>,
@@ -29,7 +32,10 @@ struct TokensPage<'a> {
 
 struct TokenView {
     day: String,
-    item: TokenItem,
+    expires: String,
+    used: String,
+    namespaces: String,
+    item: RegistryToken,
 }
 
 pub(super) async fn list(Shared(state): Shared<AppState>, visit: PageVisitor) -> PageResult {
@@ -42,7 +48,7 @@ pub(super) async fn list(Shared(state): Shared<AppState>, visit: PageVisitor) ->
 /// What was done before the page is shown.
 enum TokenAction {
     Nothing,
-    Minted(IssuedToken),
+    Minted(IssuedRegistryToken),
     Revoked(i64),
     Refused(String),
 }
@@ -54,7 +60,14 @@ async fn render_tokens(state: &AppState, visit: &PageVisitor, done: TokenAction)
     } else {
         Vec::new()
     };
-    let line = |item: TokenItem| TokenView { day: display::date(&item.created_at).into(), item };
+    let day = |time: Option<&str>| time.map(display::date).unwrap_or_default().to_owned();
+    let line = |item: RegistryToken| TokenView {
+        day: day(Some(&item.created_at)),
+        expires: day(item.expires_at.as_deref()),
+        used: day(item.last_used_at.as_deref()),
+        namespaces: item.namespaces.as_deref().unwrap_or_default().join(", "),
+        item,
+    };
     let mut view = TokensPage {
         frame: &visit.layout,
         scope: bearer.scope.as_str(),
@@ -88,6 +101,37 @@ pub(super) struct IssueTokenForm {
     form_token: String,
     user: String,
     scope: String,
+    #[serde(default)]
+    label: String,
+    /// Days; empty for an unlimited lifetime.
+    #[serde(default)]
+    expires: String,
+    /// Separated by spaces or commas; empty for all.
+    #[serde(default)]
+    namespaces: String,
+}
+
+impl IssueTokenForm {
+    fn to_request(&self) -> Result<TokenRequest, ResponseError> {
+        let expires_in = match self.expires.trim() {
+            "" => None,
+            days => {
+                let days: u64 = days
+                    .parse()
+                    .map_err(|_| ResponseError::invalid("the lifetime must be in days"))?;
+                Some(days.saturating_mul(SECONDS_PER_DAY))
+            }
+        };
+        let names = self.namespaces.split([' ', ',']).filter(|name| !name.is_empty());
+        let namespaces: Vec<String> = names.map(|name| name.trim_matches('@').to_owned()).collect();
+        Ok(TokenRequest {
+            user: self.user.trim().into(),
+            scope: self.scope.clone(),
+            label: Some(self.label.clone()),
+            expires_in,
+            namespaces: Some(namespaces).filter(|names| !names.is_empty()),
+        })
+    }
 }
 
 pub(super) async fn mint(
@@ -96,38 +140,55 @@ pub(super) async fn mint(
     headers: HeaderMap,
     form: Result<Form<IssueTokenForm>, FormRejection>,
 ) -> PageResult {
-    let Form(request) = form.map_err(|_| ResponseError::invalid_form())?;
-    let who = require_admin_form(&visit, &headers, &request.form_token)?;
-    let issued =
-        issue_token(&state.metadata, &state.environment, who, request.user.trim(), &request.scope);
-    match issued.await {
-        Ok(minted) => render_tokens(&state, &visit, TokenAction::Minted(minted)).await,
-        Err(refusal) => {
-            render_tokens(&state, &visit, TokenAction::Refused(refusal.error_body().0.message))
-                .await
-        }
-    }
+    let Form(form) = form.map_err(|_| ResponseError::invalid_form())?;
+    let who = require_admin_form(&visit, &headers, &form.form_token)?;
+    let issued = match form.to_request() {
+        Ok(request) => issue_token(&state.metadata, who, &request).await,
+        Err(refusal) => Err(refusal),
+    };
+    render_issued(&state, &visit, issued).await
 }
 
+async fn render_issued(
+    state: &AppState,
+    visit: &PageVisitor,
+    issued: Result<IssuedRegistryToken, ResponseError>,
+) -> PageResult {
+    let done = match issued {
+        Ok(minted) => TokenAction::Minted(minted),
+        Err(refusal) => TokenAction::Refused(refusal.error_body().0.message),
+    };
+    render_tokens(state, visit, done).await
+}
+
+/// A button of a token in the table.
 #[derive(serde::Deserialize)]
-pub(super) struct RevokeTokenForm {
+pub(super) struct TokenButtonForm {
     #[serde(default)]
     form_token: String,
     id: i64,
+}
+
+pub(super) async fn rotate(
+    Shared(state): Shared<AppState>,
+    visit: PageVisitor,
+    headers: HeaderMap,
+    form: Result<Form<TokenButtonForm>, FormRejection>,
+) -> PageResult {
+    let Form(form) = form.map_err(|_| ResponseError::invalid_form())?;
+    let who = require_admin_form(&visit, &headers, &form.form_token)?;
+    let issued = rotate_token(&state.metadata, who, form.id).await;
+    render_issued(&state, &visit, issued).await
 }
 
 pub(super) async fn revoke(
     Shared(state): Shared<AppState>,
     visit: PageVisitor,
     headers: HeaderMap,
-    form: Result<Form<RevokeTokenForm>, FormRejection>,
+    form: Result<Form<TokenButtonForm>, FormRejection>,
 ) -> PageResult {
-    let Form(ended) = form.map_err(|_| ResponseError::invalid_form())?;
-    let who = require_admin_form(&visit, &headers, &ended.form_token)?.clone();
-    let (id, at) = (ended.id, state.environment.timestamp());
-    let found = state.metadata.with(move |database| database.revoke_token(id, &who, &at)).await?;
-    if !found {
-        return Err(ResponseError::not_found());
-    }
-    render_tokens(&state, &visit, TokenAction::Revoked(id)).await
+    let Form(form) = form.map_err(|_| ResponseError::invalid_form())?;
+    let who = require_admin_form(&visit, &headers, &form.form_token)?.clone();
+    revoke_token(&state.metadata, &who, form.id).await?;
+    render_tokens(&state, &visit, TokenAction::Revoked(form.id)).await
 }

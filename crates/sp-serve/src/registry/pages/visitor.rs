@@ -9,6 +9,7 @@ use crate::registry::error::ResponseError;
 use crate::registry::metadata::{RegistryReader, TokenOwner, TokenScope};
 use crate::registry::sessions::form_token;
 use crate::registry::state::AppState;
+use crate::registry::tokens::find_owner_by_hash;
 
 pub(super) const SESSION_COOKIE: &str = "sp-session";
 
@@ -61,9 +62,7 @@ impl PageVisitor {
             return Ok(stranger);
         };
         // The token may have been revoked in the meantime.
-        let Some(bearer) =
-            state.metadata.with(move |database| database.token_owner(&token)).await?
-        else {
+        let Some(bearer) = find_owner_by_hash(&state.metadata, token).await? else {
             return Ok(stranger);
         };
         let frame = PageLayout {

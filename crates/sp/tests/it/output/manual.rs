@@ -106,6 +106,7 @@ const PAGES: &[&str] = &[
     "serve",
     "serve-backup",
     "serve-restore",
+    "serve-token",
     "show",
     "switch",
     "uninstall",

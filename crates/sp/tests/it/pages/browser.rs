@@ -77,7 +77,7 @@ fn admin_creates_and_revokes_a_token_in_the_browser() {
     let token = tab.eval("document.getElementById('minted').textContent");
     let token = token.as_str().unwrap();
     let whoami = || fixture.registry.request("GET /api/v1/whoami", Some(token), b"");
-    assert_eq!(whoami().json(), json!({"user": "dave", "scope": "publish"}));
+    assert_eq!(whoami().json(), json!({"user": "dave", "scope": "publish", "id": 3}));
     tab.navigate(&fixture.url("/tokens"));
     assert_eq!(
         tab.eval(&format!("document.body.textContent.includes('{token}')")),

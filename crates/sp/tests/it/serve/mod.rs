@@ -16,6 +16,11 @@ mod slow_clients;
 #[path = "slow_clients.rs"]
 #[expect(clippy::duplicate_mod, reason = "the same tests run on both databases")]
 mod slow_clients_on_postgres;
+mod tokens;
+#[path = "tokens.rs"]
+#[expect(clippy::duplicate_mod, reason = "the same tests run on both databases")]
+mod tokens_on_postgres;
+mod upgrade;
 
 use sp_testkit::{HttpResponse, Postgres, PostgresDatabase, Registry, World, eventually, world};
 

@@ -7,7 +7,7 @@ mod publish;
 mod tokens;
 
 use super::sql::{SqlConnection, SqlRow};
-use super::{RegistryReader, Result, TokenOwner, TokenScope};
+use super::{NamespaceMember, NamespaceRole, RegistryReader, Result, TokenOwner, TokenScope};
 use sp_formats::registry::RegistryPackageName;
 
 struct PackageRow {
@@ -21,7 +21,7 @@ struct PackageRow {
 fn visibility_params(reader: &RegistryReader) -> (bool, &str) {
     match reader {
         RegistryReader::Anonymous => (false, ""),
-        RegistryReader::User(user) => (false, user),
+        RegistryReader::Member(namespaces) => (false, namespaces),
         RegistryReader::Admin => (true, ""),
     }
 }
@@ -51,20 +51,49 @@ fn find_package(
 }
 
 /// Returns the members of a namespace; empty if it has no owner.
-fn members_of(sql: &mut dyn SqlConnection, namespace: &str) -> Result<Vec<String>> {
-    const LIST: &str = "SELECT username FROM members WHERE namespace = $1 ORDER BY username";
-    sql.query(LIST, &[namespace.into()])?.into_iter().map(|mut row| row.take()).collect()
+fn members_of(sql: &mut dyn SqlConnection, namespace: &str) -> Result<Vec<NamespaceMember>> {
+    const LIST: &str = "SELECT username, role FROM members WHERE namespace = $1 ORDER BY username";
+    let member = |mut row: SqlRow| {
+        let (user, role): (String, String) = (row.take()?, row.take()?);
+        // The role of a later version permits nothing here.
+        let role = NamespaceRole::parse(&role).unwrap_or(NamespaceRole::Reader);
+        Ok(NamespaceMember { user, role })
+    };
+    sql.query(LIST, &[namespace.into()])?.into_iter().map(member).collect()
 }
 
-/// Whether `who` may publish into a namespace with these members.
-fn can_manage(members: &[String], who: &TokenOwner) -> bool {
-    who.scope == TokenScope::Admin || members.contains(&who.user)
+/// Returns the role of `who` in a namespace with these members.
+fn role_in(
+    namespace: &str,
+    members: &[NamespaceMember],
+    who: &TokenOwner,
+) -> Option<NamespaceRole> {
+    if who.scope == TokenScope::Admin {
+        return Some(NamespaceRole::Owner);
+    }
+    let own = members.iter().find(|member| member.user == who.user);
+    own.filter(|_| who.permits(namespace)).map(|member| member.role)
 }
 
-fn add_member(sql: &mut dyn SqlConnection, namespace: &str, user: &str) -> Result<()> {
-    const ADD: &str =
-        "INSERT INTO members (namespace, username) VALUES ($1, $2) ON CONFLICT DO NOTHING";
-    sql.execute(ADD, &[namespace.into(), user.into()]).map(drop)
+/// Whether `who` may publish into a namespace with these members. Anyone may publish into a
+/// namespace without members.
+fn can_publish(namespace: &str, members: &[NamespaceMember], who: &TokenOwner) -> bool {
+    if members.is_empty() {
+        who.permits(namespace)
+    } else {
+        role_in(namespace, members, who) >= Some(NamespaceRole::Publisher)
+    }
+}
+
+fn set_role(
+    sql: &mut dyn SqlConnection,
+    namespace: &str,
+    user: &str,
+    role: NamespaceRole,
+) -> Result<()> {
+    const SET: &str = "INSERT INTO members (namespace, username, role) VALUES ($1, $2, $3)
+        ON CONFLICT (namespace, username) DO UPDATE SET role = excluded.role";
+    sql.execute(SET, &[namespace.into(), user.into(), role.as_str().into()]).map(drop)
 }
 
 #[derive(Clone, Copy)]

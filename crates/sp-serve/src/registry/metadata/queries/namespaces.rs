@@ -1,65 +1,90 @@
 //! Members of namespaces, and the visibility of packages.
 
 use super::super::sql::SqlConnection;
-use super::super::{Database, NamespaceChange, Result, TokenOwner};
-use super::{AuditActor, add_member, can_manage, members_of, record_audit};
+use super::super::{
+    Database, NamespaceChange, NamespaceMember, NamespaceOutcome, NamespaceRole, Result, TokenOwner,
+};
+use super::{AuditActor, members_of, record_audit, role_in, set_role};
 
 impl Database {
     /// Returns the members of a namespace if `who` is one of them.
-    pub(crate) fn members(&self, namespace: &str, who: &TokenOwner) -> Result<Option<Vec<String>>> {
+    pub(crate) fn members(
+        &self,
+        namespace: &str,
+        who: &TokenOwner,
+    ) -> Result<Option<Vec<NamespaceMember>>> {
         let members = self.read(|sql| members_of(sql, namespace))?;
-        Ok((!members.is_empty() && can_manage(&members, who)).then_some(members))
+        let is_member = !members.is_empty() && role_in(namespace, &members, who).is_some();
+        Ok(is_member.then_some(members))
     }
 
-    /// Changes a namespace. Returns false if `who` is not a member, or there is nothing to change.
+    /// Changes a namespace. Only its owners may do that.
     pub(crate) fn change_namespace(
         &self,
         namespace: &str,
         change: &NamespaceChange,
         who: &TokenOwner,
         at: &str,
-    ) -> Result<bool> {
+    ) -> Result<NamespaceOutcome> {
         self.write(|sql| {
             let members = members_of(sql, namespace)?;
-            if members.is_empty()
-                || !can_manage(&members, who)
-                || !apply(sql, namespace, change, &members)?
-            {
-                return Ok(false);
+            match role_in(namespace, &members, who).filter(|_| !members.is_empty()) {
+                None => return Ok(NamespaceOutcome::NotFound),
+                Some(NamespaceRole::Owner) => {}
+                Some(_) => return Ok(NamespaceOutcome::Forbidden),
             }
-            let (action, subject) = match change {
-                NamespaceChange::AddMember(user) => ("add-member", format!("{namespace} {user}")),
-                NamespaceChange::RemoveMember(user) => {
-                    ("remove-member", format!("{namespace} {user}"))
-                }
-                NamespaceChange::SetPrivate(package, private) => {
-                    (if *private { "hide" } else { "show" }, package.to_string())
-                }
-            };
-            record_audit(sql, AuditActor { who, at }, action, &subject)?;
-            Ok(true)
+            let outcome = apply(sql, namespace, change, &members)?;
+            if outcome == NamespaceOutcome::Done {
+                let (action, subject) = audit_text(namespace, change);
+                record_audit(sql, AuditActor { who, at }, action, &subject)?;
+            }
+            Ok(outcome)
         })
     }
 }
 
-/// Returns whether something changed.
+fn audit_text(namespace: &str, change: &NamespaceChange) -> (&'static str, String) {
+    match change {
+        NamespaceChange::SetRole(user, role) => {
+            ("add-member", format!("{namespace} {user} {}", role.as_str()))
+        }
+        NamespaceChange::RemoveMember(user) => ("remove-member", format!("{namespace} {user}")),
+        NamespaceChange::SetPrivate(package, private) => {
+            (if *private { "hide" } else { "show" }, package.to_string())
+        }
+    }
+}
+
 fn apply(
     sql: &mut dyn SqlConnection,
     namespace: &str,
     change: &NamespaceChange,
-    members: &[String],
-) -> Result<bool> {
+    members: &[NamespaceMember],
+) -> Result<NamespaceOutcome> {
     const REMOVE: &str = "DELETE FROM members WHERE namespace = $1 AND username = $2";
     const HIDE: &str = "UPDATE packages SET private = $3 WHERE namespace = $1 AND name = $2";
-    match change {
-        NamespaceChange::AddMember(user) => add_member(sql, namespace, user).map(|()| true),
-        // A namespace keeps its last member, so that it cannot be taken over.
-        NamespaceChange::RemoveMember(_) if members.len() < 2 => Ok(false),
-        NamespaceChange::RemoveMember(user) => {
-            Ok(sql.execute(REMOVE, &[namespace.into(), user.into()])? > 0)
+    // A namespace without owners could be taken over.
+    let is_last_owner = |user: &str| {
+        let mut owners = members.iter().filter(|member| member.role == NamespaceRole::Owner);
+        owners.next().is_some_and(|owner| owner.user == user) && owners.next().is_none()
+    };
+    let changed = match change {
+        NamespaceChange::SetRole(user, role) => {
+            if *role != NamespaceRole::Owner && is_last_owner(user) {
+                return Ok(NamespaceOutcome::LastOwner);
+            }
+            set_role(sql, namespace, user, *role)?;
+            1
         }
-        NamespaceChange::SetPrivate(package, private) => Ok(sql
-            .execute(HIDE, &[namespace.into(), package.name().into(), (*private).into()])?
-            > 0),
-    }
+        NamespaceChange::RemoveMember(user) if is_last_owner(user) => {
+            return Ok(NamespaceOutcome::LastOwner);
+        }
+        NamespaceChange::RemoveMember(user) => {
+            sql.execute(REMOVE, &[namespace.into(), user.into()])?
+        }
+        NamespaceChange::SetPrivate(package, private) => {
+            sql.execute(HIDE, &[namespace.into(), package.name().into(), (*private).into()])?
+        }
+    };
+    Ok(if changed > 0 { NamespaceOutcome::Done } else { NamespaceOutcome::NotFound })
 }

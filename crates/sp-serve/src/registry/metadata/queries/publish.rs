@@ -6,11 +6,11 @@ use sp_formats::registry::{RegistryPackageName, latest_version};
 
 use super::super::sql::{SqlConnection, query_value};
 use super::super::{
-    Database, MetadataError, NewPackageVersion, PublishOutcome, RegistryReader, Result, TokenOwner,
-    VersionKey, YankOutcome,
+    Database, MetadataError, NamespaceRole, NewPackageVersion, PublishOutcome, RegistryReader,
+    Result, TokenOwner, VersionKey, YankOutcome,
 };
 use super::packages::search_text;
-use super::{AuditActor, add_member, can_manage, find_package, members_of, record_audit};
+use super::{AuditActor, can_publish, find_package, members_of, record_audit, set_role};
 
 impl Database {
     /// Publishes a version. Its object must be stored already.
@@ -23,16 +23,15 @@ impl Database {
         let namespace = new.package.namespace();
         self.write(|sql| {
             let members = members_of(sql, namespace)?;
-            let is_free = members.is_empty();
-            if !is_free && !can_manage(&members, who) {
+            if !can_publish(namespace, &members, who) {
                 return Ok(PublishOutcome::Forbidden);
             }
             if version_exists(sql, &new.package, &new.item.version)? {
                 return Ok(PublishOutcome::AlreadyExists);
             }
-            if is_free {
+            if members.is_empty() {
                 // The first user to publish in a namespace owns it.
-                add_member(sql, namespace, &who.user)?;
+                set_role(sql, namespace, &who.user, NamespaceRole::Owner)?;
             }
             let id = upsert_package(sql, new)?;
             add_version(sql, id, new, AuditActor { who, at })?;
@@ -58,7 +57,8 @@ impl Database {
             else {
                 return Ok(YankOutcome::NotFound);
             };
-            if !can_manage(&members_of(sql, name.namespace())?, who) {
+            let namespace = name.namespace();
+            if !can_publish(namespace, &members_of(sql, namespace)?, who) {
                 return Ok(YankOutcome::Forbidden);
             }
             let (yanked, label) = match action {

@@ -1,5 +1,7 @@
 //! `sp serve`.
 
+mod tokens;
+
 use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,11 +12,11 @@ use sp_formats::output::{RegistryBackupReport, RegistryStartReport};
 use sp_formats::text::pluralize;
 use sp_serve::ServeError;
 use sp_serve::registry::{
-    PostgresAddress, PostgresAddressError, RegistryCopyError, RegistryEnvironment,
-    RegistrySettings, RequestLogger, RunningRegistry,
+    LocalRegistry, LocalRegistryError, PostgresAddress, PostgresAddressError, RegistryCopyError,
+    RegistryEnvironment, RegistryLocation, RegistrySettings, RequestLogger, RunningRegistry,
 };
 
-use crate::cli::{LogFormatArg, ServeArgs, ServeCopyCommand};
+use crate::cli::{LogFormatArg, RegistryLocationArgs, ServeArgs, ServeCommand};
 use crate::terminal::{DIM, STRONG, Terminal, WARNING};
 
 /// A database URL contains a password, and other users can see a command line.
@@ -23,8 +25,10 @@ const POSTGRES_BACKUP_HINT: &str =
     "for PostgreSQL, run `pg_dump`, then copy `objects` from the data directory";
 
 pub(super) fn run(context: &Context<'_>, args: &ServeArgs, terminal: &Terminal) -> Result<()> {
-    if let Some(command) = &args.copy {
-        return copy_registry(context, command, terminal);
+    match &args.command {
+        None => {}
+        Some(ServeCommand::Token(args)) => return tokens::run(context, args, terminal),
+        Some(command) => return copy_registry(context, command, terminal),
     }
     let data = data_dir(context, args.data.as_deref());
     let mut limits = Limits::default();
@@ -42,7 +46,7 @@ pub(super) fn run(context: &Context<'_>, args: &ServeArgs, terminal: &Terminal) 
         request_timeout: args.timeout,
         shutdown_timeout: args.grace,
         logger: request_logger(args.log),
-        environment: RegistryEnvironment { wall_clock: context.wall_clock, random: context.random },
+        environment: environment(context),
     };
     if !args.listen.ip().is_loopback() {
         terminal.print_stderr(&format!(
@@ -54,22 +58,48 @@ pub(super) fn run(context: &Context<'_>, args: &ServeArgs, terminal: &Terminal) 
         .map_err(serve_error)
 }
 
+fn environment(context: &Context<'_>) -> RegistryEnvironment {
+    RegistryEnvironment { wall_clock: context.wall_clock, random: context.random }
+}
+
+/// Opens a registry on this machine.
+fn open_local(context: &Context<'_>, args: &RegistryLocationArgs) -> Result<LocalRegistry> {
+    let location = RegistryLocation {
+        data_dir: data_dir(context, args.data.as_deref()),
+        database: database_address(context, args.database.as_deref())?,
+        environment: environment(context),
+    };
+    LocalRegistry::open(location).map_err(local_error)
+}
+
+fn local_error(error: LocalRegistryError) -> Error {
+    let message = error.to_string();
+    match error {
+        LocalRegistryError::Unusable(error) => serve_error(error),
+        LocalRegistryError::NoRegistry(_) => Error::new(ErrorCode::RegistryNotFound, message)
+            .hint("pass its directory with `--data`, or its database with `--database`"),
+        LocalRegistryError::InvalidRequest(_) => Error::new(ErrorCode::InvalidArguments, message),
+        LocalRegistryError::TokenNotFound(_) => {
+            Error::new(ErrorCode::TokenNotFound, message).hint("run `sp serve token --list`")
+        }
+        LocalRegistryError::LastAdmin(_) => Error::new(ErrorCode::StillRequired, message)
+            .hint("create another one first with `sp serve token --admin`"),
+    }
+}
+
 fn data_dir(context: &Context<'_>, given: Option<&Path>) -> PathBuf {
     given.map_or_else(|| context.home.join("registry"), |data| context.current_dir.join(data))
 }
 
-fn copy_registry(
-    context: &Context<'_>,
-    command: &ServeCopyCommand,
-    terminal: &Terminal,
-) -> Result<()> {
+fn copy_registry(context: &Context<'_>, command: &ServeCommand, terminal: &Terminal) -> Result<()> {
     let (from, to) = match command {
-        ServeCopyCommand::Backup { to, data: from } => {
+        ServeCommand::Backup { to, data: from } => {
             (data_dir(context, from.as_deref()), context.current_dir.join(to))
         }
-        ServeCopyCommand::Restore { from, data: to } => {
+        ServeCommand::Restore { from, data: to } => {
             (context.current_dir.join(from), data_dir(context, to.as_deref()))
         }
+        ServeCommand::Token(_) => return Ok(()),
     };
     if context.env.get(DATABASE_ENV).is_some_and(|address| !address.is_empty()) {
         let what = format!("`{DATABASE_ENV}` is set, but `sp` cannot copy a PostgreSQL database");
@@ -169,7 +199,7 @@ pub(super) fn serve_error(error: ServeError) -> Error {
     let code = match error {
         ServeError::DataDir(..) | ServeError::Io(_) => ErrorCode::Io,
         ServeError::DataDirInUse(_) => ErrorCode::DataDirInUse,
-        ServeError::Database(..) => ErrorCode::Database,
+        ServeError::Database(..) | ServeError::NewerDatabase(_) => ErrorCode::Database,
         ServeError::Listen(..) => ErrorCode::Listen,
     };
     let report = Error::new(code, error.to_string());
@@ -184,6 +214,9 @@ pub(super) fn serve_error(error: ServeError) -> Error {
             "start the database, or correct `--database` or `{DATABASE_ENV}`; if it requires TLS, \
              add `?sslmode=require`"
         )),
+        ServeError::NewerDatabase(source) => report
+            .because(source)
+            .hint("upgrade `sp`; older versions cannot use the database any longer"),
         ServeError::Listen(_, source) => report
             .because(source)
             .hint("use another address with `--listen`; port 0 selects a free one"),

@@ -1,0 +1,150 @@
+//! Administration on the machine of a registry, which may be running: `sp serve token`.
+//!
+//! Anyone who can write to the database needs no token, so this also helps if all admin tokens were
+//! lost.
+
+use std::path::{Path, PathBuf};
+
+use sp_formats::registry::{IssuedRegistryToken, RegistryToken};
+use sp_tree::{Dir, Follow, StaticName};
+use thiserror::Error;
+
+use crate::error::ServeError;
+use crate::registry::environment::RegistryEnvironment;
+use crate::registry::metadata::{
+    DATABASE_FILE, Database, MetadataError, PostgresAddress, TokenOwner, TokenRevocation,
+    TokenScope,
+};
+use crate::registry::tokens::{TokenRequest, generate_token, hash_token};
+
+/// The user in the audit log.
+const OPERATOR: &str = "operator";
+
+/// Where a registry stores its data.
+pub struct RegistryLocation {
+    pub data_dir: PathBuf,
+    pub database: Option<PostgresAddress>,
+    pub environment: RegistryEnvironment,
+}
+
+#[derive(Debug, Error)]
+pub enum LocalRegistryError {
+    #[error("no registry in `{}`", .0.display())]
+    NoRegistry(PathBuf),
+    #[error(transparent)]
+    Unusable(#[from] ServeError),
+    /// The message names the invalid part of a request.
+    #[error("{0}")]
+    InvalidRequest(String),
+    #[error("no token with the ID {0}, or it was revoked")]
+    TokenNotFound(i64),
+    #[error("token {0} is the last admin token")]
+    LastAdmin(i64),
+}
+
+/// The database of a registry on this machine.
+pub struct LocalRegistry {
+    location: RegistryLocation,
+    database: Database,
+}
+
+type Result<T, E = LocalRegistryError> = std::result::Result<T, E>;
+
+impl LocalRegistry {
+    /// Opens a registry that exists.
+    pub fn open(location: RegistryLocation) -> Result<Self> {
+        let opened = match &location.database {
+            Some(address) => Database::connect(address),
+            None => {
+                let missing = || LocalRegistryError::NoRegistry(location.data_dir.clone());
+                let data = Dir::open(&location.data_dir).map_err(|_| missing())?;
+                let file = data.stat(&StaticName(DATABASE_FILE), Follow::Never);
+                file.ok().flatten().ok_or_else(missing)?;
+                Database::open_dir(&location.data_dir)
+            }
+        };
+        let database = opened
+            .map_err(|e| database_error(&location.data_dir, location.database.as_ref(), e))?;
+        Ok(Self { location, database })
+    }
+
+    fn failed(&self, error: MetadataError) -> LocalRegistryError {
+        let RegistryLocation { data_dir, database, .. } = &self.location;
+        database_error(data_dir, database.as_ref(), error).into()
+    }
+
+    pub fn create_token(&self, request: &TokenRequest) -> Result<IssuedRegistryToken> {
+        let environment = &self.location.environment;
+        let (new, token) =
+            request.generate(environment).map_err(LocalRegistryError::InvalidRequest)?;
+        let operator = TokenOwner::operator(OPERATOR);
+        let added = self.database.add_token(&new, &operator, &environment.timestamp());
+        Ok(IssuedRegistryToken { item: added.map_err(|e| self.failed(e))?, token })
+    }
+
+    pub fn tokens(&self) -> Result<Vec<RegistryToken>> {
+        self.database.tokens().map_err(|e| self.failed(e))
+    }
+
+    /// Replaces the secret of a token.
+    pub fn rotate_token(&self, id: i64) -> Result<IssuedRegistryToken> {
+        let environment = &self.location.environment;
+        let known = self.tokens()?.into_iter().find(|token| token.id == id);
+        let scope = known.and_then(|token| TokenScope::parse(&token.scope));
+        let scope = scope.ok_or(LocalRegistryError::TokenNotFound(id))?;
+        let token = generate_token(environment, scope)
+            .map_err(|e| LocalRegistryError::Unusable(ServeError::Io(e)))?;
+        let operator = TokenOwner::operator(OPERATOR);
+        let (hash, at) = (hash_token(&token), environment.timestamp());
+        let rotated = self.database.rotate_token(id, &hash, &operator, &at);
+        let item = rotated.map_err(|e| self.failed(e))?;
+        Ok(IssuedRegistryToken { item: item.ok_or(LocalRegistryError::TokenNotFound(id))?, token })
+    }
+
+    pub fn revoke_token(&self, id: i64) -> Result<()> {
+        let at = self.location.environment.timestamp();
+        let revoked = self.database.revoke_token(id, &TokenOwner::operator(OPERATOR), &at);
+        match revoked.map_err(|e| self.failed(e))? {
+            TokenRevocation::Done => Ok(()),
+            TokenRevocation::NotFound => Err(LocalRegistryError::TokenNotFound(id)),
+            TokenRevocation::LastAdmin => Err(LocalRegistryError::LastAdmin(id)),
+        }
+    }
+}
+
+/// Returns why the database of a registry cannot be used.
+pub(super) fn database_error(
+    data_dir: &Path,
+    database: Option<&PostgresAddress>,
+    error: MetadataError,
+) -> ServeError {
+    match (database, error) {
+        (_, error @ MetadataError::NewerSchema { .. }) => ServeError::NewerDatabase(error.into()),
+        (None, error) => ServeError::DataDir(data_dir.into(), error.into()),
+        (Some(address), error) => ServeError::Database(address.to_string(), error.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn open(data: &Path) -> Result<LocalRegistry> {
+        let environment = RegistryEnvironment { wall_clock: || 0, random: |_| Ok(()) };
+        LocalRegistry::open(RegistryLocation { data_dir: data.into(), database: None, environment })
+    }
+
+    #[test]
+    fn rg_107_newer_database_is_refused() {
+        let data = tempfile::tempdir().unwrap();
+        assert!(matches!(open(data.path()), Err(LocalRegistryError::NoRegistry(_))));
+        drop(Database::open_dir(data.path()).unwrap());
+        assert!(open(data.path()).is_ok());
+        let file = rusqlite::Connection::open(data.path().join(DATABASE_FILE)).unwrap();
+        file.execute("UPDATE schema_version SET version = version + 1", []).unwrap();
+        assert!(matches!(
+            open(data.path()),
+            Err(LocalRegistryError::Unusable(ServeError::NewerDatabase(_)))
+        ));
+    }
+}
