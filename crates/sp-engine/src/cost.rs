@@ -120,6 +120,9 @@ fn pack_group(
                 (path, load_commit_folder(session, checkout, id)?)
             }
             SkillSource::Package { content, .. } => (id.into(), content.as_ref().clone()),
+            SkillSource::Locked(locked) => {
+                (id.into(), locked.content.as_deref().cloned().unwrap_or_default())
+            }
         };
         Ok(tree_cost(session, path, &content, tokens))
     };

@@ -77,6 +77,7 @@ error_codes! {
         DirectoryNotFound "E-directory-not-found" "A directory does not exist.",
         RepositoryNotFound "E-repository-not-found"
             "No repository (a directory with `skills/` or `packs/`) was found.",
+        ManifestNotFound "E-manifest-not-found" "No `skillpack.yaml` was found.",
         WorkspaceNotFound "E-workspace-not-found" "No SkillBag workspace was found.",
         KeyNotFound "E-key-not-found" "No key has this name or value.",
         NodeNotFound "E-node-not-found" "The graph has no such node or path between nodes.",

@@ -21,6 +21,9 @@ const VERSION: u64 = 1;
 /// What the member `pack_file` of a package of skills starts with. The package's name follows.
 const PACKAGE_PREFIX: &str = "ctxpkg:";
 
+/// What the member `pack_file` of a project starts with. The path of its manifest follows.
+const PROJECT_PREFIX: &str = "project:";
+
 /// Why a text is not a usable state.
 #[derive(Debug, Error)]
 pub enum InstallStateError {
@@ -78,6 +81,8 @@ pub enum InstallSource {
     PackFile(String),
     /// A package of skills.
     Package(PackageName),
+    /// The absolute path of the manifest of a project.
+    Project(String),
 }
 
 /// Members that are not known to `sp`, kept as raw text.
@@ -154,7 +159,7 @@ impl InstallSource {
     /// Returns the name of the package, if it is one.
     pub fn package(&self) -> Option<&PackageName> {
         match self {
-            Self::PackFile(_) => None,
+            Self::PackFile(_) | Self::Project(_) => None,
             Self::Package(name) => Some(name),
         }
     }
@@ -168,6 +173,9 @@ impl Default for InstallSource {
 
 impl From<String> for InstallSource {
     fn from(text: String) -> Self {
+        if let Some(manifest) = text.strip_prefix(PROJECT_PREFIX).filter(|it| it.starts_with('/')) {
+            return Self::Project(manifest.into());
+        }
         let package = text.strip_prefix(PACKAGE_PREFIX).map(PackageName::new);
         match package {
             Some(Ok(name)) => Self::Package(name),
@@ -181,6 +189,7 @@ impl fmt::Display for InstallSource {
         match self {
             Self::PackFile(path) => f.write_str(path),
             Self::Package(name) => write!(f, "{PACKAGE_PREFIX}{name}"),
+            Self::Project(manifest) => write!(f, "{PROJECT_PREFIX}{manifest}"),
         }
     }
 }
@@ -413,10 +422,14 @@ mod tests {
             ("ctxpkg:", None),
             ("ctxpkg:not a name", None),
             ("CTXPKG:notes", None),
+            ("project:/work/skillpack.yaml", None),
+            ("project:x", None),
         ] {
             let source = InstallSource::from(text.to_owned());
             assert_eq!(source.package().map(PackageName::as_str), package, "{text}");
             assert_eq!(source.to_string(), text);
+            let is_project = matches!(source, InstallSource::Project(_));
+            assert_eq!(is_project, text.starts_with("project:/"), "{text}");
         }
     }
 

@@ -15,6 +15,7 @@ mod fix;
 mod format;
 mod formats;
 mod hidden;
+mod loaded_skill;
 mod pack;
 mod package;
 mod report;
@@ -38,6 +39,7 @@ use sp_formats::report::Severity;
 
 pub use fix::{FixResults, FixedFile, fix};
 pub use formats::{check_rules, check_targets_help, find_check_rule, rule_sets};
+pub(crate) use loaded_skill::{InspectedSkill, SkillInspector};
 pub use watch::{CheckWatcher, watch};
 
 use crate::context::{Context, Event};

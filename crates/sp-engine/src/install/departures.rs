@@ -46,7 +46,7 @@ fn departure(
     let recorded = state.installs.iter().filter(|install| former.has_install(install));
     let (moved, other): (Vec<&InstallRecord>, Vec<_>) =
         recorded.partition(|install| is_moved(install));
-    let removed = other.iter().filter(|install| request.uninstalls(target, &install.pack));
+    let removed = other.iter().filter(|install| request.uninstalls(target, install));
     let packs: Vec<String> =
         moved.iter().chain(removed).map(|install| install.pack.clone()).collect();
     let moved_to = (!moved.is_empty()).then(|| target.sink.path.clone());

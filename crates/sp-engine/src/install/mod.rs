@@ -104,7 +104,7 @@ fn packs_left_behind<'r>(
             let stays = |install: &&InstallRecord| {
                 former.has_install(install)
                     && !target.has_pack(&install.pack)
-                    && !request.uninstalls(target, &install.pack)
+                    && !request.uninstalls(target, install)
                     && install.source.package().is_none()
             };
             let packs = state.installs.iter().filter(stays).map(|install| install.pack.clone());

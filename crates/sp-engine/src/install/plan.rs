@@ -53,9 +53,13 @@ pub(crate) struct PlanRequest {
 
 impl PlanRequest {
     /// Whether the request uninstalls a recorded pack for the agents of a target.
-    pub(super) fn uninstalls(&self, target: &SinkTarget, pack: &str) -> bool {
-        self.removed_packs.iter().any(|removed| removed == pack)
-            || self.other_packs == OtherPacks::Remove && !target.has_pack(pack)
+    ///
+    /// What a project installs is only removed by changing its manifest.
+    pub(super) fn uninstalls(&self, target: &SinkTarget, install: &InstallRecord) -> bool {
+        let pack = &install.pack;
+        let is_project = matches!(install.source, InstallSource::Project(_));
+        self.removed_packs.contains(pack)
+            || self.other_packs == OtherPacks::Remove && !is_project && !target.has_pack(pack)
     }
 }
 
@@ -125,7 +129,7 @@ impl SinkTarget {
 
     /// Returns the agents that a recorded pack is installed for after the change.
     pub(super) fn agents_after(&self, request: &PlanRequest, install: &InstallRecord) -> AgentSet {
-        let mut agents = if request.uninstalls(self, &install.pack) {
+        let mut agents = if request.uninstalls(self, install) {
             agents_after_uninstall(install, &self.uninstall_for)
         } else {
             AgentSet::of_record(install)
@@ -157,7 +161,7 @@ impl ChangePlan {
     /// Returns the folders that change, each with the index of its sink.
     ///
     /// The position of a folder in this order is its slot in the transaction.
-    pub(super) fn changed_folders(&self) -> impl Iterator<Item = (usize, &FolderPlan)> {
+    pub(crate) fn changed_folders(&self) -> impl Iterator<Item = (usize, &FolderPlan)> {
         self.sinks.iter().enumerate().flat_map(|(sink, plan)| {
             let changed = plan.folders.iter().filter(|folder| folder.is_changed());
             changed.map(move |folder| (sink, folder))
@@ -315,6 +319,9 @@ pub(crate) struct FolderPlan {
     /// The digest of the content that the folder will have. `None` until the source is read, which
     /// an install does when it stages the folder.
     pub digest: Option<Digest>,
+    /// The digest to record instead of `digest`: that of the version that the content, which has
+    /// edits of the user, is based on.
+    pub recorded_digest: Option<Digest>,
     /// Whether the user changed the folder since it was installed.
     pub edited: bool,
     pub before: PriorState,
@@ -323,7 +330,7 @@ pub(crate) struct FolderPlan {
 }
 
 impl FolderPlan {
-    pub(super) fn is_changed(&self) -> bool {
+    pub(crate) fn is_changed(&self) -> bool {
         self.action != FolderAction::Keep
     }
 }

@@ -70,6 +70,10 @@ fn hash_origin(hasher: &mut PlanHasher, origin: &SkillOrigin) {
             hasher.text(package.version.as_str());
             hasher.text(&package.sha256);
         }
+        SkillOrigin::Project(project) => {
+            hasher.text("project");
+            hasher.text(&project.manifest);
+        }
     }
 }
 
@@ -99,7 +103,9 @@ fn hash_content(hasher: &mut PlanHasher, folder: &FolderPlan) {
             hasher.text(url);
             hasher.text(commit);
         }
-        Some(SkillContainer::Directory(_) | SkillContainer::Package(_)) => {
+        Some(
+            SkillContainer::Directory(_) | SkillContainer::Package(_) | SkillContainer::Digest(_),
+        ) => {
             hasher.text("bytes");
             hasher.digest(folder.digest);
         }

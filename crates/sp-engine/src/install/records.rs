@@ -5,7 +5,9 @@
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
-use sp_formats::state::{ImportRecord, InstallRecord, SkillRecord, UnknownRecordMembers};
+use sp_formats::state::{
+    ImportRecord, InstallRecord, InstallSource, SkillRecord, UnknownRecordMembers,
+};
 
 use super::plan::{ChangePlan, FolderPlan, PlannedPack, SinkPlan};
 use super::skill_set::{ImportedCommit, PackOrigin, PackageOrigin, SkillOrigin, SkillSource};
@@ -36,6 +38,7 @@ impl ChangePlan {
                 }
             }
         }
+        records.retain(|record| !is_empty_project(record));
         records
     }
 
@@ -123,6 +126,12 @@ fn recorded_sink(agents: &AgentSet, old: Option<&InstallRecord>) -> String {
     old.unwrap_or_else(|| agents.first()).to_owned()
 }
 
+/// Whether a record is that of a project that has no skill in the sink anymore. A pack stays
+/// installed until it is uninstalled; a project has no such command.
+fn is_empty_project(record: &InstallRecord) -> bool {
+    matches!(record.source, InstallSource::Project(_)) && record.installed_paths.is_empty()
+}
+
 fn skill_records(folders: &[&FolderPlan], old: Option<&InstallRecord>) -> Vec<SkillRecord> {
     let old_skills: HashMap<&str, &SkillRecord> = old
         .iter()
@@ -133,14 +142,16 @@ fn skill_records(folders: &[&FolderPlan], old: Option<&InstallRecord>) -> Vec<Sk
         let source = folder.source.as_ref()?;
         let git_tree = match source {
             SkillSource::Git { checkout, id, .. } => checkout.tree.folder_object(id),
-            SkillSource::Local { .. } | SkillSource::Package { .. } => None,
+            SkillSource::Local { .. } | SkillSource::Package { .. } | SkillSource::Locked(_) => {
+                None
+            }
         };
         let old_skill = old_skills.get(folder.name.as_str());
         Some(SkillRecord {
             folder: folder.name.to_string(),
             id: source.id().to_owned(),
             import: source.import(),
-            digest: folder.digest?,
+            digest: folder.recorded_digest.or(folder.digest)?,
             git_tree: git_tree.map(Into::into),
             extra: old_skill.map(|old| old.extra.clone()).unwrap_or_default(),
         })
@@ -152,6 +163,8 @@ fn import_records(origin: &SkillOrigin, old: Option<&InstallRecord>) -> Vec<Impo
     match origin {
         SkillOrigin::Pack(pack) => pack_imports(pack, old),
         SkillOrigin::Package(package) => vec![package_import(package, origin)],
+        // The lockfile has the commits.
+        SkillOrigin::Project(_) => Vec::new(),
     }
 }
 

@@ -55,6 +55,8 @@ struct FolderCandidate<'r> {
     requested: Option<RequestedSkill<'r>>,
     owner: Option<&'r InstallRecord>,
     record: Option<&'r SkillRecord>,
+    /// The digest that the folder had when it was installed, from the record or from a lockfile.
+    installed_digest: Option<Digest>,
     /// Whether this operation may replace or remove an existing folder.
     may_replace: bool,
 }
@@ -64,6 +66,17 @@ struct FolderCandidate<'r> {
 struct RequestedSkill<'r> {
     origin: &'r SkillOrigin,
     source: &'r SkillSource,
+}
+
+impl FolderCandidate<'_> {
+    /// The digest of a folder that already has the content to install, if the origin takes such a
+    /// folder over.
+    fn adopted_digest(&self) -> Option<Digest> {
+        match self.requested.map(|requested| requested.source) {
+            Some(SkillSource::Locked(locked)) if self.owner.is_none() => Some(locked.digest),
+            _ => None,
+        }
+    }
 }
 
 /// What is present in the sink under the name of a candidate.
@@ -116,7 +129,7 @@ impl SinkPlanner<'_> {
             source: install.source.clone(),
             agents: AgentSet::of_record(install),
             agents_after: target.agents_after(self.request, install),
-            is_uninstalled: self.request.uninstalls(target, &install.pack),
+            is_uninstalled: self.request.uninstalls(target, install),
         };
         SinkPlan {
             sink: target.sink.clone(),
@@ -215,10 +228,13 @@ impl SinkPlanner<'_> {
                 requested: None,
                 owner: Some(folder.owner),
                 record: folder.record,
+                installed_digest: folder.record.map(|record| record.digest),
                 may_replace: true,
             })
             .collect();
         candidates.extend(removed);
+        let unrecorded = unrecorded_folders(target, &candidates, recorded)?;
+        candidates.extend(unrecorded);
         Ok(candidates)
     }
 
@@ -240,14 +256,18 @@ impl SinkPlanner<'_> {
                 }
                 let folder = by_name.get(name.as_str());
                 let owner = folder.map(|folder| folder.owner);
+                let record = folder.and_then(|folder| folder.record);
+                let locked = origin.locked_folder(name.as_str()).filter(|_| owner.is_none());
                 candidates.push(FolderCandidate {
                     name: name.clone(),
                     requested: Some(RequestedSkill { origin, source }),
                     owner,
-                    record: folder.and_then(|folder| folder.record),
-                    may_replace: owner.is_some_and(|owner| {
-                        owner.pack == origin.name() || self.is_removed(target, owner)
-                    }),
+                    record,
+                    installed_digest: record.map(|record| record.digest).or(locked),
+                    may_replace: locked.is_some()
+                        || owner.is_some_and(|owner| {
+                            owner.pack == origin.name() || self.is_removed(target, owner)
+                        }),
                 });
             }
         }
@@ -272,7 +292,9 @@ impl SinkPlanner<'_> {
         let Some(stamp) = dir.stat(name, Follow::Never)? else {
             return Ok(ObservedFolder::default());
         };
-        if !candidate.may_replace || stamp.kind() != EntryKind::Dir || candidate.record.is_none() {
+        let is_compared = candidate.may_replace && candidate.installed_digest.is_some()
+            || candidate.adopted_digest().is_some();
+        if !is_compared || stamp.kind() != EntryKind::Dir {
             return Ok(ObservedFolder { exists: true, digest: None, index_update: None });
         }
         let hashed = hash_installed(&dir.open_dir(name, Follow::Never)?, &self.session.limits)?;
@@ -292,10 +314,11 @@ impl SinkPlanner<'_> {
         candidate: &FolderCandidate<'_>,
         observed: &ObservedFolder,
     ) -> Result<Option<FolderPlan>> {
-        if observed.exists && !candidate.may_replace {
+        let is_adopted = observed.digest.is_some() && observed.digest == candidate.adopted_digest();
+        if observed.exists && !candidate.may_replace && !is_adopted {
             return Err(self.not_owned_error(sink, candidate));
         }
-        let recorded = candidate.record.map(|record| record.digest);
+        let recorded = candidate.installed_digest.or(observed.digest.filter(|_| is_adopted));
         let edited = observed.exists && recorded.is_some() && observed.digest != recorded;
         let before = if observed.exists { PriorState::Ours(recorded) } else { PriorState::Absent };
         let removal = FolderPlan {
@@ -305,6 +328,7 @@ impl SinkPlanner<'_> {
             action: FolderAction::Remove,
             source: None,
             digest: None,
+            recorded_digest: None,
             edited,
             before,
             current_digest: observed.digest,
@@ -337,6 +361,7 @@ impl SinkPlanner<'_> {
         match source {
             SkillSource::Local { skills_dir, id, .. } => self.digests.get(&skills_dir.join(id)),
             SkillSource::Package { content, .. } => Some(content.digest()),
+            SkillSource::Locked(locked) => Some(locked.digest),
             SkillSource::Git { checkout, id, .. } => {
                 let (record, owner) = (candidate.record?, candidate.owner?);
                 let tree = checkout.tree.folder_object(id);
@@ -357,7 +382,14 @@ impl SinkPlanner<'_> {
             candidate.name,
             self.session.context.display_path(&sink.path)
         );
-        let prefix = "set a different `install.prefix`";
+        let is_project = candidate
+            .requested
+            .is_some_and(|requested| matches!(requested.origin, SkillOrigin::Project(_)));
+        let prefix = if is_project {
+            "add a `prefix` to the entry in `skillpack.yaml`"
+        } else {
+            "set a different `install.prefix`"
+        };
         match candidate.owner {
             Some(owner) => Error::new(ErrorCode::NotOwned, message)
                 .because(format!(
@@ -394,8 +426,13 @@ fn is_same_source(recorded: &InstallSource, origin: &SkillOrigin) -> bool {
         (InstallSource::PackFile(file), _) if file.is_empty() => true,
         (InstallSource::PackFile(file), SkillOrigin::Pack(pack)) => is_file_of(file, pack),
         (InstallSource::Package(name), SkillOrigin::Package(package)) => *name == package.name,
-        (InstallSource::PackFile(_), SkillOrigin::Package(_))
-        | (InstallSource::Package(_), SkillOrigin::Pack(_)) => false,
+        (InstallSource::Project(manifest), SkillOrigin::Project(project)) => {
+            *manifest == project.manifest
+        }
+        (
+            InstallSource::PackFile(_) | InstallSource::Package(_) | InstallSource::Project(_),
+            SkillOrigin::Pack(_) | SkillOrigin::Package(_) | SkillOrigin::Project(_),
+        ) => false,
     }
 }
 
@@ -403,6 +440,31 @@ fn is_same_source(recorded: &InstallSource, origin: &SkillOrigin) -> bool {
 fn is_file_of(recorded: &str, pack: &PackOrigin) -> bool {
     let recorded = Path::new(recorded);
     recorded == pack.file || recorded.canonicalize().is_ok_and(|real| real == pack.file)
+}
+
+/// Returns the folders that belong to an origin without being recorded, and that it does not
+/// request anymore.
+fn unrecorded_folders<'r>(
+    target: &'r SinkTarget,
+    candidates: &[FolderCandidate<'r>],
+    recorded: &[RecordedFolder<'r>],
+) -> Result<Vec<FolderCandidate<'r>>> {
+    let locked = target.origins().flat_map(SkillOrigin::locked_folders);
+    let is_unrecorded = |(folder, _): &(&str, Digest)| {
+        !candidates.iter().any(|candidate| candidate.name.as_str() == *folder)
+            && !recorded.iter().any(|known| known.name.as_str() == *folder)
+    };
+    let candidate = |(folder, digest): (&str, Digest)| {
+        Ok(FolderCandidate {
+            name: Name::new(folder)?,
+            requested: None,
+            owner: None,
+            record: None,
+            installed_digest: Some(digest),
+            may_replace: true,
+        })
+    };
+    locked.filter(is_unrecorded).map(candidate).collect()
 }
 
 fn shared_folder_error(first: &SkillOrigin, second: &SkillOrigin, folder: &Name) -> Error {

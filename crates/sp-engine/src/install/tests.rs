@@ -64,6 +64,7 @@ fn folder(folder: &str, source: Option<SkillSource>) -> FolderPlan {
         action: FolderAction::Add,
         source,
         digest: Some(digest("new")),
+        recorded_digest: None,
         edited: false,
         before: PriorState::Absent,
         current_digest: None,

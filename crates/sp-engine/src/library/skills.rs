@@ -107,6 +107,7 @@ fn is_served_already(
 ) -> bool {
     match &install.source {
         InstallSource::Package(_) => filter.includes(LibrarySource::Packages),
+        InstallSource::Project(_) => false,
         InstallSource::PackFile(file) => {
             repository.is_some_and(|repository| is_below(Path::new(file), &repository.root))
         }

@@ -544,6 +544,7 @@ fn add_pack(
                 load_untrusted(&Dir::open(&skills_dir.join(id))?, &session.limits)?
             }
             SkillSource::Package { content, .. } => content.as_ref().clone(),
+            SkillSource::Locked(locked) => locked.content.as_deref().cloned().unwrap_or_default(),
         };
         add_skill(&content, folder, files)?;
     }

@@ -1,7 +1,54 @@
-//! Projects: what `skillpack.yaml` declares and `skillpack.lock` pins.
+//! Projects: one manifest, one lockfile and one set of verbs for everything that agents read.
 //!
-//! The formats are in `sp_formats::project`. [`catalog`] finds out what the sources of a project
-//! offer.
+//! `skillpack.yaml` declares what a project uses, `skillpack.lock` what that resolved to. `sp add`,
+//! `sp sync`, `sp remove`, `sp update` and `sp outdated` are one more front of the pipeline of `sp
+//! install`: a project becomes a skill set per sink, and is planned and applied by the same code.
+//!
+//! ```text
+//! files          manifest and lockfile on disk; unites conflicts of git
+//! resolution     manifest × lockfile × offers → skills with folders, and the new lockfile
+//! sources        opens what resolution needs (catalog), dependencies, content
+//! targets        agents → sinks
+//! edits          what happens to skills that were edited locally; bases has what they are based on
+//! change         all of it as one plan, and one transaction
+//! add, sync, remove, update, outdated
+//!                one file per verb
+//! ```
+//!
+//! # Ownership
+//!
+//! The state records one install per manifest and sink. But the folders of a project may be
+//! committed, and then other machines, without that record, update and remove them. So a folder
+//! also belongs to the project if the lockfile names it: if its digest is that of the lockfile, it
+//! is unchanged, and otherwise edited. Nothing else is ever replaced.
+//!
+//! # Versions
+//!
+//! A skill that comes from the lockfile is planned by its digest alone: nothing is opened or
+//! fetched while its folders are unchanged. What has to be written is loaded into memory, so that
+//! the lockfile and the folder cannot differ.
 
-#[allow(dead_code, unused_imports, reason = "the operations on projects use it")]
-pub(crate) mod catalog;
+mod add;
+mod bases;
+mod catalog;
+mod change;
+mod edits;
+mod files;
+mod offer;
+mod outdated;
+mod remove;
+mod resolution;
+mod skill_changes;
+mod sources;
+mod sync;
+mod targets;
+mod update;
+
+pub use add::{AddRequest, SkillChoice, SkillPicker, add, list_source_skills};
+pub use edits::EditChoice;
+pub use files::ProjectLocation;
+pub use outdated::outdated;
+pub use remove::{RemoveRequest, remove};
+pub use skill_changes::FileTexts;
+pub use sync::{SyncPolicy, SyncRequest, sync};
+pub use update::{UpdateRequest, update};

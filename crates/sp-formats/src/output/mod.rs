@@ -9,6 +9,7 @@ mod check;
 mod context_pack;
 mod mcp;
 mod pkg;
+mod project;
 mod registry;
 mod workspace;
 
@@ -23,6 +24,7 @@ pub use check::*;
 pub use context_pack::*;
 pub use mcp::*;
 pub use pkg::*;
+pub use project::*;
 pub use registry::*;
 pub use workspace::*;
 
@@ -423,6 +425,10 @@ pub fn schemas() -> Vec<(&'static str, schemars::Schema)> {
         ("pkg receive", schemars::schema_for!(PackageReceiveEvent)),
         ("key list", schemars::schema_for!(KeyList)),
         ("mcp install", schemars::schema_for!(McpChangeReport)),
+        ("add", schemars::schema_for!(ProjectAddReport)),
+        ("add --list", schemars::schema_for!(SourceContentList)),
+        ("sync", schemars::schema_for!(ProjectChangeReport)),
+        ("outdated", schemars::schema_for!(OutdatedList)),
         ("error", schemars::schema_for!(ErrorReport)),
     ]
 }

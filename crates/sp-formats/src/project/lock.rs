@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 use sp_tree::Digest;
 use toml_edit::{Document, Item, Key, Table};
 
-use super::merge::has_conflict_markers;
+use super::conflict::has_conflict_markers;
 use super::rules::{LC_06, LC_07};
 use super::source::{ManifestSource, SourceVersion};
 use crate::git_repo::SHORTHAND_HOSTS;

@@ -8,7 +8,7 @@ use std::ops::Range;
 use schemars::JsonSchema;
 use sp_tree::{Limits, Name};
 
-use super::merge::has_conflict_markers;
+use super::conflict::has_conflict_markers;
 use super::rules::{LC_01, LC_02, LC_03, LC_04, LC_07};
 use super::source::{ManifestSource, SourceVersion};
 use crate::naming::{FolderNameError, FolderNaming};

@@ -6,7 +6,7 @@
 //!
 //! - [`manifest`]: reading. [`manifest_edit`]: changing an entry and no other byte.
 //! - [`lock`]: reading and writing. Nothing in it depends on the machine.
-//! - [`merge`]: uniting the two sides of a merge, with or without conflict markers.
+//! - [`conflict`]: conflict markers of git. [`merge`]: uniting the two sides of a merge.
 //! - [`source`]: where skills come from, as people write it.
 //!
 //! ```
@@ -19,6 +19,7 @@
 //! assert_eq!(manifest.expect("it has no errors").skills[0].source.to_string(), "acme/skills");
 //! ```
 
+pub mod conflict;
 pub mod lock;
 pub mod manifest;
 pub mod manifest_edit;

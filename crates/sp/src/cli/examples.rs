@@ -9,6 +9,18 @@ pub(super) fn examples_of(path: &[String]) -> &'static [&'static str] {
 const EXAMPLES: &[(&str, &[&str])] = &[
     ("", &["sp init my-skills", "sp install my-skills --agent claude,codex", "sp check"]),
     ("init", &["sp init my-skills"]),
+    (
+        "add",
+        &[
+            "sp add anthropics/skills --skill pdf --agent claude,codex",
+            "sp add ../shared --all",
+            "sp add anthropics/skills --list",
+        ],
+    ),
+    ("sync", &["sp sync", "sp sync --frozen"]),
+    ("remove", &["sp remove pdf", "sp remove anthropics/skills"]),
+    ("update", &["sp update", "sp update pdf --dry-run --diff"]),
+    ("outdated", &["sp outdated"]),
     ("list", &["sp list", "sp list --json"]),
     ("packs", &["sp packs"]),
     ("show", &["sp show team", "sp show ./packs/team.yaml"]),

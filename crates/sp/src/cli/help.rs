@@ -16,6 +16,11 @@ const GROUPS: &[CommandGroup] = &[
     CommandGroup { path: &[], title: "Start", commands: &["init"] },
     CommandGroup {
         path: &[],
+        title: "Projects",
+        commands: &["add", "sync", "remove", "update", "outdated"],
+    },
+    CommandGroup {
+        path: &[],
         title: "Skills",
         commands: &["list", "packs", "show", "install", "switch", "uninstall", "installed", "bag"],
     },

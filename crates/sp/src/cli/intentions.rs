@@ -7,19 +7,11 @@ const MAX_SUGGESTIONS: usize = 3;
 
 /// Words that are not commands, with what to run instead.
 const INTENTIONS: &[(&[&str], &str)] = &[
+    (&["get", "fetch"], "to add skills to a project, run `sp add <source>`"),
     (
-        &["update", "upgrade", "outdated"],
-        "run `sp install <pack> --agent <agent>` again to update its skills, `sp pkg install <package>` to update \
-         a package, or `sp bag add <skill> --upgrade` to update a skill of a workspace",
-    ),
-    (
-        &["add", "get"],
-        "to install a pack, run `sp install <pack> --agent <agent>`; to add a skill to a workspace, run \
-         `sp bag add <skill> --source <source>`",
-    ),
-    (
-        &["remove", "rm", "delete", "del"],
-        "to uninstall a pack, run `sp uninstall <pack> --agent <agent>`",
+        &["delete", "del"],
+        "to remove skills from a project, run `sp remove <skill>`; to uninstall a pack, run `sp uninstall <pack> \
+         --agent <agent>`",
     ),
     (&["ls"], "to list skills, run `sp list`; to list what is installed, run `sp installed`"),
     (&["status"], "to list what is installed, run `sp installed`"),
@@ -33,7 +25,6 @@ const INTENTIONS: &[(&[&str], &str)] = &[
     ),
     (&["verify"], "to verify a package, run `sp pkg verify <package>`"),
     (&["run"], "to print a skill of a workspace, run `sp bag run <skill>`"),
-    (&["sync"], "to regenerate the catalog of a workspace, run `sp bag sync`"),
     (
         &["import", "export", "send", "receive"],
         "packages are managed with `sp pkg`; run `sp pkg --help`",

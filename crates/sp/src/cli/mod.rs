@@ -17,6 +17,7 @@ mod key;
 mod mcp;
 mod old_spellings;
 mod pkg;
+mod project;
 mod serve;
 
 use std::ffi::OsString;
@@ -39,6 +40,7 @@ pub(crate) use pkg::{
     EnvelopeVersionArg, GraphFormatArg, PackageCommand, PackageCreateArgs, PackageKindArg,
     SecretArgs, SignArgs, TrustArgs,
 };
+pub(crate) use project::{AddArgs, ManifestArgs, OutdatedArgs, RemoveArgs, SyncArgs, UpdateArgs};
 pub(crate) use serve::{
     LogFormatArg, RegistryLocationArgs, ServeArgs, ServeCommand, ServeTokenArgs, TokenScopeArg,
 };
@@ -122,6 +124,21 @@ pub(crate) enum CliCommand {
         #[arg(value_hint = ValueHint::DirPath)]
         dir: Option<PathBuf>,
     },
+    /// Add skills to a project, and install them
+    ///
+    /// Writes `skillpack.yaml`, which declares what the project uses, and `skillpack.lock`, which
+    /// records the exact versions. Commit both.
+    Add(AddArgs),
+    /// Install exactly what `skillpack.yaml` and `skillpack.lock` declare
+    Sync(SyncArgs),
+    /// Remove skills or sources from a project
+    #[command(visible_alias = "rm")]
+    Remove(RemoveArgs),
+    /// Update the skills of a project to newer versions
+    #[command(visible_alias = "upgrade")]
+    Update(UpdateArgs),
+    /// List sources of a project that have newer versions
+    Outdated(OutdatedArgs),
     /// List the skills of the repository
     #[command(visible_alias = "skills")]
     List,

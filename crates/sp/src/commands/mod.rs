@@ -26,6 +26,7 @@ mod mcp;
 mod pack_changes;
 mod pkg;
 mod plan;
+mod project;
 mod registry;
 mod schema;
 mod serve;
@@ -62,6 +63,13 @@ pub(crate) fn run(cli: &Cli, terminal: &Terminal) -> Result<ExitCode> {
             return audit::run(&context, &request, terminal);
         }
         CliCommand::Pkg(command) => return pkg::run(context, &cli.options, command, terminal),
+        CliCommand::Add(args) => return project::add(&context, &cli.options, args, terminal),
+        CliCommand::Sync(args) => return project::sync(&context, &cli.options, args, terminal),
+        CliCommand::Remove(args) => return project::remove(&context, &cli.options, args, terminal),
+        CliCommand::Update(args) => return project::update(&context, &cli.options, args, terminal),
+        CliCommand::Outdated(args) => {
+            return project::outdated(&context, &cli.options, args, terminal);
+        }
         CliCommand::Key(command) => key::run(&context, command, terminal),
         CliCommand::Bag(command) => return bag::run(&context, &cli.options, command, terminal),
         CliCommand::Context(command) => {

@@ -34,6 +34,7 @@ mod packs;
 mod pages;
 mod pkg;
 mod plans;
+mod project;
 mod properties;
 mod rules;
 mod serve;

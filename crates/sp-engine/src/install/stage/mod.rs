@@ -23,7 +23,7 @@ use crate::context::Event;
 use crate::error::{Error, ErrorCode, Result};
 use crate::session::Session;
 pub(super) use prepare::StageJobs;
-use prepare::{LocalJob, PackageJob};
+use prepare::{LoadedJob, LocalJob};
 
 /// Stages the skills of a plan.
 pub(super) struct SkillStager<'a> {
@@ -86,7 +86,7 @@ impl SkillWriters {
 }
 
 impl SkillStager<'_> {
-    /// Writes every new folder into the stage: local and packaged skills in parallel, then the
+    /// Writes every new folder into the stage: local and loaded skills in parallel, then the
     /// skills of each checkout as one stream.
     pub(super) fn stage(
         &self,
@@ -101,8 +101,8 @@ impl SkillStager<'_> {
             problems: Mutex::default(),
         };
         let local = jobs.local.into_par_iter().map(|job| run.stage_local(job));
-        let packaged = jobs.packaged.into_par_iter().map(|job| run.stage_packaged(job));
-        let mut staged: Vec<StagedSkill> = local.chain(packaged).collect::<Result<_>>()?;
+        let loaded = jobs.loaded.into_par_iter().map(|job| run.stage_loaded(job));
+        let mut staged: Vec<StagedSkill> = local.chain(loaded).collect::<Result<_>>()?;
         for job in jobs.checkouts {
             staged.extend(run.stage_checkout(job)?);
         }
@@ -139,10 +139,10 @@ impl StageRun<'_> {
         }))
     }
 
-    fn stage_packaged(&self, job: PackageJob) -> Result<StagedSkill> {
+    fn stage_loaded(&self, job: LoadedJob) -> Result<StagedSkill> {
         self.session.context.check_cancelled()?;
-        let PackageJob { package, id, slots, content } = job;
-        let label = format!("{id}/{SKILL_FILE} of {package}");
+        let LoadedJob { source, id, slots, content } = job;
+        let label = format!("{id}/{SKILL_FILE} of {source}");
         let name = self.read_skill(&label, &id, content.get(SKILL_FILE).unwrap_or_default());
         let mut folders = self.writers(slots)?;
         for writer in &mut folders.writers {

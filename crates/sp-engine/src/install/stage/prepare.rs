@@ -5,7 +5,6 @@ use std::path::Path;
 use std::sync::Arc;
 
 use rayon::prelude::*;
-use sp_formats::package::PackageName;
 use sp_formats::text::ByteSize;
 use sp_tree::{Dir, Listing, LoadedTree, ScannedDir, scan_dir};
 
@@ -19,7 +18,7 @@ use crate::source::git::GitCheckout;
 /// The skills to write, by kind of source.
 pub(in crate::install) struct StageJobs {
     pub(super) local: Vec<LocalJob>,
-    pub(super) packaged: Vec<PackageJob>,
+    pub(super) loaded: Vec<LoadedJob>,
     pub(super) checkouts: Vec<CheckoutJob>,
 }
 
@@ -32,9 +31,10 @@ pub(super) struct LocalJob {
     pub scanned: ScannedDir,
 }
 
-/// A skill of a package.
-pub(super) struct PackageJob {
-    pub package: PackageName,
+/// A skill in memory.
+pub(super) struct LoadedJob {
+    /// Where it comes from, for messages.
+    pub source: String,
     pub id: String,
     pub slots: Vec<usize>,
     pub content: Arc<LoadedTree>,
@@ -63,19 +63,19 @@ impl StageJobs {
     /// The number of skills.
     pub(in crate::install) fn len(&self) -> usize {
         let imported: usize = self.checkouts.iter().map(|job| job.skills.len()).sum();
-        self.local.len() + self.packaged.len() + imported
+        self.local.len() + self.loaded.len() + imported
     }
 
     fn sizes(&self) -> impl Iterator<Item = JobSize<'_>> {
         let local = self.local.iter().map(|job| JobSize::of(&job.slots, &job.scanned.listing));
-        let packaged = self.packaged.iter().map(|job| JobSize {
+        let loaded = self.loaded.iter().map(|job| JobSize {
             slots: &job.slots,
             bytes: job.content.total_bytes(),
             entries: job.content.len(),
         });
         let imported = self.checkouts.iter().flat_map(|job| &job.skills);
         let imported = imported.map(|job| JobSize::of(&job.slots, &job.listing));
-        local.chain(packaged).chain(imported)
+        local.chain(loaded).chain(imported)
     }
 }
 
@@ -98,7 +98,10 @@ impl SkillStager<'_> {
         let jobs = StageJobs {
             checkouts: self.checkout_jobs(&written)?,
             local: self.local_jobs(&written)?,
-            packaged: written.iter().filter_map(package_job).collect(),
+            loaded: written
+                .iter()
+                .filter_map(|it| loaded_job(it).transpose())
+                .collect::<Result<_>>()?,
         };
         self.check_space(plan, &jobs)?;
         Ok(jobs)
@@ -195,14 +198,20 @@ fn written_sources(plan: &ChangePlan) -> Vec<WrittenSource<'_>> {
     written
 }
 
-fn package_job(written: &WrittenSource<'_>) -> Option<PackageJob> {
-    let SkillSource::Package { package, id, content } = written.source else { return None };
-    Some(PackageJob {
-        package: package.clone(),
-        id: id.clone(),
-        slots: written.slots.clone(),
-        content: Arc::clone(content),
-    })
+fn loaded_job(written: &WrittenSource<'_>) -> Result<Option<LoadedJob>> {
+    let (source, content) = match written.source {
+        SkillSource::Local { .. } | SkillSource::Git { .. } => return Ok(None),
+        SkillSource::Package { package, content, .. } => (package.to_string(), content),
+        SkillSource::Locked(locked) => match &locked.content {
+            Some(content) => (locked.source.to_string(), content),
+            None => {
+                let message = format!("the content of `{}` was not loaded", locked.id);
+                return Err(Error::new(ErrorCode::Internal, message));
+            }
+        },
+    };
+    let (id, slots) = (written.source.id().to_owned(), written.slots.clone());
+    Ok(Some(LoadedJob { source, id, slots, content: Arc::clone(content) }))
 }
 
 fn sources_by_checkout<'p>(written: &'p [WrittenSource<'p>]) -> Vec<CheckoutSources<'p>> {

@@ -38,7 +38,9 @@ use crate::pkg::SkillPackage;
 use crate::session::Session;
 use crate::source::{OpenedSource, load_commit_folders};
 
-pub(crate) use newest::{BranchHistory, CachedContent, NewestQuery, NewestSource, newest_versions};
+#[cfg(test)]
+pub(crate) use newest::CachedContent;
+pub(crate) use newest::{BranchHistory, NewestQuery, NewestSource, newest_versions};
 pub(crate) use skill_dirs::ROOT_ID;
 
 /// What a source offers.
@@ -66,6 +68,7 @@ pub(crate) struct CatalogSkill {
     pub name: String,
     pub description: String,
     /// The text of its `SKILL.md`.
+    #[cfg(test)]
     pub text: Arc<str>,
     /// The skills that it declares to need.
     pub dependencies: Vec<SkillDependency>,
@@ -237,6 +240,7 @@ impl SkillDraft<'_> {
             name: own_name.unwrap_or_else(|| self.folder.to_owned()),
             id: self.id,
             description: description.split_whitespace().collect::<Vec<_>>().join(" "),
+            #[cfg(test)]
             text: text.into(),
             dependencies,
             content: self.content,

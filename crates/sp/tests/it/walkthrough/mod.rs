@@ -37,6 +37,7 @@ const RUN_PAGES: &[&str] = &[
     "docs/bag.md",
     "docs/check.md",
     "docs/context.md",
+    "docs/lifecycle.md",
     "docs/mcp.md",
     "docs/packages.md",
     "docs/packs.md",
@@ -76,6 +77,12 @@ fn walkthrough_of_the_readme_is_correct() {
     // The result of the page, so that its main steps cannot be removed.
     assert!(home.join("team-skills/packs/team-skills.yaml").is_file());
     assert!(home.join(".claude/skills").is_dir());
+}
+
+#[test]
+fn lc_10_walkthrough_of_projects_is_correct() {
+    let runner = run_page("docs/lifecycle.md");
+    assert!(runner.world.home().join("app/skillpack.lock").is_file());
 }
 
 #[test]

@@ -1,0 +1,114 @@
+//! The versions that installed skills are based on: `~/.skillpack/bases/<digest>`.
+//!
+//! A three-way merge of local edits needs the version that was edited. Each version that is
+//! installed for a project is kept under the digest of its tree, and added in the transaction that
+//! installs it. What is missing can be fetched again from the locked source.
+
+use std::path::PathBuf;
+
+use sp_tree::transaction::PriorState;
+use sp_tree::{Digest, LoadedTree, Name, RelPath, compress, decompress, read_optional};
+
+use crate::context::Context;
+use crate::error::Result;
+use crate::install::plan::FilePlan;
+use crate::session::Session;
+
+const BASES_DIR: &str = "bases";
+const MAX_BASE_BYTES: u64 = 1024 * 1024 * 1024;
+/// Changes with the encoding.
+const HEADER: &[u8] = b"sp tree 1\n";
+
+fn bases_dir(context: &Context<'_>) -> PathBuf {
+    context.home.join(BASES_DIR)
+}
+
+/// Returns the stored version with this digest. A damaged one counts as missing.
+pub(crate) fn read_base(session: &Session<'_>, digest: &Digest) -> Result<Option<LoadedTree>> {
+    let limit = MAX_BASE_BYTES;
+    let path = bases_dir(session.context).join(digest.hex());
+    let bytes = read_optional(&path, limit)?;
+    let tree = bytes.and_then(|bytes| decode(&decompress(&bytes, limit).ok()?));
+    Ok(tree.filter(|tree| tree.digest() == *digest))
+}
+
+/// Plans to store a version; none if it is stored.
+pub(crate) fn base_plan(
+    session: &Session<'_>,
+    digest: &Digest,
+    tree: &LoadedTree,
+) -> Result<Option<FilePlan>> {
+    let dir = bases_dir(session.context);
+    let name = Name::new(&digest.hex())?;
+    let before = match dir.join(name.as_str()).symlink_metadata() {
+        Ok(_) if read_base(session, digest)?.is_some() => return Ok(None),
+        Ok(_) => PriorState::Ours(None),
+        Err(_) => PriorState::Absent,
+    };
+    let bytes = compress(&encode(tree));
+    Ok(Some(FilePlan::new(dir, name, before, Some(bytes.into())).private()))
+}
+
+fn encode(tree: &LoadedTree) -> Vec<u8> {
+    let mut bytes = HEADER.to_vec();
+    for dir in tree.dirs() {
+        bytes.extend_from_slice(format!("d 0 {dir}\n").as_bytes());
+    }
+    for (path, executable, content) in tree.files() {
+        let kind = if executable { 'x' } else { 'f' };
+        bytes.extend_from_slice(format!("{kind} {} {path}\n", content.len()).as_bytes());
+        bytes.extend_from_slice(content);
+    }
+    bytes
+}
+
+/// A file of a stored version.
+struct BaseFile {
+    executable: bool,
+    bytes: Vec<u8>,
+}
+
+fn decode(bytes: &[u8]) -> Option<LoadedTree> {
+    let mut rest = bytes.strip_prefix(HEADER)?;
+    let mut entries: Vec<(RelPath, Option<BaseFile>)> = Vec::new();
+    while !rest.is_empty() {
+        let end = rest.iter().position(|byte| *byte == b'\n')?;
+        let mut words = std::str::from_utf8(&rest[..end]).ok()?.splitn(3, ' ');
+        let (kind, len, path) = (words.next()?, words.next()?, RelPath::new(words.next()?).ok()?);
+        let (content, after) = rest[end + 1..].split_at_checked(len.parse().ok()?)?;
+        rest = after;
+        let file = BaseFile { executable: kind == "x", bytes: content.to_vec() };
+        entries.push((path, (kind != "d").then_some(file)));
+    }
+    entries.sort_by(|a, b| a.0.cmp(&b.0));
+    let mut tree = LoadedTree::default();
+    for (path, file) in entries {
+        match file {
+            Some(BaseFile { executable, bytes }) => tree.add_file(path, executable, bytes),
+            None => tree.add_dir(path),
+        }
+    }
+    Some(tree)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lc_14_bases_round_trip() {
+        let mut tree = LoadedTree::default();
+        let path = |text| RelPath::new(text).unwrap();
+        tree.add_file(path("SKILL.md"), false, b"one\ntwo\n".to_vec());
+        tree.add_dir(path("empty"));
+        tree.add_dir(path("scripts"));
+        tree.add_file(path("scripts/a b.sh"), true, vec![0, b'\n', 255]);
+        tree.add_file(path("scripts/none"), false, Vec::new());
+        let bytes = encode(&tree);
+        assert_eq!(decode(&bytes).unwrap().digest(), tree.digest());
+        for end in 0..bytes.len() {
+            let decoded = decode(&bytes[..end]);
+            assert!(decoded.is_none_or(|it| it.digest() != tree.digest()), "{end}");
+        }
+    }
+}

@@ -1,0 +1,408 @@
+//! One change of a project: manifest × lock × sources × sinks × state → plan → one transaction.
+//!
+//! `add`, `sync`, `remove` and `update` differ in the manifest that they resolve, in the sources
+//! that move to a newer version, and in what may change. Everything else is here.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use sp_formats::Report;
+use sp_formats::naming::FolderNaming;
+use sp_formats::output::{EditedSkillItem, PlanStatus, ProjectChangeReport};
+use sp_formats::project::lock::{LockedProjectSkill, ProjectLock, SourceKey};
+use sp_formats::project::manifest::{self, ProjectManifest};
+use sp_formats::project::manifest_edit::{ManifestEdit, ManifestEditError, apply_all};
+use sp_formats::project::source::SourceArgument;
+use sp_formats::project::{LOCK_FILE, MANIFEST_FILE};
+use sp_formats::state::{InstallSource, InstallState};
+use sp_tree::{Digest, LoadedTree};
+
+use super::bases::{base_plan, read_base};
+use super::catalog::SourceCatalog;
+use super::edits::{EditChoice, EditPlanner};
+use super::files::ProjectFiles;
+use super::resolution::{
+    DemandedVersion, ProjectResolution, SelectedSkill, SourceDemand, add_locked_dependencies,
+    demands, entry_source_key, resolve, select,
+};
+use super::skill_changes::{FileTexts, LockSide, skill_changes};
+use super::sources::ProjectSources;
+use super::targets::{ProjectSinks, recorded_sink};
+use crate::agent_set::AgentSet;
+use crate::context::Event;
+use crate::error::{Error, ErrorCode, Result};
+use crate::home::{DigestIndexes, LockedHome};
+use crate::install::change::ChangeExecutor;
+use crate::install::plan::{ChangePlan, FilePlan, PlanRequest, SinkTarget, TargetSet};
+use crate::install::skill_set::{
+    InstallableSkill, LockedTree, ProjectOrigin, SkillOrigin, SkillSet, SkillSource,
+};
+use crate::plan_id::ApplyOptions;
+use crate::session::Session;
+use crate::sinks::Sink;
+
+/// Whether a command may change the lockfile.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum LockChange {
+    Allowed,
+    Refused,
+}
+
+/// What a command changes.
+pub(super) struct LifecycleRequest {
+    pub edits: Vec<ManifestEdit>,
+    /// The sources that move to their newest version.
+    pub refreshed: BTreeSet<SourceKey>,
+    pub lock_change: LockChange,
+    pub edit_choice: EditChoice,
+    pub texts: FileTexts,
+    pub options: ApplyOptions,
+}
+
+impl LifecycleRequest {
+    /// A change of the manifest. Nothing moves to a newer version.
+    pub(super) fn edit(edits: Vec<ManifestEdit>, options: ApplyOptions) -> Self {
+        Self {
+            edits,
+            refreshed: BTreeSet::new(),
+            lock_change: LockChange::Allowed,
+            edit_choice: EditChoice::Policy,
+            texts: FileTexts::Omit,
+            options,
+        }
+    }
+}
+
+/// A change of a project.
+pub(super) struct LifecycleChange<'a> {
+    session: &'a Session<'a>,
+    home: Option<&'a LockedHome<'a>>,
+    files: &'a ProjectFiles,
+    request: LifecycleRequest,
+    /// The manifest after the change.
+    manifest: ProjectManifest,
+    manifest_text: String,
+    sources: ProjectSources<'a>,
+}
+
+/// The folders of each sink, before and after the change.
+struct SinkFolders {
+    sink: Sink,
+    /// The agents that the manifest names.
+    agents: AgentSet,
+    /// The agents that the state records.
+    recorded: AgentSet,
+    /// The digests in the lockfile before the change.
+    locked: BTreeMap<String, Digest>,
+    skills: Vec<InstallableSkill>,
+}
+
+impl<'a> LifecycleChange<'a> {
+    /// Edits the manifest. `opened` are sources that were opened already.
+    pub(super) fn new(
+        session: &'a Session<'a>,
+        home: Option<&'a LockedHome<'a>>,
+        files: &'a ProjectFiles,
+        request: LifecycleRequest,
+        opened: Vec<SourceCatalog>,
+    ) -> Result<Self> {
+        let manifest_text = apply_all(&files.manifest_text, &request.edits, &session.limits)
+            .map_err(|why| edit_error(session, files, &why))?;
+        let (manifest, report) = manifest::read(MANIFEST_FILE, &manifest_text, &session.limits);
+        let manifest = manifest.ok_or_else(|| {
+            Error::in_file(ErrorCode::InvalidProject, "the manifest would be invalid", report)
+        })?;
+        let mut sources = ProjectSources::new(session, &files.dir.path, request.refreshed.clone());
+        opened.into_iter().for_each(|catalog| sources.insert(catalog));
+        Ok(Self { session, home, files, request, manifest, manifest_text, sources })
+    }
+
+    /// Plans the change and, unless it is a dry run, applies it.
+    pub(super) fn run(mut self) -> Result<ProjectChangeReport> {
+        let resolution = self.resolve()?;
+        self.refuse_lock_change(&resolution.lock)?;
+        let executor = ChangeExecutor {
+            session: self.session,
+            home: self.home,
+            options: self.request.options,
+        };
+        let state = executor.state()?;
+        let sinks = self.sink_folders(&resolution, &state)?;
+        let plan_request = PlanRequest { targets: self.targets(sinks), ..PlanRequest::default() };
+        let mut indexes = DigestIndexes::new(self.session.context);
+        let mut plan = executor.plan(state, &plan_request, Vec::new(), &mut indexes)?;
+        let edits = self.plan_edits(&mut plan, &resolution)?;
+        self.add_content(&mut plan, &resolution.lock)?;
+        plan.files = self.file_plans(&plan, &resolution.lock)?;
+        let (packages, events) = self.sources.plan_packages()?;
+        plan.files.extend(packages);
+        let texts = self.request.texts;
+        let before = &self.files.lock;
+        let skills =
+            skill_changes(before, &resolution.lock, texts, &mut |side, folder| match side {
+                LockSide::Before => self.earlier_version(folder),
+                LockSide::After => self.version_of(&resolution.lock, folder),
+            })?;
+        let outcome = executor.run(plan, &mut indexes)?;
+        if outcome.report.applied {
+            events.into_iter().for_each(|event: Event<'_>| self.session.context.emit(event));
+        }
+        Ok(ProjectChangeReport {
+            status: PlanStatus { applied: outcome.report.applied, plan: outcome.report.plan },
+            manifest: self.files.dir.manifest_path(),
+            manifest_changed: self.files.changes_manifest(&self.manifest_text),
+            lock_changed: self.files.changes_lock(&resolution.lock),
+            united: self.files.united.iter().map(|name| (*name).to_owned()).collect(),
+            skills,
+            sinks: outcome.report.sinks,
+            edits,
+        })
+    }
+
+    /// Opens the sources that are needed, and decides what each folder contains.
+    fn resolve(&mut self) -> Result<ProjectResolution> {
+        let lock = &self.files.lock;
+        let demands = demands(&self.manifest, lock, &self.request.refreshed);
+        self.sources.open(&demands, lock)?;
+        let offers = self.sources.offers(&self.manifest)?;
+        let label = self.session.context.display_relative_path(&self.files.dir.manifest_path());
+        let mut report = Report::new(label, self.manifest_text.as_str());
+        let mut selected = select(&self.manifest, lock, &offers, &mut report);
+        if !report.is_usable() {
+            report.sort();
+            let message = "the manifest selects skills that do not exist";
+            return Err(Error::in_file(ErrorCode::InvalidProject, message, report));
+        }
+        add_locked_dependencies(&mut selected, lock);
+        self.sources.add_dependencies(&self.manifest, lock, &mut selected)?;
+        self.sources.load(&selected)?;
+        let digest = |skill: &SelectedSkill| self.sources.digest(skill);
+        resolve(&self.manifest, lock, &self.sources.locked(), selected, &digest)
+    }
+
+    fn refuse_lock_change(&self, lock: &ProjectLock) -> Result<()> {
+        if self.request.lock_change == LockChange::Allowed || !self.files.changes_lock(lock) {
+            return Ok(());
+        }
+        let old = &self.files.lock;
+        let mut changed: Vec<&str> = lock
+            .skills
+            .iter()
+            .filter(|(name, skill)| old.skills.get(*name) != Some(skill))
+            .map(|(name, _)| name.as_str())
+            .collect();
+        changed.extend(
+            old.skills.keys().filter(|name| !lock.skills.contains_key(*name)).map(String::as_str),
+        );
+        let message = format!("`{LOCK_FILE}` does not match `{MANIFEST_FILE}`");
+        let error = Error::new(ErrorCode::LockMismatch, message);
+        let error = if changed.is_empty() {
+            error
+        } else {
+            error.because(format!("these skills would change: {}", changed.join(", ")))
+        };
+        Err(error.hint("nothing was changed: run `sp sync`, and commit the lockfile"))
+    }
+
+    /// Returns what each sink contains before and after the change, by the path of the sink.
+    fn sink_folders(
+        &self,
+        resolution: &ProjectResolution,
+        state: &InstallState,
+    ) -> Result<BTreeMap<PathBuf, SinkFolders>> {
+        let mut sinks = ProjectSinks::new(self.session, &self.files.dir);
+        let mut folders: BTreeMap<PathBuf, SinkFolders> = BTreeMap::new();
+        for skill in &resolution.skills {
+            let source = SkillSource::Locked(LockedTree {
+                source: skill.locked.source.as_str().into(),
+                id: skill.locked.id.clone(),
+                digest: skill.locked.tree,
+                content: None,
+            });
+            for sink in sinks.of_entries(&self.manifest, &skill.entries)? {
+                let installable =
+                    InstallableSkill { folder: skill.folder.clone(), source: source.clone() };
+                let agents = sink.agents.clone();
+                let folders = SinkFolders::of(&mut folders, sink);
+                folders.agents.extend(&agents);
+                folders.skills.push(installable);
+            }
+        }
+        for skill in self.locked_before() {
+            // The agents of the old manifest may be unknown here; then nothing is known of them.
+            let found = sinks.of_entries(&self.files.manifest, &skill.entries).unwrap_or_default();
+            for sink in found {
+                let digest = skill.locked_digest.map(|digest| (skill.folder.to_string(), digest));
+                SinkFolders::of(&mut folders, sink).locked.extend(digest);
+            }
+        }
+        let project = InstallSource::Project(self.project_name());
+        for install in state.installs.iter().filter(|install| install.source == project) {
+            let sink = recorded_sink(self.session, install)?;
+            if sink.matches_record(install) {
+                let recorded = sink.agents.clone();
+                SinkFolders::of(&mut folders, sink).recorded.extend(&recorded);
+            }
+        }
+        Ok(folders)
+    }
+
+    /// Returns the skills of the lockfile before the change, with the entries that select them.
+    fn locked_before(&self) -> Vec<SelectedSkill> {
+        let (manifest, lock) = (&self.files.manifest, &self.files.lock);
+        let mut report = Report::new(MANIFEST_FILE, "");
+        let mut selected = select(manifest, lock, &BTreeMap::new(), &mut report);
+        add_locked_dependencies(&mut selected, lock);
+        selected
+    }
+
+    fn project_name(&self) -> String {
+        self.files.dir.manifest_path().to_string_lossy().into_owned()
+    }
+
+    fn targets(&self, sinks: BTreeMap<PathBuf, SinkFolders>) -> Vec<SinkTarget> {
+        let target = |mut folders: SinkFolders| {
+            if !folders.agents.is_empty() {
+                folders.sink.agents = folders.agents.clone();
+            }
+            let origin = SkillOrigin::Project(ProjectOrigin {
+                manifest: self.project_name(),
+                naming: FolderNaming { prefix: String::new(), sep: String::new(), flatten: true },
+                locked_folders: folders.locked,
+            });
+            let set = SkillSet { origin: Arc::new(origin), skills: folders.skills };
+            let set = TargetSet { set: Arc::new(set), agents: folders.agents };
+            // The agents of the manifest replace those of the record.
+            let uninstall_for = folders.recorded;
+            SinkTarget { sets: vec![set], uninstall_for, ..SinkTarget::new(folders.sink) }
+        };
+        sinks.into_values().map(target).collect()
+    }
+
+    fn plan_edits(
+        &mut self,
+        plan: &mut ChangePlan,
+        resolution: &ProjectResolution,
+    ) -> Result<Vec<EditedSkillItem>> {
+        let project = self.project_name();
+        let policies = resolution.skills.iter().map(|it| (it.folder.to_string(), it.edits));
+        let planner = EditPlanner {
+            session: self.session,
+            project: &project,
+            choice: self.request.edit_choice,
+            policies: policies.collect(),
+        };
+        let mut load = |folder: &str, digest: Digest| {
+            let has_digest = |lock: &ProjectLock| {
+                lock.skills.get(folder).is_some_and(|skill| skill.tree == digest)
+            };
+            if has_digest(&resolution.lock) {
+                self.version_of(&resolution.lock, folder)
+            } else if has_digest(&self.files.lock) {
+                self.earlier_version(folder)
+            } else {
+                Ok(None)
+            }
+        };
+        planner.apply(plan, &mut load)
+    }
+
+    /// Returns the content of a skill in the new lockfile: from this machine, or else from its
+    /// source.
+    fn version_of(&mut self, lock: &ProjectLock, folder: &str) -> Result<Option<Arc<LoadedTree>>> {
+        let Some(skill) = lock.skills.get(folder) else { return Ok(None) };
+        if let Some(known) = self.known_version(skill)? {
+            return Ok(Some(known));
+        }
+        let Some(demand) = self.demand_of(&skill.source) else { return Ok(None) };
+        self.sources.content(&demand, &skill.id, skill.tree, lock).map(Some)
+    }
+
+    /// Returns the content of a skill in the lockfile before the change. None if its source does
+    /// not have it anymore.
+    fn earlier_version(&mut self, folder: &str) -> Result<Option<Arc<LoadedTree>>> {
+        let lock = &self.files.lock;
+        let Some(skill) = lock.skills.get(folder) else { return Ok(None) };
+        if let Some(known) = self.known_version(skill)? {
+            return Ok(Some(known));
+        }
+        let Some(demand) = self.demand_of(&skill.source) else { return Ok(None) };
+        Ok(self.sources.earlier_content(&demand, &skill.id, skill.tree, lock))
+    }
+
+    /// Returns the content of a locked skill if it is on this machine.
+    fn known_version(&self, skill: &LockedProjectSkill) -> Result<Option<Arc<LoadedTree>>> {
+        match self.sources.loaded(&skill.source, &skill.id, skill.tree) {
+            Some(loaded) => Ok(Some(loaded)),
+            None => Ok(read_base(self.session, &skill.tree)?.map(Arc::new)),
+        }
+    }
+
+    /// Returns how to open a locked source.
+    fn demand_of(&self, key: &SourceKey) -> Option<SourceDemand> {
+        let entries = self.manifest.skills.iter().chain(&self.files.manifest.skills);
+        let entry = entries.into_iter().find(|entry| entry_source_key(entry) == *key);
+        let (source, version) = match entry {
+            Some(entry) => (entry.source.clone(), entry.version.clone()),
+            // The source of a dependency.
+            None => {
+                let argument = SourceArgument::parse(key.as_str()).ok()?;
+                (argument.source, argument.version)
+            }
+        };
+        let demanded = DemandedVersion::Locked;
+        Some(SourceDemand { key: key.clone(), source, version, demanded })
+    }
+
+    /// Loads what the plan writes.
+    fn add_content(&mut self, plan: &mut ChangePlan, lock: &ProjectLock) -> Result<()> {
+        let folders = plan.sinks.iter_mut().flat_map(|sink| &mut sink.folders);
+        for folder in folders.filter(|folder| folder.is_changed()) {
+            let Some(SkillSource::Locked(locked)) = &mut folder.source else { continue };
+            if locked.content.is_none() {
+                locked.content = self.version_of(lock, folder.name.as_str())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Plans the manifest, the lockfile and the versions to keep for merges.
+    fn file_plans(&mut self, plan: &ChangePlan, lock: &ProjectLock) -> Result<Vec<FilePlan>> {
+        let mut files = self.files.plans(&self.manifest_text, lock)?;
+        let changed = plan.changed_folders().map(|(_, folder)| folder);
+        let recorded: BTreeSet<&str> =
+            changed.filter(|it| it.source.is_some()).map(|it| it.name.as_str()).collect();
+        let mut stored: BTreeSet<Digest> = BTreeSet::new();
+        for folder in recorded {
+            let Some(skill) = lock.skills.get(folder) else { continue };
+            if !stored.insert(skill.tree) {
+                continue;
+            }
+            if let Some(tree) = self.version_of(lock, folder)? {
+                files.extend(base_plan(self.session, &skill.tree, &tree)?);
+            }
+        }
+        Ok(files)
+    }
+}
+
+impl SinkFolders {
+    /// Returns the folders of a sink.
+    fn of(all: &mut BTreeMap<PathBuf, Self>, sink: Sink) -> &mut Self {
+        all.entry(sink.path.clone()).or_insert_with(|| Self {
+            sink,
+            agents: AgentSet::default(),
+            recorded: AgentSet::default(),
+            locked: BTreeMap::new(),
+            skills: Vec::new(),
+        })
+    }
+}
+
+fn edit_error(session: &Session<'_>, files: &ProjectFiles, why: &ManifestEditError) -> Error {
+    let path = session.context.display_relative_path(&files.dir.manifest_path());
+    Error::new(ErrorCode::NotFixable, format!("cannot edit `{path}`"))
+        .because(why.to_string())
+        .hint("nothing was changed: edit the file by hand, then run `sp sync`")
+}

@@ -1,0 +1,139 @@
+//! `sp update`: moves sources to the newest version that the manifest allows.
+
+use std::collections::BTreeSet;
+
+use sp_formats::output::ProjectChangeReport;
+use sp_formats::project::lock::SourceKey;
+use sp_formats::project::source::SourceArgument;
+use sp_formats::suggest::nearest_few;
+
+use super::catalog::{BranchHistory, NewestSource};
+use super::change::{LifecycleChange, LifecycleRequest, LockChange};
+use super::edits::EditChoice;
+use super::files::{GitConflicts, MissingManifest, ProjectDir, ProjectFiles, ProjectLocation};
+use super::outdated::ask_sources;
+use super::resolution::entry_source_key;
+use super::skill_changes::FileTexts;
+use crate::context::{Context, Event};
+use crate::error::{Error, ErrorCode, Result};
+use crate::home::LockedHome;
+use crate::plan_id::ApplyOptions;
+use crate::session::Session;
+
+/// What to update in which manifest.
+#[derive(Debug, Clone)]
+pub struct UpdateRequest {
+    pub location: ProjectLocation,
+    /// Names or IDs of skills, or sources; everything if empty. A skill is updated together with
+    /// the other skills of its source, because a source has one version.
+    pub names: Vec<String>,
+    pub edits: EditChoice,
+    pub texts: FileTexts,
+    pub apply: ApplyOptions,
+}
+
+/// Updates sources of a manifest.
+pub fn update(context: &Context<'_>, request: &UpdateRequest) -> Result<ProjectChangeReport> {
+    let session = Session::begin(context)?;
+    let dir = ProjectDir::find(context, &request.location, MissingManifest::Refuse)?;
+    let mode = request.apply.mode;
+    let home = LockedHome::open_unless_missing(context, &session.limits, mode)?;
+    let files = ProjectFiles::read(&session, &dir, GitConflicts::Refuse)?;
+    let named = named_sources(&files, &request.names)?;
+    let lifecycle = LifecycleRequest {
+        edits: Vec::new(),
+        refreshed: newer_sources(&session, &files, &named)?,
+        lock_change: LockChange::Allowed,
+        edit_choice: request.edits,
+        texts: request.texts,
+        options: request.apply,
+    };
+    LifecycleChange::new(&session, home.as_ref(), &files, lifecycle, Vec::new())?.run()
+}
+
+/// Returns those of the sources that have a newer version.
+///
+/// A source whose published versions were changed is not updated: if it was named, this is an
+/// error, and otherwise a warning.
+fn newer_sources(
+    session: &Session<'_>,
+    files: &ProjectFiles,
+    named: &NamedSources,
+) -> Result<BTreeSet<SourceKey>> {
+    let mut newer = named.keys.clone();
+    let is_asked = |key: &SourceKey| named.keys.contains(key);
+    for asked in ask_sources(session, files, &is_asked, BranchHistory::Check) {
+        let problem = match asked.newest {
+            Ok(NewestSource::Newer(_)) => continue,
+            Ok(NewestSource::Current) => None,
+            Ok(other) => other.into_problem(&asked.name),
+            Err(error) => Some(error),
+        };
+        newer.remove(&asked.key);
+        match problem {
+            None => {}
+            Some(error) if named.scope == NamedScope::Named => return Err(error),
+            Some(error) => {
+                session.context.emit(Event::Warning(error.to_string()));
+                let hints = error.hints.into_iter();
+                hints.for_each(|hint| session.context.emit(Event::Hint(hint)));
+            }
+        }
+    }
+    Ok(newer)
+}
+
+/// The sources to update.
+struct NamedSources {
+    keys: BTreeSet<SourceKey>,
+    scope: NamedScope,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum NamedScope {
+    All,
+    Named,
+}
+
+/// Returns the sources that names stand for; all of them without names.
+fn named_sources(files: &ProjectFiles, names: &[String]) -> Result<NamedSources> {
+    let of_manifest = files.manifest.skills.iter().map(entry_source_key);
+    let all: BTreeSet<SourceKey> = of_manifest.chain(files.lock.sources.keys().cloned()).collect();
+    if names.is_empty() {
+        return Ok(NamedSources { keys: all, scope: NamedScope::All });
+    }
+    let mut refreshed = BTreeSet::new();
+    for name in names {
+        let of_skills = files
+            .lock
+            .skills
+            .iter()
+            .filter(|(folder, skill)| *folder == name || skill.id == *name)
+            .map(|(_, skill)| skill.source.clone());
+        let mut found: BTreeSet<SourceKey> = of_skills.collect();
+        let identity = SourceArgument::parse(name).ok().map(|it| it.source.identity());
+        let entries = files.manifest.skills.iter().filter(|entry| {
+            identity.as_deref() == Some(&*entry.source.identity())
+                || entry_source_key(entry).as_str() == name
+        });
+        found.extend(entries.map(entry_source_key));
+        if found.is_empty() {
+            return Err(unknown_name(files, name));
+        }
+        refreshed.extend(found);
+    }
+    Ok(NamedSources { keys: refreshed, scope: NamedScope::Named })
+}
+
+fn unknown_name(files: &ProjectFiles, name: &str) -> Error {
+    let sources: Vec<String> =
+        files.manifest.skills.iter().map(|entry| entry.source.to_string()).collect();
+    let known = files.lock.skills.keys().map(String::as_str);
+    let known = known.chain(sources.iter().map(String::as_str));
+    let message = format!("`skillpack.yaml` does not bring in `{name}`");
+    let error = Error::new(ErrorCode::NotInstalled, message);
+    match nearest_few(name, known, 3).as_slice() {
+        [] => error.hint("name a skill, or a source as it is written in `skillpack.yaml`"),
+        near => error.hint(format!("did you mean: {}?", near.join(", "))),
+    }
+}

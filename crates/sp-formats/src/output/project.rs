@@ -1,0 +1,172 @@
+//! Output of the commands that manage the manifest of a project.
+
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{AuditedSkill, ChangeKind, FindingItem, PlanStatus, SinkChange, SkillCost};
+
+/// `sp add`, `sp sync`, `sp remove` and `sp update`, also with `--dry-run`
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct ProjectChangeReport {
+    #[serde(flatten)]
+    pub status: PlanStatus,
+    /// Path of the manifest.
+    pub manifest: PathBuf,
+    /// Whether the manifest changes.
+    pub manifest_changed: bool,
+    /// Whether the lockfile changes.
+    pub lock_changed: bool,
+    /// Files in which conflicts of a merge were resolved.
+    pub united: Vec<String>,
+    /// Skills whose version in the lockfile changes, sorted by name.
+    pub skills: Vec<ProjectSkillChange>,
+    /// Changes in each agent's skills directory.
+    pub sinks: Vec<SinkChange>,
+    /// Skills that were edited locally, and what happens to them.
+    pub edits: Vec<EditedSkillItem>,
+}
+
+/// A skill whose version changes.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct ProjectSkillChange {
+    /// Name of the folder.
+    pub name: String,
+    /// ID of the skill in its source.
+    pub id: String,
+    /// Source of the skill, with its ref.
+    pub source: String,
+    /// What changes.
+    pub change: ChangeKind,
+    /// Files that change; empty unless they were requested.
+    pub files: Vec<SkillFileChange>,
+}
+
+/// A file of a skill that changes.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct SkillFileChange {
+    /// Path in the skill.
+    pub path: String,
+    /// What changes.
+    pub change: ChangeKind,
+    /// Old text; absent if there is none or if it is not text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub before: Option<String>,
+    /// New text; absent if there is none or if it is not text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub after: Option<String>,
+}
+
+/// A skill that was edited locally, and of which another version is to be installed.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct EditedSkillItem {
+    /// Name of the folder.
+    pub folder: String,
+    /// Path of the folder.
+    pub path: PathBuf,
+    /// What happens to it.
+    pub outcome: EditOutcome,
+    /// Why the versions could not be merged.
+    pub conflicts: Vec<EditConflictItem>,
+}
+
+/// What happens to an edited skill.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum EditOutcome {
+    /// The edits are merged with the newer version.
+    Merged,
+    /// The edited version stays.
+    Kept,
+    /// The newer version is installed, and the edited one is moved to the trash.
+    Replaced,
+    /// The edited version stays, because it conflicts with the newer one.
+    Conflict,
+}
+
+/// A file that cannot be merged.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct EditConflictItem {
+    /// Path in the skill; absent if the whole folder cannot be merged.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// Why it cannot be merged.
+    pub reason: String,
+}
+
+/// `sp add --list`
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct SourceContentList {
+    /// The sources, in the order of the arguments.
+    pub sources: Vec<SourceContent>,
+}
+
+/// What a source contains.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct SourceContent {
+    /// The source, with its ref.
+    pub source: String,
+    /// Full commit of a git repository.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
+    /// Version of a package.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// Its skills.
+    pub skills: Vec<OfferedSkillItem>,
+}
+
+/// A skill that a source contains.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct OfferedSkillItem {
+    /// Path in the source.
+    pub id: String,
+    /// Name of the skill.
+    pub name: String,
+    /// Description of the skill.
+    pub description: String,
+    /// Whether the command selects it.
+    pub selected: bool,
+    /// Tokens by when an agent reads them.
+    pub cost: SkillCost,
+    /// Problems that `sp check` and `sp audit` report.
+    pub findings: Vec<FindingItem>,
+    /// What to review before you trust it.
+    pub facts: AuditedSkill,
+}
+
+/// `sp outdated`
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct OutdatedList {
+    /// Path of the manifest.
+    pub manifest: PathBuf,
+    /// Sources with a newer version, and those that could not be asked.
+    pub sources: Vec<OutdatedSource>,
+}
+
+/// A source with a newer version.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct OutdatedSource {
+    /// The source, with its ref.
+    pub source: String,
+    /// Locked commit, version or digest.
+    pub locked: String,
+    /// Newest commit, version or digest that the manifest allows; absent if it is unknown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub newest: Option<String>,
+    /// What is unusual about it, such as a moved tag.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+    /// Names of the installed skills that come from it.
+    pub skills: Vec<String>,
+}
+
+/// `sp add`
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct ProjectAddReport {
+    #[serde(flatten)]
+    pub change: ProjectChangeReport,
+    /// The sources, with the selected skills.
+    pub sources: Vec<SourceContent>,
+}

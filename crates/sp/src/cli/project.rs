@@ -1,0 +1,100 @@
+//! `sp add`, `sp sync`, `sp remove`, `sp update`, `sp outdated`.
+
+use clap::Args;
+
+use super::PlanArgs;
+
+/// Which manifest a command works on.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct ManifestArgs {
+    /// Use the manifest of the user, `~/.skillpack/skillpack.yaml`
+    #[arg(long, short)]
+    pub global: bool,
+}
+
+#[derive(Debug, Clone, Args)]
+pub(crate) struct AddArgs {
+    /// Where the skills are: `owner/repo`, a git URL, the URL of a folder of a repository, a path,
+    /// a zip file, a host with an index of skills, or a package `@namespace/name`
+    ///
+    /// `#<ref>` selects a tag, branch or commit. `owner/repo@<skill>` selects a skill, and
+    /// `@namespace/name@<range>` versions of a package.
+    #[arg(required = true, value_name = "SOURCE")]
+    pub sources: Vec<String>,
+    /// Name, ID or pattern of a skill; repeat, or separate with commas
+    #[arg(long, short, value_name = "SKILL", value_delimiter = ',')]
+    pub skill: Vec<String>,
+    /// Add all skills, also those that are added later
+    #[arg(long, conflicts_with = "skill")]
+    pub all: bool,
+    /// Only list the skills
+    #[arg(long, conflicts_with_all = ["all", "dry_run", "plan"])]
+    pub list: bool,
+    /// Agents, such as `claude`; repeat, separate with commas, or use `all` or `detected` [default:
+    /// those of the manifest]
+    #[arg(long, short, value_name = "AGENT", value_delimiter = ',')]
+    pub agent: Vec<String>,
+    /// Start the names of the installed folders with this
+    #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
+    pub prefix: String,
+    #[command(flatten)]
+    pub manifest: ManifestArgs,
+    #[command(flatten)]
+    pub plan: PlanArgs,
+}
+
+#[derive(Debug, Clone, Args)]
+pub(crate) struct SyncArgs {
+    /// Fail if the lockfile would change
+    #[arg(long)]
+    pub locked: bool,
+    /// Fail if the lockfile would change, and do not use the network
+    #[arg(long)]
+    pub frozen: bool,
+    #[command(flatten)]
+    pub manifest: ManifestArgs,
+    #[command(flatten)]
+    pub plan: PlanArgs,
+}
+
+#[derive(Debug, Clone, Args)]
+pub(crate) struct RemoveArgs {
+    /// Names or IDs of skills, or sources
+    #[arg(required = true, value_name = "SKILL|SOURCE")]
+    pub names: Vec<String>,
+    #[command(flatten)]
+    pub manifest: ManifestArgs,
+    #[command(flatten)]
+    pub plan: PlanArgs,
+}
+
+#[derive(Debug, Clone, Args)]
+pub(crate) struct UpdateArgs {
+    /// Names or IDs of skills, or sources [default: all sources]
+    ///
+    /// All skills of a source have the same version, so they are updated together.
+    #[arg(value_name = "SKILL|SOURCE")]
+    pub names: Vec<String>,
+    /// Show how the text of the skills changes
+    #[arg(long)]
+    pub diff: bool,
+    /// Replace skills that were edited locally; the edited versions are moved to the trash
+    #[arg(long, conflicts_with = "ours")]
+    pub theirs: bool,
+    /// Keep skills that were edited locally as they are
+    #[arg(long)]
+    pub ours: bool,
+    #[command(flatten)]
+    pub manifest: ManifestArgs,
+    #[command(flatten)]
+    pub plan: PlanArgs,
+}
+
+#[derive(Debug, Clone, Args)]
+pub(crate) struct OutdatedArgs {
+    /// Exit with 1 if something is outdated
+    #[arg(long)]
+    pub exit_code: bool,
+    #[command(flatten)]
+    pub manifest: ManifestArgs,
+}

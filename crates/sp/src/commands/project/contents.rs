@@ -1,0 +1,120 @@
+//! What a source contains: names, descriptions, tokens and findings.
+
+use std::io::{self, Write};
+
+use sp_engine::Result;
+use sp_formats::output::{FactList, OfferedSkillItem, SourceContent, SourceContentList};
+use sp_formats::printable::printable;
+use sp_formats::text::{group_digits, pluralize, truncate_printable};
+
+use crate::cli::OutputFormat;
+use crate::terminal::{DIM, ERROR, STRONG, Terminal, Verbosity, WARNING};
+
+/// Longer descriptions are truncated, unless `--verbose` is given.
+const MAX_DESCRIPTION_LEN: usize = 100;
+
+pub(super) fn print_list(list: &SourceContentList, terminal: &Terminal) -> Result<()> {
+    terminal.print(list, |out| match terminal.format {
+        OutputFormat::Plain => list.sources.iter().try_for_each(|it| write_plain(it, out)),
+        _ => list
+            .sources
+            .iter()
+            .try_for_each(|source| write_contents(source, terminal.verbosity, out)),
+    })
+}
+
+/// Writes source, ID, name, the tokens of each tier and the number of findings, separated by tabs.
+fn write_plain(content: &SourceContent, out: &mut dyn Write) -> io::Result<()> {
+    content.skills.iter().try_for_each(|skill| {
+        let (source, id) = (printable(&content.source), printable(&skill.id));
+        let cost = &skill.cost;
+        writeln!(
+            out,
+            "{source}\t{id}\t{}\t{}\t{}\t{}\t{}",
+            printable(&skill.name),
+            cost.always,
+            cost.body,
+            cost.files,
+            skill.findings.len()
+        )
+    })
+}
+
+pub(super) fn write_contents(
+    content: &SourceContent,
+    verbosity: Verbosity,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let commit = content.commit.as_deref().map(|commit| &commit[..commit.len().min(12)]);
+    let version = commit.or(content.version.as_deref());
+    let version = version.map(|it| format!("  {DIM}{}{DIM:#}", printable(it))).unwrap_or_default();
+    writeln!(out, "{STRONG}{}{STRONG:#}{version}\n", printable(&content.source))?;
+    for skill in &content.skills {
+        write_skill(skill, verbosity, out)?;
+    }
+    writeln!(out)
+}
+
+fn write_skill(
+    skill: &OfferedSkillItem,
+    verbosity: Verbosity,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let id = if skill.id.rsplit('/').next() == Some(&skill.name) {
+        String::new()
+    } else {
+        format!("  {DIM}{}{DIM:#}", printable(&skill.id))
+    };
+    writeln!(out, "  {STRONG}{}{STRONG:#}{id}", printable(&skill.name))?;
+    if !skill.description.is_empty() {
+        let description = match verbosity {
+            Verbosity::Verbose => printable(&skill.description).into_owned(),
+            Verbosity::Normal => truncate_printable(&skill.description, MAX_DESCRIPTION_LEN),
+        };
+        writeln!(out, "    {description}")?;
+    }
+    let cost = &skill.cost;
+    let [always, body, files] = [cost.always, cost.body, cost.files].map(group_digits);
+    writeln!(out, "    {DIM}tokens: {always} always, {body} body, {files} files{DIM:#}")?;
+    write_facts(skill, out)?;
+    for finding in &skill.findings {
+        let style = if finding.severity == "error" { ERROR } else { WARNING };
+        writeln!(
+            out,
+            "    {style}{}{style:#}[{}] {}:{}:{} {}",
+            finding.severity,
+            finding.rule,
+            printable(&finding.file),
+            finding.line,
+            finding.column,
+            printable(&finding.message)
+        )?;
+    }
+    Ok(())
+}
+
+/// Writes what to review before a skill is trusted.
+fn write_facts(skill: &OfferedSkillItem, out: &mut dyn Write) -> io::Result<()> {
+    let facts = &skill.facts;
+    let parts: Vec<String> = [
+        (&facts.scripts, "script"),
+        (&facts.hosts, "host"),
+        (&facts.allowed_tools, "pre-approved tool"),
+        (&facts.secrets, "file with a secret"),
+    ]
+    .iter()
+    .filter(|(list, _)| list.count > 0)
+    .map(|(list, noun)| format!("{}: {}", count(list, noun), printable(&list.listed.join(", "))))
+    .collect();
+    if parts.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "    {DIM}{}{DIM:#}", parts.join("; "))
+}
+
+fn count(list: &FactList, noun: &str) -> String {
+    match noun.strip_prefix("file ") {
+        Some(rest) => format!("{} {rest}", pluralize(list.count, "file")),
+        None => pluralize(list.count, noun),
+    }
+}

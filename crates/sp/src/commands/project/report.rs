@@ -1,0 +1,201 @@
+//! What a change of a project prints.
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use sp_engine::{Context, Result};
+use sp_formats::output::{
+    EditOutcome, EditedSkillItem, FolderAction, ProjectChangeReport, ProjectSkillChange, SinkChange,
+};
+use sp_formats::printable::printable;
+use sp_formats::text::pluralize;
+
+use crate::cli::OutputFormat;
+use crate::commands::differences::{change_sign, change_word};
+use crate::commands::kept::write_kept;
+use crate::commands::plan::write_apply_command;
+use crate::terminal::{DIM, STRONG, Terminal, Verbosity, WARNING, colored_diff, plain_diff};
+
+pub(super) fn print(
+    context: &Context<'_>,
+    report: &ProjectChangeReport,
+    terminal: &Terminal,
+) -> Result<ExitCode> {
+    terminal.print(report, |out| match terminal.format {
+        OutputFormat::Plain => write_plain(report, out),
+        _ => write_human(context, report, terminal, out),
+    })?;
+    Ok(exit_code(report))
+}
+
+/// A conflict has to be resolved by the user.
+pub(super) fn exit_code(report: &ProjectChangeReport) -> ExitCode {
+    let is_conflict = |edit: &EditedSkillItem| edit.outcome == EditOutcome::Conflict;
+    if report.edits.iter().any(is_conflict) { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+}
+
+/// Writes action, agent and folder path, separated by tabs.
+pub(super) fn write_plain(report: &ProjectChangeReport, out: &mut dyn Write) -> io::Result<()> {
+    for skill in &report.skills {
+        for file in &skill.files {
+            let name = format!("{}/{}", skill.name, file.path);
+            let (before, after) = (file.before.as_deref(), file.after.as_deref());
+            write!(out, "{}", plain_diff(&name, before.unwrap_or(""), after.unwrap_or("")))?;
+        }
+    }
+    for sink in &report.sinks {
+        for folder in &sink.folders {
+            let path = sink.path.join(&folder.folder).display().to_string();
+            let word = action_word(folder.action);
+            writeln!(out, "{word}\t{}\t{}", printable(&sink.sink), printable(&path))?;
+        }
+    }
+    Ok(())
+}
+
+fn action_word(action: FolderAction) -> &'static str {
+    match action {
+        FolderAction::Add => "add",
+        FolderAction::Update => "update",
+        FolderAction::Remove => "remove",
+        FolderAction::Keep => "keep",
+    }
+}
+
+pub(super) fn write_human(
+    context: &Context<'_>,
+    report: &ProjectChangeReport,
+    terminal: &Terminal,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    for file in &report.united {
+        let verb = if report.status.applied { "united" } else { "would unite" };
+        writeln!(out, "{verb} both sides of the conflicts in `{file}`")?;
+    }
+    for skill in &report.skills {
+        write_skill(skill, out)?;
+    }
+    for edit in &report.edits {
+        write_edit(context, edit, out)?;
+    }
+    if !report.skills.is_empty() || !report.edits.is_empty() {
+        writeln!(out)?;
+    }
+    for sink in &report.sinks {
+        write_kept(context, &sink.kept, out)?;
+    }
+    for sink in &report.sinks {
+        write_sink(context, report, sink, terminal.verbosity, out)?;
+    }
+    write_files(report, out)?;
+    if is_unchanged(report) {
+        return Ok(());
+    }
+    write_apply_command(&report.status, out)
+}
+
+fn write_skill(skill: &ProjectSkillChange, out: &mut dyn Write) -> io::Result<()> {
+    let (style, sign) = change_sign(skill.change);
+    let (name, source) = (printable(&skill.name), printable(&skill.source));
+    writeln!(out, "{style}{sign}{style:#} {name}  {DIM}{source}{DIM:#}")?;
+    for file in &skill.files {
+        let path = format!("{}/{}", skill.name, file.path);
+        match (&file.before, &file.after) {
+            (None, None) => {
+                writeln!(out, "{} `{}`", change_word(file.change), printable(&path))?;
+            }
+            (before, after) => {
+                let (before, after) = (before.as_deref(), after.as_deref());
+                let diff = colored_diff(&path, before.unwrap_or(""), after.unwrap_or(""));
+                write!(out, "{diff}")?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn write_edit(
+    context: &Context<'_>,
+    edit: &EditedSkillItem,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let path = context.display_relative_path(&edit.path);
+    match edit.outcome {
+        EditOutcome::Merged => writeln!(out, "merged your edits of `{path}`"),
+        EditOutcome::Kept => writeln!(out, "kept your version of `{path}`"),
+        EditOutcome::Replaced => writeln!(out, "replaced your version of `{path}`"),
+        EditOutcome::Conflict => {
+            writeln!(out, "{WARNING}conflict{WARNING:#} in `{path}`, which is left as it is")?;
+            for conflict in &edit.conflicts {
+                match &conflict.file {
+                    Some(file) => writeln!(out, "  `{}`: {}", printable(file), conflict.reason)?,
+                    None => writeln!(out, "  {}", conflict.reason)?,
+                }
+            }
+            let name = printable(&edit.folder);
+            writeln!(out, "  keep your version: `sp update {name} --ours`")?;
+            writeln!(out, "  take the newer one: `sp update {name} --theirs`")
+        }
+    }
+}
+
+fn write_sink(
+    context: &Context<'_>,
+    report: &ProjectChangeReport,
+    sink: &SinkChange,
+    verbosity: Verbosity,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let number = |action| sink.folders.iter().filter(|folder| folder.action == action).count();
+    let counts = [
+        (number(FolderAction::Add), "added"),
+        (number(FolderAction::Update), "updated"),
+        (number(FolderAction::Remove), "removed"),
+        (number(FolderAction::Keep), "unchanged"),
+    ];
+    let parts: Vec<String> = counts
+        .iter()
+        .filter(|(number, _)| *number > 0)
+        .map(|(number, word)| format!("{number} {word}"))
+        .collect();
+    let parts = if parts.is_empty() { pluralize(0, "skill") } else { parts.join(", ") };
+    let is_changed = sink.folders.iter().any(|folder| folder.action != FolderAction::Keep);
+    let is_new = sink.folders.iter().any(|folder| folder.action == FolderAction::Add);
+    let verb = match (is_changed, is_new, report.status.applied) {
+        (false, _, _) => "up to date:",
+        (true, true, true) => "installed for",
+        (true, true, false) => "would install for",
+        (true, false, true) => "updated for",
+        (true, false, false) => "would update for",
+    };
+    let place = context.display_relative_path(&sink.path);
+    let agents = printable(&sink.agents.join(", ")).into_owned();
+    writeln!(out, "{STRONG}{verb} {agents}{STRONG:#} · {place} · {parts}")?;
+    if verbosity == Verbosity::Verbose {
+        for folder in &sink.folders {
+            writeln!(out, "  {} {}", action_word(folder.action), printable(&folder.folder))?;
+        }
+    }
+    Ok(())
+}
+
+fn write_files(report: &ProjectChangeReport, out: &mut dyn Write) -> io::Result<()> {
+    let names = [
+        (report.manifest_changed, sp_formats::project::MANIFEST_FILE),
+        (report.lock_changed, sp_formats::project::LOCK_FILE),
+    ];
+    let written: Vec<&str> =
+        names.iter().filter(|(is_written, _)| *is_written).map(|(_, name)| *name).collect();
+    if written.is_empty() {
+        return Ok(());
+    }
+    let verb = if report.status.applied { "wrote" } else { "would write" };
+    writeln!(out, "{verb} {}", written.join(" and "))
+}
+
+fn is_unchanged(report: &ProjectChangeReport) -> bool {
+    let folders = report.sinks.iter().flat_map(|sink| &sink.folders);
+    !report.manifest_changed
+        && !report.lock_changed
+        && folders.into_iter().all(|folder| folder.action == FolderAction::Keep)
+}
