@@ -3,18 +3,19 @@
 use sp_formats::output::schemas;
 
 pub(crate) fn page() -> Result<String, String> {
-    let mut text = String::from("# What `--format json` prints\n\n");
+    let mut text = String::from("# JSON output\n\n");
     text += &crate::notice("`crates/sp-formats/src/output/`");
     text += "
-Each command prints one JSON value to stdout. Members are only ever added, so read those that
-you know and pass over the others. Warnings and hints go to stderr as text.
+With `--format json`, each command prints one JSON value on stdout. Releases may add members, but
+do not remove or rename them: ignore members that you do not know. Warnings and hints are printed as
+text on stderr.
 
-A command that fails prints nothing to stdout, and the last line of stderr is the object below
-`error`. Its `code` is stable; see [errors.md](errors.md). Commands that look for problems print
-their report in any case, and exit with 1 or 3 if they find some: `sp check`, `sp audit`,
-`sp packs`, `sp pkg verify`, and `sp pkg stale --exit-code`.
+A command that fails prints nothing on stdout, and the last line on stderr is the object described
+under [`error`](#error). Its `code` is stable; see [errors.md](errors.md). Commands that look for
+problems always print their report, and exit with 1 or 3 if they find problems: `sp check`,
+`sp audit`, `sp packs`, `sp pkg verify` and `sp pkg stale --exit-code`.
 
-`sp completions` and `sp man` print what a shell and `man` read, in every format.
+`sp completions` and `sp man` print the same output in every format.
 ";
     for (command, schema) in schemas() {
         let title = if command == "error" { "`error`".into() } else { format!("`sp {command}`") };

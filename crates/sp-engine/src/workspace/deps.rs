@@ -71,7 +71,7 @@ fn describe_conflict(first: &WorkspaceDependencyItem, second: &WorkspaceDependen
         parts.into_iter().flatten().collect::<Vec<_>>().join(" at ")
     };
     format!(
-        "`{}`: {} wants {}, {} wants {}",
+        "`{}`: {} requires {}, {} requires {}",
         second.name,
         first.by,
         describe(first),

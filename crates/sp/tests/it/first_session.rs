@@ -69,6 +69,27 @@ fn new_repository_is_checked_and_installed_for_three_agents() {
     }
 }
 
+/// Runs the commands in the `sh` blocks of a README.
+fn run_readme(world: &World, dir: &str) {
+    let readme = std::fs::read_to_string(world.home().join(dir).join("README.md")).unwrap();
+    let blocks = readme.split("```").skip(1).step_by(2);
+    let commands = blocks.filter_map(|block| block.strip_prefix("sh\n")).flat_map(str::lines);
+    let mut count = 0;
+    for line in commands {
+        let command = line.split('#').next().unwrap_or(line).trim();
+        run(world, dir, command.strip_prefix("sp ").expect(line)).ok();
+        count += 1;
+    }
+    assert!(count > 3, "{readme}");
+}
+
+#[test]
+fn commands_in_the_readme_of_a_new_repository_work() {
+    let world = world!();
+    run(&world, "", "init team").ok();
+    run_readme(&world, "team");
+}
+
 #[test]
 fn example_repository_is_valid_before_and_after_it_is_installed() {
     let world = world!();
@@ -77,6 +98,7 @@ fn example_repository_is_valid_before_and_after_it_is_installed() {
     copy.arg("-R").arg(example).arg(world.home().join("team"));
     world.run(copy).ok();
     assert_strictly_valid(&world, "team");
+    run_readme(&world, "team");
     // Both packs fit into one sink.
     run(&world, "team", "install everyone on-call --agent claude,codex,cursor").ok();
     for (agent, sink) in SINKS {
