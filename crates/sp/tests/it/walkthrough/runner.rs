@@ -92,7 +92,7 @@ impl PageRunner {
         for command in block.text.lines().filter_map(|line| line.strip_prefix("$ ")) {
             let run = self.run(command);
             let output = (run.stdout + &run.stderr).replace("[WORLD]/home", "~");
-            let output = output.replace("[RUN]", "…");
+            let output = output.replace("[RUN]", "…").replace("[PLAN]", "sha256:…");
             write!(transcript, "$ {command}\n{output}").unwrap();
             assert!(output.is_empty() || output.ends_with('\n'), "{command}: {output:?}");
         }
