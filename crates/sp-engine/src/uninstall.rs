@@ -52,8 +52,8 @@ pub fn uninstall(context: &Context<'_>, request: &UninstallRequest) -> Result<Pa
     Ok(change.run(plan, &mut indexes)?.report)
 }
 
-/// Returns the sinks in which any of the packs is installed. Fails if one of the packs is not
-/// installed for the agents of a sink, neither there nor in its former sinks.
+/// Returns the sinks in which any of the packs is installed. A pack that is not installed in a sink
+/// is looked up in the former sinks of its agents. Fails if it is not there either.
 fn sinks_with_packs(
     context: &Context<'_>,
     state: &InstallState,
@@ -66,15 +66,15 @@ fn sinks_with_packs(
         let mut is_found = false;
         for pack in packs {
             let records = || state.installs.iter().filter(|install| install.pack == *pack);
-            let here = records().any(|install| uninstalls(&sink, install));
-            let there: Vec<&Sink> = former
-                .iter()
-                .filter(|former| records().any(|install| former.has_install(install)))
-                .collect();
-            if !here && there.is_empty() {
+            if records().any(|install| uninstalls(&sink, install)) {
+                is_found = true;
+                continue;
+            }
+            let has_pack = |former: &&Sink| records().any(|install| former.has_install(install));
+            let there: Vec<&Sink> = former.iter().filter(has_pack).collect();
+            if there.is_empty() {
                 return Err(not_installed_error(context, state, &sink, pack));
             }
-            is_found |= here;
             found.extend(there.into_iter().cloned());
         }
         if is_found {

@@ -257,6 +257,24 @@ fn sp_41_uninstall_finds_either() {
 }
 
 #[test]
+fn sp_41_uninstall_prefers_the_directory_that_is_read() {
+    let mut world = repository();
+    let install = ["install", "team", "--agent", "claude"];
+    let uninstall = ["uninstall", "team", "--agent", "claude"];
+    world.set_env("CLAUDE_CONFIG_DIR", &world.path("work").display().to_string());
+    world.sp(&install).ok();
+    world.set_env("CLAUDE_CONFIG_DIR", "");
+    world.sp(&install).ok();
+    let default = pair("team", "home/.claude/skills");
+    assert_eq!(installed(&world), [default.clone(), pair("team", "work/skills")]);
+    world.set_env("CLAUDE_CONFIG_DIR", &world.path("work").display().to_string());
+    world.sp(&uninstall).ok();
+    assert_eq!(installed(&world), [default]);
+    world.sp(&uninstall).ok();
+    assert!(records(&world).is_empty());
+}
+
+#[test]
 fn sp_41_uninstall_of_packs_at_both_paths_is_one_change() {
     let world = installed_before_windsurf(&["team", "other"]);
     world.sp(INSTALL).ok();

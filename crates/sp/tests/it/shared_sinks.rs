@@ -63,7 +63,7 @@ fn lc_02_agents_with_one_directory_are_reported_and_recorded_together() {
 
     installed team · codex, cursor · ~/repo/.agents/skills · 1 added
     --- stderr
-    hint: Cursor expects a folder to be called as its skill is; `install: {prefix: "", flatten: true}` in the pack does that
+    hint: Cursor requires that the name of a directory equals the name of the skill; set `install: {prefix: "", flatten: true}` in the pack
     "#);
     assert_eq!(agents(&world), [of("team", &["codex", "cursor"])]);
     let args = ["install", "team", "--agent", "copilot", "--scope", "project"];

@@ -83,3 +83,25 @@ fn mc_03_paths_are_not_accepted_as_pack_names() {
         assert_eq!(code, "E-invalid-arguments", "{path}");
     }
 }
+
+#[test]
+fn mc_03_lc_02_agents_can_be_detected_and_share_a_directory() {
+    let world = with_pack();
+    std::fs::create_dir_all(world.path("home/.cursor")).unwrap();
+    std::fs::write(world.path("home/.cursor/settings.json"), "{}").unwrap();
+    let mut server = serve(&world, &["--allow-write"]);
+    let detected = json!({"packs": ["team"], "agents": ["detected"], "scope": "project"});
+    let planned = server.call("plan_install", detected);
+    assert_eq!(planned["sinks"][0]["agents"], json!(["cursor"]));
+    let with = |agents: Value, plan: &Value| json!({"packs": ["team"], "agents": agents, "scope": "project", "plan": plan});
+    server.call("install", with(json!(["detected"]), &planned["plan"]));
+    let both = json!({"packs": ["team"], "agents": ["codex"], "scope": "project"});
+    let planned = server.call("plan_install", both.clone());
+    let others = json!([{"pack": "team", "agents": ["cursor"]}]);
+    assert_eq!(planned["sinks"][0]["shared_packs"], others);
+    server.call("install", with(json!(["codex"]), &planned["plan"]));
+    let planned = server.call("plan_uninstall", both);
+    assert_eq!(planned["sinks"][0]["released_packs"], others);
+    server.call("uninstall", with(json!(["codex"]), &planned["plan"]));
+    assert!(world.repo().join(".agents/skills/team__review/SKILL.md").is_file());
+}

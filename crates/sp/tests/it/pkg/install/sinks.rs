@@ -32,6 +32,57 @@ fn pk_24_skills_are_installed_for_the_requested_agents() {
     assert_eq!(locked(&world), [""; 0]);
 }
 
+/// Returns the agents and the directory of each record.
+fn recorded_agents(world: &World) -> Vec<(Value, String)> {
+    let state: Value = serde_json::from_str(&read(world, "home/.skillpack/state.json")).unwrap();
+    let root = world.root().display().to_string();
+    let pair = |record: &Value| {
+        (record["agents"].clone(), record["sink_path"].as_str().unwrap().replace(&root, ""))
+    };
+    state["installs"].as_array().unwrap().iter().map(pair).collect()
+}
+
+#[test]
+fn sp_41_pk_24_package_moves_to_the_directory_that_the_agent_reads() {
+    let (old, new) = ("/home/.windsurf/skills", "/home/.codeium/windsurf/skills");
+    for update in [&["install", "tools"][..], &["install", "tools", "--agent", "windsurf"]] {
+        let world = project_with(&[tools("1.0.0", "")]);
+        pkg(&world, &["install", "tools", "--agent", "windsurf"]).ok();
+        assert_eq!(recorded_agents(&world), [(json!(["windsurf"]), old.to_owned())]);
+        write(&world, "home/.codeium/windsurf/settings.json", "{}");
+        pkg(&world, update).ok();
+        assert_eq!(recorded_agents(&world), [(json!(["windsurf"]), new.to_owned())]);
+        assert!(world.files("home/.windsurf/skills").is_empty());
+        assert!(exists(&world, "home/.codeium/windsurf/skills/tidy/SKILL.md"));
+        pkg(&world, &["uninstall", "tools"]).ok();
+        assert_eq!(recorded_agents(&world), []);
+        pkg(&world, &["rollback"]).ok();
+        assert_eq!(recorded_agents(&world), [(json!(["windsurf"]), new.to_owned())]);
+    }
+}
+
+#[test]
+fn lc_02_pk_24_agents_that_share_a_directory_are_recorded_by_package() {
+    let other = TestPackage::skills("other", "1.0.0", &[("more/SKILL.md", &skill("more", ""))]);
+    let world = project_with(&[tools("1.0.0", ""), other]);
+    let install = |package, agents| {
+        pkg(&world, &["install", package, "--agent", agents, "--scope", "project"]).ok();
+    };
+    install("tools", "codex,cursor");
+    install("other", "gemini-cli");
+    let mut agents: Vec<Value> = recorded_agents(&world).into_iter().map(|it| it.0).collect();
+    agents.sort_by_key(Value::to_string);
+    assert_eq!(agents, [json!(["codex", "cursor"]), json!(["gemini-cli"])]);
+    install("other", "codex");
+    pkg(&world, &["uninstall", "tools"]).ok();
+    assert_eq!(recorded_agents(&world)[0].0, json!(["gemini-cli", "codex"]));
+    pkg(&world, &["rollback"]).ok();
+    assert_eq!(recorded_agents(&world).len(), 2);
+    pkg(&world, &["uninstall", "tools", "other"]).ok();
+    assert_eq!(recorded_agents(&world), []);
+    assert!(world.files("project/.agents/skills").is_empty());
+}
+
 #[test]
 fn pk_24_skills_can_be_installed_to_a_path_a_project_or_a_prefix() {
     let world = project_with(&[tools("1.0.0", "")]);
