@@ -78,7 +78,7 @@ fn cost_groups(
 }
 
 fn path_groups(groups: Vec<(PathBuf, Vec<SkillCost>)>) -> Vec<CostGroup> {
-    groups.into_iter().map(|(path, skills)| cost_group(None, path, skills)).collect()
+    groups.into_iter().map(|(path, skills)| cost_group(path, skills)).collect()
 }
 
 /// Returns the argument if it names a pack: a pack file, or a word that is not a path.
@@ -127,7 +127,7 @@ fn pack_group(
         Ok(tree_cost(session, path, &content, tokens))
     };
     let skills: Vec<SkillCost> = resolved.skills.iter().map(cost_of).collect::<Result<_>>()?;
-    Ok(CostGroup { pack: Some(resolved.origin.name), ..cost_group(None, resolved.path, skills) })
+    Ok(CostGroup { pack: Some(resolved.origin.name), ..cost_group(resolved.path, skills) })
 }
 
 /// Counts the tokens of a skill in memory.
@@ -170,7 +170,9 @@ fn sink_group(session: &Session<'_>, sink: &Sink, tokens: &TokenCounter<'_>) -> 
             Err(error) => session.context.emit(Event::Warning(error.to_string())),
         }
     }
-    Ok(cost_group(Some(sink.agents.names().join(", ")), sink.path.clone(), skills))
+    let group = cost_group(sink.path.clone(), skills);
+    let agents = sink.agents.names().to_vec();
+    Ok(CostGroup { sink: agents.first().cloned(), agents, ..group })
 }
 
 /// Counts the skills of every agent that has any. Agents that share a directory are counted once.
@@ -200,11 +202,11 @@ fn all_sink_groups(session: &Session<'_>, tokens: &TokenCounter<'_>) -> Result<V
     Ok(groups)
 }
 
-fn cost_group(sink: Option<String>, path: PathBuf, mut skills: Vec<SkillCost>) -> CostGroup {
+fn cost_group(path: PathBuf, mut skills: Vec<SkillCost>) -> CostGroup {
     let sum = |tier: fn(&SkillCost) -> usize| skills.iter().map(tier).sum();
     let (always, body, files) =
         (sum(|skill| skill.always), sum(|skill| skill.body), sum(|skill| skill.files));
     let total = |skill: &SkillCost| skill.always + skill.body + skill.files;
     skills.sort_by(|a, b| total(b).cmp(&total(a)).then_with(|| a.path.cmp(&b.path)));
-    CostGroup { sink, pack: None, path, always, body, files, skills }
+    CostGroup { sink: None, agents: Vec::new(), pack: None, path, always, body, files, skills }
 }

@@ -153,6 +153,9 @@ pub struct CostGroup {
     /// ID of the agent, if the location is an agent's skills directory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sink: Option<String>,
+    /// IDs of all agents of the command that read this skills directory.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub agents: Vec<String>,
     /// Name of the pack, if the skills are those that a pack selects.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pack: Option<String>,

@@ -61,9 +61,8 @@ fn write_human(
         if number > 0 {
             writeln!(out)?;
         }
-        let owner = group.pack.as_ref().or(group.sink.as_ref());
-        let owner = owner
-            .map(|sink| format!("{STRONG}{}{STRONG:#}  ", printable(sink)))
+        let owner = owner(group)
+            .map(|owner| format!("{STRONG}{}{STRONG:#}  ", printable(&owner)))
             .unwrap_or_default();
         writeln!(out, "{owner}{DIM}{}{DIM:#}\n", context.display_path(&group.path))?;
         if group.skills.is_empty() {
@@ -152,8 +151,13 @@ fn tiers(skill: &SkillCost) -> [usize; 3] {
 }
 
 fn group_label(context: &Context<'_>, group: &CostGroup) -> String {
-    let owner = group.pack.as_ref().or(group.sink.as_ref());
-    owner.cloned().unwrap_or_else(|| context.display_path(&group.path))
+    owner(group).unwrap_or_else(|| context.display_path(&group.path))
+}
+
+/// Returns the pack or the agents that skills belong to.
+fn owner(group: &CostGroup) -> Option<String> {
+    let agents = (!group.agents.is_empty()).then(|| group.agents.join(", "));
+    group.pack.clone().or(agents)
 }
 
 /// Returns the skill's folder, relative to the group's `skills` folder where possible.

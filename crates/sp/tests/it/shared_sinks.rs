@@ -275,6 +275,19 @@ fn lc_02_agent_option_takes_repeats_lists_and_groups() {
 }
 
 #[test]
+fn lc_02_cost_of_a_shared_directory_is_counted_once() {
+    let world = repository();
+    run(&world, "install", "team", "codex,cursor");
+    let args = ["cost", "--agent", "codex,cursor", "--scope", "project"];
+    let groups = json_of(&world, &args)["groups"].as_array().unwrap().clone();
+    assert_eq!(groups.len(), 1);
+    assert_eq!(groups[0]["agents"], json!(["codex", "cursor"]));
+    assert_eq!(groups[0]["sink"], "codex");
+    let human = world.sp(&args).ok().stdout;
+    assert!(human.starts_with("codex, cursor  ~/repo/.agents/skills\n"), "{human}");
+}
+
+#[test]
 fn lc_02_equal_changes_for_several_agents_are_one_block() {
     let world = repository();
     insta::assert_snapshot!(world.sp(&["install", "team", "-a", "claude,codex,gemini-cli"]), @"
