@@ -20,6 +20,7 @@ mod audit;
 mod built_in_sinks;
 mod check;
 mod clean;
+mod completion;
 mod config;
 mod context;
 pub mod context_pack;
@@ -68,6 +69,7 @@ pub use check::{
     ImportPolicy, check, check_rules, check_targets_help, find_check_rule, fix, rule_sets, watch,
 };
 pub use clean::{CleanScope, clean};
+pub use completion::{CompletionKind, CompletionValue, completion_values};
 pub use config::config;
 pub use context::{Context, Event, EventListener, Network};
 pub use cost::{CostRequest, cost};

@@ -32,6 +32,14 @@ impl<'a> Session<'a> {
         remove_stale_downloads(context);
         Ok(Self { context, config, limits })
     }
+
+    /// Reads the configuration, or ignores it if it is invalid. For code that must not change
+    /// anything, and has nowhere to report a failure.
+    pub(crate) fn read_only(context: &'a Context<'a>) -> Self {
+        let config = load_config(context).unwrap_or_default();
+        let limits = effective_limits(context, &config);
+        Self { context, config, limits }
+    }
 }
 
 /// Reads `config.yaml`. A missing file is an empty configuration.

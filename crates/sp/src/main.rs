@@ -15,7 +15,11 @@ use std::process::ExitCode;
 use crate::terminal::{Terminal, Verbosity};
 
 fn main() -> ExitCode {
-    let cli = match terminal::parse_cli(std::env::args_os().collect()) {
+    let arguments: Vec<_> = std::env::args_os().collect();
+    if commands::answer_completion(&arguments) {
+        return ExitCode::SUCCESS;
+    }
+    let cli = match terminal::parse_cli(arguments) {
         Ok(cli) => cli,
         Err(code) => return ExitCode::from(code),
     };

@@ -21,3 +21,9 @@ pub fn list(context: &Context<'_>, root: Option<&Path>) -> Result<PackageList> {
         index.packages.iter().map(|stored| package_item_in_project(&project, stored)).collect();
     Ok(PackageList { packages, waiting: index.waiting.iter().map(waiting_item).collect() })
 }
+
+/// Returns the names and versions of the packages in the store; none if it cannot be read.
+pub(crate) fn stored_package_versions(context: &Context<'_>) -> Vec<(String, String)> {
+    let packages = read_store_index(context).map(|index| index.packages).unwrap_or_default();
+    packages.iter().map(|stored| (stored.name.to_string(), stored.version.to_string())).collect()
+}

@@ -103,6 +103,7 @@ pub use verify::verify;
 pub use crate::output_file::Overwrite;
 pub use crate::secret::SecretSource;
 
+pub(crate) use list::stored_package_versions;
 pub(crate) use load_package::load_stored;
 pub(crate) use package_spec::is_package_file;
 pub(crate) use project::installed_packages_dir;

@@ -59,6 +59,12 @@ const GROUPS: &[CommandGroup] = &[
     },
 ];
 
+/// The commands that the short help of `sp` describes. It only names the others.
+const MAIN_COMMANDS: &[&str] =
+    &["init", "list", "show", "install", "uninstall", "installed", "check", "audit", "config"];
+/// The width of lists of names, which fits every terminal.
+const LIST_WIDTH: usize = 78;
+
 /// Commands that belong to one task.
 struct CommandGroup {
     /// The command that they are below.
@@ -83,14 +89,47 @@ fn add_below(mut command: Command, path: &mut Vec<String>, footer: &str) -> Comm
     }
     let groups = grouped_commands(&command, path);
     if !groups.is_empty() {
-        command = command.help_template(format!(
-            "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{groups}\n{{options}}{{after-help}}"
-        ));
+        let short = if path.is_empty() { main_commands(&command) } else { groups.clone() };
+        command = command.before_help(short).before_long_help(groups).help_template(
+            "{about-with-newline}\n{usage-heading} {usage}\n\n{before-help}{options}{after-help}",
+        );
     }
     let examples = examples_text(path);
-    // The short help of `sp` itself is a list of all commands, and fills the screen.
-    let short = if path.is_empty() { footer.to_owned() } else { format!("{examples}\n{footer}") };
+    let short = if path.is_empty() {
+        format!(
+            "{footer}\n`{LITERAL}sp --help{LITERAL:#}` describes all commands, \
+             `{LITERAL}sp <COMMAND> -h{LITERAL:#}` one of them"
+        )
+    } else {
+        format!("{examples}\n{footer}")
+    };
     command.after_help(short.trim_start().to_owned()).after_long_help(examples)
+}
+
+/// Describes the main commands, and names the others by task.
+fn main_commands(root: &Command) -> String {
+    let mut text = format!("{HEADING}Common commands:{HEADING:#}\n");
+    let width = MAIN_COMMANDS.iter().map(|name| name.len()).max().unwrap_or(0);
+    for name in MAIN_COMMANDS {
+        let about = root.find_subcommand(name).and_then(Command::get_about);
+        let about = about.map(ToString::to_string).unwrap_or_default();
+        let _ = writeln!(text, "  {LITERAL}{name:width$}{LITERAL:#}  {about}");
+    }
+    let _ = writeln!(text, "\n{HEADING}All commands:{HEADING:#}");
+    let groups = || GROUPS.iter().filter(|group| group.path.is_empty());
+    let width = groups().map(|group| group.title.len()).max().unwrap_or(0);
+    for group in groups() {
+        let mut line = format!("  {:width$}", group.title);
+        for name in group.commands {
+            if line.len() + 2 + name.len() > LIST_WIDTH {
+                let _ = writeln!(text, "{line}");
+                line = " ".repeat(width + 2);
+            }
+            let _ = write!(line, "  {name}");
+        }
+        let _ = writeln!(text, "{line}");
+    }
+    text
 }
 
 /// Lists the commands of each group, each with its summary.
@@ -202,10 +241,31 @@ mod tests {
         for_each_command(&mut |path, command| {
             let help = command.clone().term_width(80).render_help().to_string();
             let lines = help.lines().count();
-            assert!(lines <= 48, "the help of {path:?} has {lines} lines:\n{help}");
+            assert!(lines <= MAX_LINES, "the help of {path:?} has {lines} lines:\n{help}");
             let is_long = |line: &&str| line.chars().count() > 80;
             assert_eq!(help.lines().find(is_long), None, "{path:?}");
         });
+    }
+
+    /// A terminal has 24 lines at least. A few commands have too many options for that.
+    const MAX_LINES: usize = 36;
+
+    #[test]
+    fn short_help_of_every_command_at_80_columns() {
+        let mut root = command().term_width(80);
+        root.build();
+        let mut pages = String::new();
+        write_pages(&mut root, "sp", &mut pages);
+        insta::assert_snapshot!("short_help", pages);
+    }
+
+    fn write_pages(command: &mut Command, name: &str, pages: &mut String) {
+        let help = command.render_help().to_string();
+        *pages += &format!("$ {name} -h\n{help}\n");
+        for below in command.get_subcommands_mut().filter(|below| below.get_name() != "help") {
+            let name = format!("{name} {}", below.get_name());
+            write_pages(below, &name, pages);
+        }
     }
 
     #[test]

@@ -6,6 +6,7 @@
 //! ([`old_spellings`]).
 
 mod bag;
+mod completion;
 mod context;
 mod examples;
 mod format;
@@ -31,6 +32,7 @@ use sp_engine::PlanId;
 use sp_formats::suggest::nearest_few;
 
 pub(crate) use bag::{WorkspaceCommand, WorkspaceSourceCommand};
+pub(crate) use completion::{COMPLETE_COMMAND, complete_words, completion_script};
 pub(crate) use context::{ContextBuildArgs, ContextPackAgentArg, ContextPackCommand, KbCommand};
 pub(crate) use format::OutputFormat;
 pub(crate) use key::KeyCommand;
@@ -77,7 +79,7 @@ pub(crate) fn parse<I: IntoIterator<Item = OsString>>(arguments: I) -> clap::err
 }
 
 /// Options that every command takes. Short help lists their names only.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Common options")]
 pub(crate) struct GlobalOptions {
     /// Print JSON; short for `--format json`

@@ -238,7 +238,7 @@ pub(crate) enum PackageCommand {
         #[command(flatten)]
         secret: SecretArgs,
         /// Version of the envelope
-        #[arg(long, value_enum, default_value_t)]
+        #[arg(long, value_enum, default_value_t, hide_short_help = true)]
         envelope: EnvelopeVersionArg,
     },
     /// Receive packages from other machines
@@ -282,25 +282,25 @@ pub(crate) struct PackageCreateArgs {
     #[arg(long)]
     pub name: Option<String>,
     /// Scope: `acme` makes `@acme/<name>`
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub scope: Option<String>,
     /// Version [default: 1.0.0, or the next patch version]
     #[arg(long)]
     pub version: Option<String>,
     /// Description
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub description: Option<String>,
     /// Author
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub author: Option<String>,
     /// Tag; can be repeated
-    #[arg(long, value_name = "WORD")]
+    #[arg(long, value_name = "WORD", hide_short_help = true)]
     pub tag: Vec<String>,
     /// Dependency; can be repeated
-    #[arg(long, value_name = "NAME@RANGE")]
+    #[arg(long, value_name = "NAME@RANGE", hide_short_help = true)]
     pub depends: Vec<String>,
     /// Conformance level: 1 nodes, 2 edges, 3 activation and decay
-    #[arg(long, value_parser = clap::value_parser!(u64).range(1..=3))]
+    #[arg(long, value_parser = clap::value_parser!(u64).range(1..=3), hide_short_help = true)]
     pub level: Option<u64>,
     /// Kind of package
     #[arg(long, value_enum, default_value_t)]
@@ -377,7 +377,7 @@ pub(crate) struct PackageTargetArgs {
     #[arg(long, value_enum, default_value_t, requires = "agent")]
     pub scope: ScopeArg,
     /// Prefix for the directories of skills
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub prefix: Option<String>,
     #[command(flatten)]
     pub plan: PlanArgs,
@@ -390,7 +390,7 @@ pub(crate) struct TrustArgs {
     #[arg(long)]
     pub require_signed: bool,
     /// Accept a package that is unsigned although earlier versions were signed
-    #[arg(long, conflicts_with = "require_signed")]
+    #[arg(long, conflicts_with = "require_signed", hide_short_help = true)]
     pub allow_downgrade: bool,
     /// Accept a package that is signed with a new key, and trust the key from now on
     #[arg(long)]
@@ -409,7 +409,7 @@ pub(crate) struct SignArgs {
 #[derive(Debug, Args)]
 pub(crate) struct MaxSizeArgs {
     /// Maximum size of a package [default: 10 MiB]
-    #[arg(long, value_name = "BYTES")]
+    #[arg(long, value_name = "BYTES", hide_short_help = true)]
     pub max_size: Option<u64>,
 }
 
@@ -423,6 +423,6 @@ pub(crate) struct SecretArgs {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub secret_file: Option<PathBuf>,
     /// Environment variable that contains a bearer token
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", hide_short_help = true)]
     pub token_env: Option<String>,
 }

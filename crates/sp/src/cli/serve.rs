@@ -25,21 +25,21 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:7878")]
     pub listen: SocketAddr,
     /// Format of the request log on stderr
-    #[arg(long, value_enum, value_name = "FORMAT", default_value_t)]
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t, hide_short_help = true)]
     pub log: LogFormatArg,
     /// Requests per second for each client, and the size of a burst; further requests are delayed,
     /// then refused; `off` for no limit
-    #[arg(long, value_name = "RATE[:BURST]", default_value = "100:400", value_parser = parse_rate)]
+    #[arg(long, value_name = "RATE[:BURST]", default_value = "100:400", value_parser = parse_rate, hide_short_help = true)]
     pub rate: RateLimitArg,
     /// Address or range of proxies whose `X-Forwarded-For` header is trusted, such as
     /// `10.0.0.0/8`; can be repeated
-    #[arg(long, value_name = "ADDRESS[/PREFIX]")]
+    #[arg(long, value_name = "ADDRESS[/PREFIX]", hide_short_help = true)]
     pub trust_proxy: Vec<AddressRange>,
     /// Maximum duration of a request without the transfer of its body, from `1s` to `1h`
-    #[arg(long, value_name = "DURATION", default_value = "60s", value_parser = parse_duration)]
+    #[arg(long, value_name = "DURATION", default_value = "60s", value_parser = parse_duration, hide_short_help = true)]
     pub timeout: Duration,
     /// Maximum time to complete running requests after SIGTERM, from `1s` to `1h`
-    #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = parse_duration)]
+    #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = parse_duration, hide_short_help = true)]
     pub grace: Duration,
 }
 

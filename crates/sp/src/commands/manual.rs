@@ -6,9 +6,12 @@ use std::path::Path;
 
 use sp_engine::{Context, Error, ErrorCode, Result, write_files};
 
-use crate::cli::command;
+use crate::cli::{command, completion_script};
 
 pub(super) fn completions(shell: clap_complete::Shell) -> Result<()> {
+    if let Some(script) = completion_script(shell) {
+        return print(script.as_bytes());
+    }
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut command(), "sp", &mut script);
     print(&script)

@@ -9,6 +9,7 @@ mod audit;
 mod bag;
 mod check;
 mod clean;
+mod complete;
 mod config;
 mod context;
 mod cost;
@@ -41,6 +42,7 @@ use sp_engine::{
     SinkScope,
 };
 
+pub(crate) use self::complete::answer as answer_completion;
 use self::plan::apply_options;
 use crate::cli::{self, Cli, CliCommand};
 use crate::environment;

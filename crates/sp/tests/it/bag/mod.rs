@@ -6,6 +6,7 @@ mod init;
 mod interruptions;
 mod plans;
 mod precedence;
+mod repair;
 mod sources;
 mod unquoted_tags;
 

@@ -1,5 +1,6 @@
 //! Output formats, streams and exit codes.
 
+mod completion;
 mod failures;
 mod formats;
 mod init;
@@ -7,6 +8,7 @@ mod limits;
 mod logging;
 mod manual;
 mod terminal;
+mod widths;
 
 use serde_json::Value;
 use sp_testkit::{World, world};
