@@ -1,5 +1,5 @@
 //! Collects facts about a skill that matter before trusting it: its scripts, the tools it requests,
-//! the hosts it mentions, and files with secrets.
+//! the hosts it mentions, and what looks like a secret.
 //!
 //! These are facts, not verdicts: a script may be exactly what a skill is for. All lists are
 //! bounded, however large the skill is.
@@ -8,8 +8,8 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use crate::hosts::{external_host, host_ranges};
-use crate::secrets::has_secret;
-use sp_formats::output::{AuditedSkill, FactList};
+use crate::secrets::find_secrets;
+use sp_formats::output::{AuditedSecret, AuditedSkill, FactList, SecretList};
 use sp_formats::skill::SkillMetadata;
 
 /// Maximum number of entries listed per category.
@@ -30,7 +30,9 @@ pub struct SkillFacts {
     tools: Vec<String>,
     scripts: BTreeSet<String>,
     hosts: BTreeSet<String>,
-    secrets: BTreeSet<String>,
+    /// The first secrets, and the number of all.
+    secrets: Vec<AuditedSecret>,
+    secret_count: usize,
 }
 
 impl SkillFacts {
@@ -48,19 +50,28 @@ impl SkillFacts {
         for host in host_ranges(text).filter_map(|range| external_host(&text[range])) {
             insert_bounded(&mut self.hosts, host);
         }
-        if has_secret(text) {
-            insert_bounded(&mut self.secrets, path.into());
+        for found in find_secrets(text) {
+            self.secret_count += 1;
+            if self.secrets.len() < MAX_LISTED {
+                self.secrets.push(AuditedSecret {
+                    file: path.into(),
+                    line: found.line,
+                    column: found.column,
+                    kind: found.kind.name().into(),
+                });
+            }
         }
     }
 
-    pub fn into_audited_skill(self, path: PathBuf) -> AuditedSkill {
+    pub fn into_audited_skill(mut self, path: PathBuf) -> AuditedSkill {
+        self.secrets.sort();
         AuditedSkill {
             path,
             name: self.name,
             allowed_tools: to_fact_list(self.tools.into_iter().collect()),
             scripts: to_fact_list(self.scripts),
             hosts: to_fact_list(self.hosts),
-            secrets: to_fact_list(self.secrets),
+            secrets: SecretList { count: self.secret_count.min(MAX_COUNTED), listed: self.secrets },
         }
     }
 }
@@ -97,7 +108,7 @@ mod tests {
         );
         facts.add_file("bin/tool", true, None);
         facts.add_file("run", false, Some("#!/bin/sh\n"));
-        facts.add_file("a.PY", false, Some("TOKEN = 'ghp_0123456789abcdefghijABCDEFGHIJ012345'\n"));
+        facts.add_file("a.PY", false, Some("TOKEN = 'ghp_k7Qz9XbR2mVt4LwPs8YcJ3nHd6Tf1Gq5Zr0W'\n"));
         facts.add_file(
             "notes.md",
             false,
@@ -105,7 +116,8 @@ mod tests {
         );
         let audited = facts.into_audited_skill("x".into());
         assert_eq!(audited.scripts.listed, ["a.PY", "bin/tool", "run"]);
-        assert_eq!(audited.secrets.listed, ["a.PY"]);
+        let secrets: Vec<String> = audited.secrets.listed.iter().map(ToString::to_string).collect();
+        assert_eq!(secrets, ["a.PY:1:10 (access token)"]);
         assert_eq!((audited.hosts.count, audited.hosts.listed.len()), (MAX_COUNTED, MAX_LISTED));
         assert_eq!(audited.hosts.listed[0], "docs.example");
     }

@@ -4,6 +4,8 @@
 //! right of each operator are therefore shared: a [`ForwardSearch`] keeps its result until the scan
 //! passes it. The cost is linear in the length of the line.
 
+use std::ops::Range;
+
 use super::{MIN_SECRET_LEN, is_literal};
 use sp_formats::workspace::{is_meaningful_value, is_secret_name};
 
@@ -12,19 +14,17 @@ const MAX_NAME_LEN: usize = 120;
 
 const QUOTES: [char; 3] = ['"', '\'', '`'];
 
-/// Whether a line assigns a literal value to a name such as `password`.
-pub(super) fn assigns_secret(line: &str) -> bool {
-    if !line.contains(['=', ':']) {
-        return false;
-    }
+/// The literal values that a line assigns to names such as `password`.
+pub(super) fn assigned_values(line: &str) -> impl Iterator<Item = Range<usize>> {
+    let line = if line.contains(['=', ':']) { line } else { "" };
     let mut scan = AssignmentScanner::new(line);
-    line.bytes().enumerate().any(|(at, byte)| match byte {
+    line.bytes().enumerate().filter_map(move |(at, byte)| match byte {
         b',' | b'(' | b';' => {
             scan.segment_start = at + 1;
-            false
+            None
         }
-        b'=' | b':' => scan.has_secret_name(at) && scan.has_value(at, byte == b'='),
-        _ => false,
+        b'=' | b':' if scan.has_secret_name(at) => scan.value(at, byte == b'='),
+        _ => None,
     })
 }
 
@@ -139,8 +139,8 @@ impl<'a> AssignmentScanner<'a> {
             .unwrap_or_default()
     }
 
-    /// Whether a literal value follows the operator.
-    fn has_value(&mut self, at: usize, is_equals: bool) -> bool {
+    /// The literal value that follows the operator, without quotes.
+    fn value(&mut self, at: usize, is_equals: bool) -> Option<Range<usize>> {
         let line = self.line;
         let start = self.after_equals.at_or_after(line, at + 1);
         let start = self.after_whitespace.at_or_after(line, start).min(self.end);
@@ -148,14 +148,16 @@ impl<'a> AssignmentScanner<'a> {
         if let Some(quote) = QUOTES.iter().position(|quote| first == Some(*quote)) {
             let close = self.quotes[quote].at_or_after(line, start + 1);
             let is_value = |value: &str| is_literal(value) && is_meaningful_value(value);
-            return close < self.end && is_value(&line[start + 1..close]);
+            return (close < self.end && is_value(&line[start + 1..close]))
+                .then(|| start + 1..close);
         }
         let end = self.unquoted_end.at_or_after(line, start).min(self.end);
         let is_whole = is_equals && end == self.value_end.max(start);
         // In prose or after a colon, only a mix of letters and digits counts as a value.
         let is_alone = is_equals || end + 1 >= self.end;
-        (is_whole || is_alone && self.has_letters_and_digits(start, end))
-            && self.is_literal(start, end)
+        let is_value = (is_whole || is_alone && self.has_letters_and_digits(start, end))
+            && self.is_literal(start, end);
+        is_value.then_some(start..end)
     }
 
     /// Like [`super::has_letters_and_digits`], for a part of the line.
@@ -183,6 +185,10 @@ fn names_secret(name: &str) -> bool {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    fn assigns_secret(line: &str) -> bool {
+        assigned_values(line).next().is_some()
+    }
 
     #[test]
     fn se_09_literal_value_assigned_to_secret_name_is_a_secret() {
@@ -213,7 +219,7 @@ mod tests {
             let mut scanner = AssignmentScanner::new(line);
             scanner.segment_start =
                 line[..position].rfind([',', '(', ';']).map_or(0, |separator| separator + 1);
-            scanner.has_secret_name(position) && scanner.has_value(position, operator == "=")
+            scanner.has_secret_name(position) && scanner.value(position, operator == "=").is_some()
         })
     }
 

@@ -1,10 +1,17 @@
 //! Detects secrets in text: keys, assigned passwords, tokens in headers.
 //!
+//! [`has_secret`] decides what must not be recorded: it misses little, and takes examples for
+//! secrets. [`find_secrets`] reports to people, and leaves examples out.
+//!
 //! All functions are linear in the length of the text.
 
 mod assignment;
+mod finder;
 
-use assignment::assigns_secret;
+use std::ops::Range;
+
+use assignment::assigned_values;
+pub use finder::{FoundSecret, SecretKind, find_secrets};
 use sp_formats::workspace::detect_secret;
 
 /// Shorter words cannot be recognized by their shape.
@@ -25,7 +32,9 @@ pub fn has_secret(text: &str) -> bool {
             .split('\n')
             .filter(|line| line.len() >= MIN_LINE_LEN)
             .map(|line| line.strip_suffix('\r').unwrap_or(line))
-            .any(|line| assigns_secret(line) || has_auth_credentials(line))
+            .any(|line| {
+                assigned_values(line).next().is_some() || auth_credentials(line).next().is_some()
+            })
 }
 
 /// Whether a word is a secret or contains one between markup characters.
@@ -34,24 +43,30 @@ pub fn is_secret(word: &str) -> bool {
     if is_short && (word.len() < MIN_URL_LEN || !word.contains("://")) {
         return false;
     }
-    let is_mark = |c: char| !c.is_alphanumeric() && !matches!(c, '-' | '_' | '.' | '+' | '/' | '=');
     let is_part = |part: &str| {
         let part = part.trim_matches('.');
         part.len() >= MIN_WORD_LEN && detect_secret("", part).is_some()
     };
     // Most parts of a word are short, and there may be millions of them.
-    let mut parts = word.split(is_mark).filter(|part| part.len() >= MIN_WORD_LEN);
+    let mut parts = word.split(is_word_mark).filter(|part| part.len() >= MIN_WORD_LEN);
     detect_secret("", word).is_some()
         || parts.any(|part| is_part(part) || part.split('/').any(is_part))
 }
 
-/// Whether a line contains credentials such as `Authorization: Bearer abc123`.
-fn has_auth_credentials(line: &str) -> bool {
+/// Whether a character separates the parts of a word, such as a bracket or a quote.
+fn is_word_mark(c: char) -> bool {
+    !c.is_alphanumeric() && !matches!(c, '-' | '_' | '.' | '+' | '/' | '=')
+}
+
+/// The values of credentials in a line, such as that of `Authorization: Bearer abc123`.
+fn auth_credentials(line: &str) -> impl Iterator<Item = Range<usize>> {
     let mut words = line.split_whitespace();
     let mut scheme = words.next();
-    words.any(|value| {
-        let bears = scheme.replace(value).is_some_and(is_auth_scheme);
-        bears && is_literal(unquoted_value(value)) && has_letters_and_digits(unquoted_value(value))
+    words.filter_map(move |word| {
+        let bears = scheme.replace(word).is_some_and(is_auth_scheme);
+        let value = unquoted_value(word);
+        let is_value = bears && is_literal(value) && has_letters_and_digits(value);
+        is_value.then(|| finder::range_in(line, value))
     })
 }
 

@@ -28,6 +28,9 @@ linear_scans! {
     };
     se_04_secrets_are_found_in_linear_time: |text| {
         black_box(secrets::has_secret(text));
+        black_box(secrets::find_secrets(text));
+        black_box(secrets::find_secrets(&format!("-----BEGIN PRIVATE KEY-----{text}")));
+        black_box(secrets::find_secrets(&format!("token={text}")));
     };
     se_04_values_of_secret_names_are_found_in_linear_time: |text| {
         black_box(secrets::has_secret(&format!("password: {text}")));

@@ -1,5 +1,6 @@
 //! JSON output of `sp audit`.
 
+use std::fmt;
 use std::path::PathBuf;
 
 use schemars::JsonSchema;
@@ -45,8 +46,36 @@ pub struct AuditedSkill {
     pub scripts: FactList,
     /// Hosts of the URLs in the skill's files, except loopback addresses.
     pub hosts: FactList,
-    /// Files that appear to contain secrets.
-    pub secrets: FactList,
+    /// Values in the skill's files that appear to be secrets. Placeholders are left out.
+    pub secrets: SecretList,
+}
+
+/// A list of possible secrets that may be truncated.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct SecretList {
+    /// Total number of entries; 1000 means 1000 or more.
+    pub count: usize,
+    /// Up to 50 entries, sorted.
+    pub listed: Vec<AuditedSecret>,
+}
+
+/// The position of a possible secret. Its value is not part of the output.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+pub struct AuditedSecret {
+    /// Path of the file in the skill.
+    pub file: String,
+    /// Line, starting at 1.
+    pub line: usize,
+    /// Column in characters, starting at 1.
+    pub column: usize,
+    /// What it looks like, such as `access token`.
+    pub kind: String,
+}
+
+impl fmt::Display for AuditedSecret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}:{} ({})", self.file, self.line, self.column, self.kind)
+    }
 }
 
 /// A list that may be truncated.

@@ -31,7 +31,7 @@ pub use parameters::{
     ResolvedParameter, SettingFileLine, SettingLocation, SkillParameter, SkillParameters,
     read_parameters, resolve_parameters,
 };
-pub use secret::detect_secret;
+pub use secret::{detect_secret, is_made_of_words, is_signed_token, known_secret_prefix};
 pub use secret::{is_meaningful_value, is_secret_name};
 pub use skill::{WorkspaceSkill, read_workspace_skill};
 pub use source::{LockedArchive, SourceRef, SourceRefError, WebSource};

@@ -105,10 +105,10 @@ pub fn detect_secret(name: &str, value: &str) -> Option<&'static str> {
     let (mut is_signed, mut is_random) = (false, false);
     // Shorter words match no shape, and a text may have millions of them.
     for word in words.filter(|word| word.len() >= MIN_KNOWN_SECRET_LEN) {
-        if has_known_prefix(word) {
+        if known_secret_prefix(word).is_some() {
             return Some("it has the prefix of a well-known access token");
         }
-        is_signed |= is_jwt(word);
+        is_signed |= is_signed_token(word);
         is_random |= !is_signed && looks_random(word);
     }
     if is_signed {
@@ -140,16 +140,18 @@ pub fn is_secret_name(name: &str) -> bool {
         || plain == "auth"
 }
 
-fn has_known_prefix(word: &str) -> bool {
-    KNOWN_SECRET_PREFIXES.iter().any(|(prefix, length)| {
-        word.len() >= *length
+/// Returns the prefix by which a word is a secret of a well-known service.
+pub fn known_secret_prefix(word: &str) -> Option<&'static str> {
+    let is_secret = |prefix: &str, length: usize| {
+        word.len() >= length
             && word.starts_with(prefix)
-            && word[prefix.len()..].bytes().any(|b| b.is_ascii_digit())
-            || word.len() >= *length
-                && word.starts_with(prefix)
-                && prefix.len() > 3
-                && !word.contains(['/', ' '])
-    })
+            && (word[prefix.len()..].bytes().any(|b| b.is_ascii_digit())
+                || prefix.len() > 3 && !word.contains(['/', ' ']))
+    };
+    let known = KNOWN_SECRET_PREFIXES.iter();
+    known
+        .map(|(prefix, length)| (*prefix, *length))
+        .find_map(|(prefix, length)| is_secret(prefix, length).then_some(prefix))
 }
 
 /// Whether a value has the form `scheme://user:password@host`.
@@ -161,8 +163,8 @@ fn has_password(value: &str) -> bool {
     })
 }
 
-/// Three base64 parts separated by dots, the first of which is JSON.
-fn is_jwt(word: &str) -> bool {
+/// Whether a word starts with base64 parts separated by dots, the first of which is JSON.
+pub fn is_signed_token(word: &str) -> bool {
     let mut parts = word.split('.');
     let is_part = |part: Option<&str>| {
         part.is_some_and(|part| part.len() >= 10 && part.bytes().all(is_base64))
@@ -186,7 +188,7 @@ fn looks_random(word: &str) -> bool {
             && has(u8::is_ascii_digit)
             && has(u8::is_ascii_uppercase)
             && has(u8::is_ascii_lowercase)
-            && !has_words(piece)
+            && !is_made_of_words(piece)
             && entropy_bits(piece)
                 >= MIN_RANDOM_ENTROPY
                     .min(f64::from(u32::try_from(piece.len()).unwrap_or(u32::MAX)).log2() - 0.5)
@@ -195,7 +197,7 @@ fn looks_random(word: &str) -> bool {
 
 /// Whether a text splits into words at capitals and digits, as identifiers do. A capital is a word
 /// of its own unless lowercase letters follow it.
-fn has_words(text: &str) -> bool {
+pub fn is_made_of_words(text: &str) -> bool {
     let bytes = text.as_bytes();
     let starts = (0..bytes.len()).filter(|at| {
         let before = at.checked_sub(1).map(|before| bytes[before]);

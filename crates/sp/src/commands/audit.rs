@@ -39,12 +39,16 @@ pub(super) fn run(
 }
 
 /// Returns the lists of facts of a skill, each with its label.
-fn facts(skill: &AuditedSkill) -> [(&'static str, &FactList); 4] {
+fn facts(skill: &AuditedSkill) -> [(&'static str, FactList); 4] {
+    let secrets = FactList {
+        count: skill.secrets.count,
+        listed: skill.secrets.listed.iter().map(ToString::to_string).collect(),
+    };
     [
-        ("tools", &skill.allowed_tools),
-        ("scripts", &skill.scripts),
-        ("hosts", &skill.hosts),
-        ("secrets", &skill.secrets),
+        ("tools", skill.allowed_tools.clone()),
+        ("scripts", skill.scripts.clone()),
+        ("hosts", skill.hosts.clone()),
+        ("secrets", secrets),
     ]
 }
 

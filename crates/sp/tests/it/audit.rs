@@ -33,7 +33,7 @@ fn mixed() -> World {
     world.write("skills/deploy/data.bin", [0_u8, 1, 2]);
     let mode = std::fs::Permissions::from_mode(0o755);
     std::fs::set_permissions(world.repo().join("skills/deploy/data.bin"), mode).unwrap();
-    world.write("skills/deploy/notes.md", "token: `ghp_0123456789abcdefghijABCDEFGHIJ012345`\n");
+    world.write("skills/deploy/notes.md", "token: `ghp_k7Qz9XbR2mVt4LwPs8YcJ3nHd6Tf1Gq5Zr0W`\n");
     world
 }
 
@@ -63,7 +63,7 @@ fn se_09_tools_scripts_hosts_and_secrets_of_skills_are_listed() {
       allowed tools: Bash(git add:*), Read
       scripts: bin/go, data.bin
       hosts: docs.example.com, get.example.net
-      possible secrets: notes.md
+      possible secrets: notes.md:1:9 (access token)
 
     2 skills: no security findings
     ");
@@ -76,7 +76,7 @@ fn se_09_tools_scripts_hosts_and_secrets_of_skills_are_listed() {
     skills/deploy	scripts	data.bin
     skills/deploy	hosts	docs.example.com
     skills/deploy	hosts	get.example.net
-    skills/deploy	secrets	notes.md
+    skills/deploy	secrets	notes.md:1:9 (access token)
     ");
 }
 
