@@ -76,11 +76,12 @@ fn add_finding(severity: Severity, span: Range<usize>, message: String, report: 
 }
 
 /// A hidden message or reordered text is an error. What may be an accident is a warning, or a note
-/// if it only ends a line.
+/// if it only ends a line. A left-to-right mark has no effect between left-to-right letters.
 fn severity(hidden: &HiddenText, text: &str) -> Severity {
     let is_line_end = |c: char| matches!(c, '\u{2028}' | '\u{2029}');
     let is_alone = || text[hidden.range.clone()].chars().nth(1).is_none();
     match hidden.kind {
+        HiddenKind::Bidi if text[hidden.range.clone()] == *"\u{200E}" => Severity::Warning,
         HiddenKind::Tag | HiddenKind::Bidi => Severity::Error,
         HiddenKind::VariationSelector if !is_alone() => Severity::Error,
         _ if hidden.decoded.is_some() => Severity::Error,

@@ -3,14 +3,16 @@
 //! These functions only look: they read no content and report no findings.
 
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
-use sp_formats::skill::SKILL_FILE;
+use sp_formats::skill::{OutsideFile, SKILL_FILE};
 use sp_tree::{Dir, EntryKind, Name, WalkReport, find_dirs_with_file};
 
 use crate::error::Result;
 use crate::pkg::{installed_packages_dir, is_package_file};
 use crate::repository::partition_skill_dirs;
 use crate::session::Session;
+use crate::workspace::workspace_dir::is_workspace;
 
 /// Whether a directory is meant to be a skill: it has a `SKILL.md` that is not a directory.
 pub(super) fn is_skill_dir(dir: &Path) -> bool {
@@ -43,6 +45,55 @@ pub(super) fn partition_found(found: &WalkReport) -> (Vec<String>, Vec<String>) 
     let paths: Vec<&str> =
         found.matches.iter().map(|holder| &*holder.path).filter(|path| !path.is_empty()).collect();
     partition_skill_dirs(&paths)
+}
+
+/// The skills around a skill, which its links may lead to.
+pub(super) struct OtherSkills {
+    skill: PathBuf,
+    /// The directory of the skill without links, and the directory that paths may not leave. Both
+    /// are looked up only if a link leads out of the skill.
+    bounds: OnceLock<(PathBuf, PathBuf)>,
+}
+
+impl OtherSkills {
+    pub(super) fn around(skill: &Path) -> Self {
+        Self { skill: skill.into(), bounds: OnceLock::new() }
+    }
+
+    /// Looks up a path that is relative to the skill's directory and leads out of it. Nothing
+    /// outside of the repository is looked up.
+    pub(super) fn find(&self, path: &str) -> OutsideFile {
+        let (skill, top) = self.bounds.get_or_init(|| {
+            let skill = self.skill.canonicalize().unwrap_or_else(|_| self.skill.clone());
+            let top = repository_around(&skill);
+            (skill, top)
+        });
+        let mut target = skill.clone();
+        for part in path.split('/') {
+            if part == ".." {
+                target.pop();
+            } else {
+                target.push(part);
+            }
+        }
+        if !target.starts_with(top) {
+            return OutsideFile::Unknown;
+        }
+        if target.symlink_metadata().is_err() {
+            return OutsideFile::Missing;
+        }
+        let mut inside = target.ancestors().take_while(|dir| !skill.starts_with(dir));
+        if inside.any(is_skill_dir) { OutsideFile::OtherSkill } else { OutsideFile::Unknown }
+    }
+}
+
+/// Returns the git repository around a skill, or else the nearest directory that is meant to
+/// contain skills.
+fn repository_around(skill: &Path) -> PathBuf {
+    let above = || skill.ancestors().skip(1);
+    let git = above().find(|dir| dir.join(".git").symlink_metadata().is_ok());
+    let found = git.or_else(|| above().find(|dir| is_repository(dir) || is_workspace(dir)));
+    found.or(skill.parent()).unwrap_or(skill).into()
 }
 
 /// Returns the packages in a directory and those that are installed there, sorted.

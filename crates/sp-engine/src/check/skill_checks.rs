@@ -20,6 +20,7 @@ use sp_tree::{
     scan_dir,
 };
 
+use super::discover::OtherSkills;
 use super::{CheckMode, Checker, hidden};
 use crate::error::{Error, Result};
 
@@ -126,9 +127,8 @@ impl ParsedSkill<'_> {
         let mut facts = (checker.mode == CheckMode::WithFacts).then(|| SkillFacts::of(skill));
         check_body_size(&(skill.body_start..text.len()), cost.body, report);
         if let Some(listing) = listing {
-            let files = SkillPaths::of(listing);
-            let known = SkillFiles { names: &files.files, exists: &|path| files.contains(path) };
-            check_markdown(text, skill.body_start, ReferencingFile::SkillMd, &known, report);
+            let files = SkillPaths::new(listing, path);
+            files.check_markdown(text, skill.body_start, ReferencingFile::SkillMd, report);
             cost.files = check_other_files(checker, dir, listing, &files, &mut facts)?;
         }
         if let Some(mut facts) = facts {
@@ -157,19 +157,33 @@ fn skill_cost(checker: &Checker<'_>, dir: &Path, text: &str, skill: &SkillMetada
 struct SkillPaths<'a> {
     files: Vec<&'a str>,
     all: HashSet<&'a str>,
+    other_skills: OtherSkills,
 }
 
 impl<'a> SkillPaths<'a> {
-    fn of(listing: &'a Listing<FileStamp>) -> Self {
+    fn new(listing: &'a Listing<FileStamp>, skill: &Path) -> Self {
         let is_file =
             |entry: &&ListingEntry<FileStamp>| matches!(entry.kind, ListingKind::File { .. });
         let files =
             listing.entries.iter().filter(is_file).map(|entry| entry.path.as_str()).collect();
-        Self { files, all: listing.entries.iter().map(|entry| entry.path.as_str()).collect() }
+        let all = listing.entries.iter().map(|entry| entry.path.as_str()).collect();
+        Self { files, all, other_skills: OtherSkills::around(skill) }
     }
 
-    fn contains(&self, path: &str) -> bool {
-        self.all.contains(path)
+    /// Checks the references in a Markdown file of the skill, from `start` on.
+    fn check_markdown(
+        &self,
+        text: &str,
+        start: usize,
+        file: ReferencingFile<'_>,
+        report: &mut Report,
+    ) {
+        let known = SkillFiles {
+            names: &self.files,
+            exists: &|path| self.all.contains(path),
+            outside: &|path| self.other_skills.find(path),
+        };
+        check_markdown(text, start, file, &known, report);
     }
 }
 
@@ -209,8 +223,7 @@ fn check_other_files(
 fn check_other_markdown(path: &RelPath, text: &str, files: &SkillPaths<'_>) -> Report {
     let mut report = Report::new("", text);
     let file = ReferencingFile::OtherFile(path.parent().unwrap_or_default());
-    let known = SkillFiles { names: &files.files, exists: &|path| files.contains(path) };
-    check_markdown(text, 0, file, &known, &mut report);
+    files.check_markdown(text, 0, file, &mut report);
     report
 }
 

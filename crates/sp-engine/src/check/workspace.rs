@@ -42,7 +42,7 @@ fn check_target(checker: &Checker<'_>, target: &CheckTarget) -> Result<()> {
     let agents = read_text_file(checker, &root.join(AGENTS_FILE))?;
     let is_source = agents.as_deref().is_some_and(|text| text.contains("SKILLBAG"));
     let has_entrypoint = root.join(ENTRYPOINT_FILE).is_file();
-    let skills = check_skills(checker, root)?;
+    let WorkspaceSkills { skills, all_valid } = check_skills(checker, root)?;
     if is_source {
         let (_, report) = read_agents_file("", agents.as_deref().unwrap_or_default());
         checker.collector.add_report(&root.join(AGENTS_FILE), &report);
@@ -50,7 +50,8 @@ fn check_target(checker: &Checker<'_>, target: &CheckTarget) -> Result<()> {
     if has_entrypoint || !is_source {
         check_workspace(checker, root, &skills)?;
     }
-    check_catalog_file(checker, root, &skills, is_source)?;
+    let catalog = CatalogCheck { is_source, can_regenerate: all_valid };
+    check_catalog_file(checker, root, &skills, catalog)?;
     if is_repository(root) {
         check_repository(checker, target)?;
     }
@@ -79,8 +80,22 @@ fn report_file_error(
     checker.collector.add_report(path, &report);
 }
 
-/// Checks all folders in `.skills/`, and returns the valid skills.
-fn check_skills(checker: &Checker<'_>, root: &Path) -> Result<Vec<WorkspaceSkill>> {
+/// The skills of a workspace.
+struct WorkspaceSkills {
+    /// The valid ones.
+    skills: Vec<WorkspaceSkill>,
+    all_valid: bool,
+}
+
+/// How to check the catalog.
+struct CatalogCheck {
+    is_source: bool,
+    /// Without the lines of invalid skills, a new catalog would be incomplete.
+    can_regenerate: bool,
+}
+
+/// Checks all folders in `.skills/`.
+fn check_skills(checker: &Checker<'_>, root: &Path) -> Result<WorkspaceSkills> {
     let dir = root.join(SKILLS_DIR);
     let folders = skill_folders(&dir)?;
     folders.par_iter().for_each(|folder| {
@@ -102,7 +117,8 @@ fn check_skills(checker: &Checker<'_>, root: &Path) -> Result<Vec<WorkspaceSkill
         checker.collector.add_report(&path, &report);
         skills.extend(skill);
     }
-    Ok(skills)
+    let all_valid = skills.len() == folders.len();
+    Ok(WorkspaceSkills { skills, all_valid })
 }
 
 fn check_workspace(checker: &Checker<'_>, root: &Path, skills: &[WorkspaceSkill]) -> Result<()> {
@@ -188,7 +204,7 @@ fn check_catalog_file(
     checker: &Checker<'_>,
     root: &Path,
     skills: &[WorkspaceSkill],
-    is_source: bool,
+    CatalogCheck { is_source, can_regenerate }: CatalogCheck,
 ) -> Result<()> {
     let dir = root.join(SKILLS_DIR);
     if !dir.is_dir() {
@@ -206,7 +222,7 @@ fn check_catalog_file(
     check_catalog(&catalog, &lines, &mut report);
     report.sort();
     // One edit fixes all findings: it regenerates the file.
-    if let Some(first) = report.findings.first_mut() {
+    if let Some(first) = report.findings.first_mut().filter(|_| can_regenerate) {
         first.fix(0..text.len(), write_catalog(&lines));
     }
     if root.join(ENTRYPOINT_FILE).is_file() {

@@ -1,16 +1,18 @@
 //! The Markdown body of a skill: its size, and the files that it refers to.
+//!
+//! A path in the text counts as a reference, and so does one in a block of shell commands. Code in
+//! other languages shows examples. Whether a reference is valid is checked in
+//! [`reference_check`](super::reference_check).
 
 use std::iter::Peekable;
 use std::ops::Range;
 
 use pulldown_cmark::{CodeBlockKind, Event, LinkType, Options, Tag, TagEnd};
 
-use crate::markdown::{LinkDefinition, events, report_unread};
+use crate::markdown::{LinkDefinition, events};
 use crate::percent;
-use crate::printable::printable;
 use crate::report::Report;
-use crate::skill::rules::{AS_06, AS_07};
-use crate::suggest::nearest;
+use crate::skill::rules::AS_06;
 use crate::web_url::split_scheme;
 
 /// The recommended maximum number of tokens in a body.
@@ -20,9 +22,6 @@ pub const MAX_BODY_LINES: usize = 500;
 
 /// The maximum number of references of a block that are buffered.
 const MAX_PENDING_REFERENCES: usize = 1_000;
-
-/// Suggestions are only searched for this many broken references per text.
-const MAX_SUGGESTIONS: usize = 32;
 
 /// Directories of a skill whose files may be mentioned in its text.
 const RESOURCE_FOLDERS: [&str; 3] = ["scripts/", "references/", "assets/"];
@@ -56,33 +55,30 @@ pub enum ReferenceKind {
     Link,
     /// A path in the text, relative to the skill's directory.
     Mention,
+    /// A path in a block of shell commands. It may belong to the project that the skill is used in.
+    Command,
 }
 
 /// Reports a body that is too large.
 pub fn check_body_size(body: &Range<usize>, tokens: usize, report: &mut Report) {
     let lines = count_lines(&report.text[body.clone()]);
+    let (has_many_tokens, has_many_lines) = (tokens > MAX_BODY_TOKENS, lines > MAX_BODY_LINES);
+    let message = match (has_many_tokens, has_many_lines) {
+        (true, true) => format!(
+            "the body has {tokens} tokens and {lines} lines; the recommended maximum is \
+             {MAX_BODY_TOKENS} tokens and {MAX_BODY_LINES} lines"
+        ),
+        (true, false) => {
+            format!("the body has {tokens} tokens; the recommended maximum is {MAX_BODY_TOKENS}")
+        }
+        (false, true) => {
+            format!("the body has {lines} lines; the recommended maximum is {MAX_BODY_LINES}")
+        }
+        (false, false) => return,
+    };
     let span = first_nonblank_line(&report.text, body);
     let help = "move details to files in `references/`, and link to them";
-    if tokens > MAX_BODY_TOKENS {
-        report
-            .warning(
-                &AS_06,
-                span.clone(),
-                format!(
-                    "the body has {tokens} tokens; the recommended maximum is {MAX_BODY_TOKENS}"
-                ),
-            )
-            .help(help);
-    }
-    if lines > MAX_BODY_LINES {
-        report
-            .warning(
-                &AS_06,
-                span,
-                format!("the body has {lines} lines; the recommended maximum is {MAX_BODY_LINES}"),
-            )
-            .help(help);
-    }
+    report.warning(&AS_06, span, message).help(help);
 }
 
 /// Returns what `text.lines().count()` would, without looking at each line.
@@ -119,7 +115,7 @@ pub fn for_each_reference(
     let mut reader = ReferenceReader {
         text,
         mentions: find_mentions(text, start).peekable(),
-        is_example: false,
+        code: CodeKind::None,
         depth: 0,
         pending: Vec::new(),
         on_reference,
@@ -140,8 +136,8 @@ struct ReferenceReader<'t, 'f, M: Iterator<Item = SkillFileReference>> {
     text: &'t str,
     /// The paths in the text that were not reached yet.
     mentions: Peekable<M>,
-    /// Whether the current code block shows other files.
-    is_example: bool,
+    /// The code block that is being read.
+    code: CodeKind,
     depth: usize,
     /// References in the current block.
     pending: Vec<SkillFileReference>,
@@ -165,12 +161,12 @@ impl<M: Iterator<Item = SkillFileReference>> ReferenceReader<'_, '_, M> {
                 }
             }
             Event::Start(Tag::CodeBlock(kind)) => {
-                self.is_example = is_example(&kind, &self.text[range]);
+                self.code = CodeKind::of(&kind, &self.text[range]);
             }
-            Event::End(TagEnd::CodeBlock) => self.is_example = false,
-            Event::Text(_) | Event::Code(_) | Event::Html(_) | Event::InlineHtml(_)
-                if !self.is_example =>
-            {
+            Event::End(TagEnd::CodeBlock) => self.code = CodeKind::None,
+            // A link in code shows how to write one.
+            Event::Code(code) if code.contains("](") => {}
+            Event::Text(_) | Event::Code(_) | Event::Html(_) | Event::InlineHtml(_) => {
                 self.read_mentions(&range);
             }
             _ => {}
@@ -179,10 +175,15 @@ impl<M: Iterator<Item = SkillFileReference>> ReferenceReader<'_, '_, M> {
 
     /// Takes the mentions that start in `range`.
     fn read_mentions(&mut self, range: &Range<usize>) {
+        let kind = match self.code {
+            CodeKind::None => ReferenceKind::Mention,
+            CodeKind::Shell => ReferenceKind::Command,
+            CodeKind::Example => return,
+        };
         while self.mentions.next_if(|mention| mention.span.start < range.start).is_some() {}
         // A path with an underscore is several text events, so only the start is compared.
         while let Some(mention) = self.mentions.next_if(|mention| mention.span.start < range.end) {
-            self.pending.push(mention);
+            self.pending.push(SkillFileReference { kind, ..mention });
             if self.pending.len() >= MAX_PENDING_REFERENCES {
                 self.flush_block();
             }
@@ -191,9 +192,8 @@ impl<M: Iterator<Item = SkillFileReference>> ReferenceReader<'_, '_, M> {
 
     /// Passes on the references of a block without duplicates.
     fn flush_block(&mut self) {
-        self.pending.sort_by_key(|reference| {
-            (reference.span.start, reference.kind == ReferenceKind::Mention)
-        });
+        self.pending
+            .sort_by_key(|reference| (reference.span.start, reference.kind != ReferenceKind::Link));
         self.pending.dedup_by(is_duplicate);
         self.pending.drain(..).for_each(&mut *self.on_reference);
     }
@@ -218,10 +218,37 @@ fn is_duplicate(later: &mut SkillFileReference, earlier: &mut SkillFileReference
     same
 }
 
-/// Whether a code block shows other files or a directory tree.
-fn is_example(kind: &CodeBlockKind<'_>, text: &str) -> bool {
-    let markdown = matches!(kind, CodeBlockKind::Fenced(info) if matches!(info.split_whitespace().next(), Some("markdown" | "md")));
-    markdown || ["├", "└", "│", "|-- ", "+-- ", "`-- "].iter().any(|drawn| text.contains(drawn))
+/// What the text that is being read is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum CodeKind {
+    /// It is not in a code block.
+    None,
+    /// Commands, which an agent may run.
+    Shell,
+    /// Any other code, such as a file to write.
+    Example,
+}
+
+impl CodeKind {
+    fn of(kind: &CodeBlockKind<'_>, text: &str) -> Self {
+        const SHELLS: [&str; 9] = [
+            "bash",
+            "console",
+            "fish",
+            "powershell",
+            "sh",
+            "shell",
+            "shell-session",
+            "terminal",
+            "zsh",
+        ];
+        let is_shell = matches!(kind, CodeBlockKind::Fenced(info) if info
+            .split([' ', '\t', ',', '{'])
+            .next()
+            .is_some_and(|word| SHELLS.iter().any(|shell| word.eq_ignore_ascii_case(shell))));
+        let is_tree = ["├", "└", "│", "|-- ", "+-- ", "`-- "].iter().any(|it| text.contains(it));
+        if is_shell && !is_tree { Self::Shell } else { Self::Example }
+    }
 }
 
 /// Returns a reference for a relative link, with the span of its destination.
@@ -300,133 +327,6 @@ fn mention_len(before: &str, from: &str, folder: &str) -> Option<usize> {
     (!form && named).then_some(path.len())
 }
 
-/// The text that references are in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ReferencingFile<'a> {
-    SkillMd,
-    /// Another file, in this directory of the skill; empty for the skill's root.
-    OtherFile(&'a str),
-}
-
-/// The files of a skill that references should lead to.
-pub struct SkillFiles<'a> {
-    /// Paths that can be suggested.
-    pub names: &'a [&'a str],
-    /// Whether there is a file or directory with this path.
-    pub exists: &'a dyn Fn(&str) -> bool,
-}
-
-/// Reports every reference that does not lead to a file in the skill.
-pub fn check_references(
-    found: &[SkillFileReference],
-    place: ReferencingFile<'_>,
-    files: &[&str],
-    exists: &dyn Fn(&str) -> bool,
-    report: &mut Report,
-) {
-    let files = SkillFiles { names: files, exists };
-    let mut check =
-        SkillReferenceChecker { file: place, files: &files, suggestions_left: MAX_SUGGESTIONS };
-    found.iter().for_each(|reference| check.check(reference, report));
-}
-
-/// Reports every reference in the Markdown from `start` on that does not lead to a file in the
-/// skill. In files other than `SKILL.md` only links are checked.
-pub fn check_markdown(
-    text: &str,
-    start: usize,
-    place: ReferencingFile<'_>,
-    files: &SkillFiles<'_>,
-    report: &mut Report,
-) {
-    let mut check = SkillReferenceChecker { file: place, files, suggestions_left: MAX_SUGGESTIONS };
-    let unread_from = for_each_reference(text, start, &mut |reference| {
-        if place == ReferencingFile::SkillMd || reference.is_link() {
-            check.check(&reference, report);
-        }
-    });
-    report_unread(unread_from, report);
-}
-
-/// Checks the references of one text.
-struct SkillReferenceChecker<'a> {
-    file: ReferencingFile<'a>,
-    files: &'a SkillFiles<'a>,
-    suggestions_left: usize,
-}
-
-impl<'a> SkillReferenceChecker<'a> {
-    fn check(&mut self, reference: &SkillFileReference, report: &mut Report) {
-        let folder = match self.file {
-            ReferencingFile::SkillMd => "",
-            ReferencingFile::OtherFile(folder) => folder,
-        };
-        let base = if reference.is_link() { folder } else { "" };
-        let written = printable(&reference.path);
-        match resolve_path(base, &reference.path) {
-            Some(path) if path.is_empty() || (self.files.exists)(&path) => {}
-            Some(path) => {
-                let help = match self.suggest(&path) {
-                    Some(near) => {
-                        format!("did you mean `{}`?", printable(relative_to_folder(base, near)))
-                    }
-                    None => "add the file, or fix the path".into(),
-                };
-                let message = format!("`{written}` does not exist in the skill");
-                report_broken(reference, self.file, message, report).help(help);
-            }
-            None => {
-                let help =
-                    "copy the file into the skill: only the skill's own directory is installed";
-                let message = format!("`{written}` points outside the skill");
-                report_broken(reference, self.file, message, report).help(help);
-            }
-        }
-    }
-
-    /// Returns the file with the most similar path, as long as suggestions are left.
-    fn suggest(&mut self, path: &str) -> Option<&'a str> {
-        let left = self.suggestions_left;
-        self.suggestions_left = left.saturating_sub(1);
-        if left > 0 { nearest(path, self.files.names.iter().copied()) } else { None }
-    }
-}
-
-/// A path of the skill, relative to `folder` if it is inside.
-fn relative_to_folder<'a>(folder: &str, path: &'a str) -> &'a str {
-    path.strip_prefix(folder).and_then(|rest| rest.strip_prefix('/')).unwrap_or(path)
-}
-
-/// A broken link in `SKILL.md` is an error, because agents follow it. A mention, or a link in
-/// another file, is a warning.
-fn report_broken<'a>(
-    reference: &SkillFileReference,
-    place: ReferencingFile<'_>,
-    message: String,
-    report: &'a mut Report,
-) -> &'a mut crate::Finding {
-    if reference.is_link() && place == ReferencingFile::SkillMd {
-        report.error(&AS_07, reference.span.clone(), message)
-    } else {
-        report.warning(&AS_07, reference.span.clone(), message)
-    }
-}
-
-/// Resolves a path relative to the skill's directory; `None` if it leads outside.
-fn resolve_path(base: &str, path: &str) -> Option<String> {
-    let mut parts: Vec<&str> = base.split('/').filter(|part| !part.is_empty()).collect();
-    for part in path.split('/') {
-        match part {
-            "" | "." => {}
-            ".." => {
-                parts.pop()?;
-            }
-            part => parts.push(part),
-        }
-    }
-    Some(parts.join("/"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -473,16 +373,12 @@ mod tests {
             "scripts/*.py, scripts/<name>.py, scripts/{name}.py, scripts/, scripts/run",
             "```\nskill/\n├── scripts/x.py\n```",
             "```markdown\n[a](x.md) scripts/x.py\n```",
-            "`[a](x.md)`",
+            "`[a](x.md)` and `[a](references/x.md)`",
+            "```yaml\n# see references/x.md\n```",
+            "```\npython scripts/x.py\n```",
+            "    python scripts/x.py",
         ] {
             assert_eq!(found_references(text), [], "{text}");
         }
-    }
-
-    #[test]
-    fn as_07_paths_are_relative_to_the_file() {
-        assert_eq!(resolve_path("references", "../scripts/x.py").as_deref(), Some("scripts/x.py"));
-        assert_eq!(resolve_path("", "./a//b/").as_deref(), Some("a/b"));
-        assert_eq!(resolve_path("references", "../../x"), None);
     }
 }

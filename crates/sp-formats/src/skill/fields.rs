@@ -193,17 +193,23 @@ fn check_text(field: &str, node: &YamlNode, report: &mut Report) {
                     node.span.clone(),
                     format!("`{field}` must be text, not {}", node.kind()),
                 )
-                .help(format!("write `{field}: …`, or remove the field"));
+                .help(match field.strip_prefix("metadata.") {
+                    Some(key) => {
+                        format!("write text in `metadata`: `{key}: …`, or remove the field")
+                    }
+                    None => format!("write `{field}: …`, or remove the field"),
+                });
         }
         (Some(text), Some(kind)) => {
             let quoted = format!("\"{text}\"");
+            let key = field.strip_prefix("metadata.").unwrap_or(field);
             report
                 .warning(
                     &AS_02,
                     node.span.clone(),
                     format!("`{field}` must be text, but YAML reads `{text}` as {kind}"),
                 )
-                .help(format!("quote the value: {quoted}"))
+                .help(format!("quote the value: `{key}: {quoted}`"))
                 .fix(node.span.clone(), quoted);
         }
         (Some(_), None) => {}
@@ -247,28 +253,31 @@ fn check_length(field: &str, node: &YamlNode, max: usize, report: &mut Report) {
     }
 }
 
+/// Reports a name without a fix: only the author knows by which name the skill is used elsewhere.
 fn check_name(name: &str, node: &YamlNode, folder: &str, report: &mut Report) {
-    let multiline =
-        report.text.get(node.span.clone()).is_some_and(|written| written.contains('\n'));
     let shown = printable(name);
-    let finding = match SkillName::new(name).err() {
-        Some(problem) => report
-            .warning(&AS_02, node.span.clone(), format!("the name `{shown}` {problem}"))
-            .help("use 1 to 64 characters of a-z, 0-9 and single hyphens"),
-        None if name != folder => report
-            .warning(
-                &AS_02,
-                node.span.clone(),
-                format!("the name `{shown}` differs from the name of the folder"),
+    let is_valid_folder = SkillName::new(folder).is_ok();
+    let (message, help) = match SkillName::new(name).err() {
+        Some(problem) => {
+            let rule = "use 1 to 64 characters of a-z, 0-9 and single hyphens";
+            let example =
+                if is_valid_folder { format!(", such as `{folder}`") } else { String::new() };
+            (format!("the name `{shown}` {problem}"), format!("{rule}{example}"))
+        }
+        None if name != folder => {
+            let or = if is_valid_folder {
+                format!(", or set `name: {}`", to_yaml_scalar(folder))
+            } else {
+                String::new()
+            };
+            (
+                format!("the name `{shown}` differs from the directory `{}`", printable(folder)),
+                format!("rename the directory to `{shown}`{or}"),
             )
-            .help(format!("use the same name for both: the folder is `{}`", printable(folder))),
+        }
         None => return,
     };
-    // Packs and agents use the name of the directory; if it is a valid name, it is the right one. A
-    // value of several lines is not what its author thinks it is.
-    if SkillName::new(folder).is_ok() && !multiline {
-        finding.fix(node.span.clone(), to_yaml_scalar(folder));
-    }
+    report.warning(&AS_02, node.span.clone(), message).help(help);
 }
 
 fn check_metadata(node: &YamlNode, report: &mut Report) {

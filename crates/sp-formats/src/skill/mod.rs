@@ -2,7 +2,7 @@
 //!
 //! [`read`] returns [`SkillMetadata`] for any text, because an agent may use it even if the report
 //! has errors. Frontmatter that is almost YAML is repaired and reported. [`SkillName`] is a valid
-//! name; `body` checks the size of the Markdown and its references to other files.
+//! name; [`check_body_size`] and [`check_markdown`] check the Markdown.
 //!
 //! ```
 //! use sp_formats::skill;
@@ -20,6 +20,7 @@ mod body;
 mod fields;
 mod frontmatter;
 mod name;
+mod reference_check;
 pub mod rules;
 pub(crate) mod tags;
 
@@ -28,11 +29,13 @@ use std::ops::Range;
 use sp_tree::Limits;
 
 pub use body::{
-    MAX_BODY_LINES, MAX_BODY_TOKENS, ReferenceKind, ReferencingFile, SkillFileReference,
-    SkillFiles, check_body_size, check_markdown, check_references, for_each_reference, references,
+    MAX_BODY_LINES, MAX_BODY_TOKENS, ReferenceKind, SkillFileReference, check_body_size,
+    for_each_reference, references,
 };
-
 pub use name::{SkillName, SkillNameError};
+pub use reference_check::{
+    OutsideFile, ReferencingFile, SkillFiles, check_markdown, check_references,
+};
 
 use crate::report::Report;
 use crate::rules::safety::SE_04;

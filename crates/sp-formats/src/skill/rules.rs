@@ -70,10 +70,12 @@ rule_set! {
     }
 
     "AS-07" "Referenced files exist inside the skill" => AS_07 {
-        what: "The destinations of all relative links in the Markdown of a skill, and all files in `scripts/`, \
-               `references/` and `assets/` that it mentions, exist in the skill.",
-        why: "Only the skill's own directory is installed. If a file is missing, an agent stops, or invents the missing \
-              content.",
+        what: "Every relative link in the Markdown of a skill, and every file in `scripts/`, `references/` or `assets/` \
+               that it mentions, exists in the skill. Links are relative to the file or to the skill's directory. Code \
+               blocks are examples, except for shell commands that run files of the skill. A link to a file of another \
+               skill is a note.",
+        why: "Only the skill's own directory is installed. An agent that follows a broken link stops, or invents what it \
+              did not find.",
         bad: "==> skills/tidy-up/SKILL.md\n---\nname: tidy-up\ndescription: Removes dead code.\n---\nSee [the \
               list](references/lst.md), then run `scripts/sweep.sh`.\n==> skills/tidy-up/references/list.md\nOne by one.\n",
         good: "==> skills/tidy-up/SKILL.md\n---\nname: tidy-up\ndescription: Removes dead code.\n---\nSee [the \

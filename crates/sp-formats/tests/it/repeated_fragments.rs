@@ -14,7 +14,7 @@ use sp_tree::Limits;
 
 linear_scans! {
     se_04_references_are_checked_in_linear_time: |text| {
-        let files = SkillFiles { names: &["scripts/run.py"], exists: &|_| false };
+        let files = SkillFiles { names: &["scripts/run.py"], exists: &|_| false, outside: &|_| skill::OutsideFile::Unknown };
         let mut report = Report::new("SKILL.md", text);
         skill::check_markdown(text, 0, ReferencingFile::SkillMd, &files, &mut report);
         black_box(report.located_findings());

@@ -6,7 +6,7 @@ use std::path::Path;
 use super::*;
 
 /// A skill with problems that can be fixed, and the same skill after the fix.
-pub(super) const BROKEN: &str = "---\nname: Tidy Up\ndescription: Use when: it's late # note\nallowed-tools: Read, Grep\n---\nBody.\n";
+pub(super) const BROKEN: &str = "---\nname: tidy-up\ndescription: Use when: it's late # note\nallowed-tools: Read, Grep\n---\nBody.\n";
 pub(super) const FIXED: &str = "---\nname: tidy-up\ndescription: 'Use when: it''s late' # note\nallowed-tools: Read Grep\n---\nBody.\n";
 
 fn read(path: &Path) -> String {
@@ -30,7 +30,7 @@ fn a_dry_run_shows_a_diff_and_changes_nothing() {
     insta::assert_snapshot!(check(&world, &["--fix", "--dry-run"]), @"
     exit: 1
     --- stdout
-    would fix 5 problems in 2 files
+    would fix 4 problems in 2 files
     1 skill and 1 pack: after fixing, no problems
     tokens: 8 always, 2 when used, 0 in other files (o200k_base)
     --- stderr
@@ -45,10 +45,9 @@ fn a_dry_run_shows_a_diff_and_changes_nothing() {
     skills/tidy-up/SKILL.md
     @@ -1,6 +1,6 @@
      ---
-    -name: Tidy Up
+     name: tidy-up
     -description: Use when: it's late # note
     -allowed-tools: Read, Grep
-    +name: tidy-up
     +description: 'Use when: it''s late' # note
     +allowed-tools: Read Grep
      ---
@@ -117,16 +116,6 @@ fn problems_that_cannot_be_fixed_determine_the_exit_code() {
 #[test]
 fn each_fix_produces_the_intended_text() {
     for (case, text, expected) in [
-        (
-            "a name",
-            "---\nname: Tidy Up\ndescription: d\n---\n",
-            "---\nname: tidy-up\ndescription: d\n---\n",
-        ),
-        (
-            "a quoted name",
-            "---\nname: \"Tidy\"\ndescription: d\n---\n",
-            "---\nname: tidy-up\ndescription: d\n---\n",
-        ),
         ("no name", "---\ndescription: d\n---\nB", "---\nname: tidy-up\ndescription: d\n---\nB"),
         (
             "a colon",
@@ -155,7 +144,7 @@ fn each_fix_produces_the_intended_text() {
         ),
         (
             "a byte-order mark and more",
-            "\u{feff}\r\n---\r\nname: Tidy\r\ndescription: A: b\r\n---\r\nBody\r\n",
+            "\u{feff}\r\n---\r\nname: tidy-up\r\ndescription: A: b\r\n---\r\nBody\r\n",
             "---\r\nname: tidy-up\r\ndescription: 'A: b'\r\n---\r\nBody\r\n",
         ),
         (
@@ -208,13 +197,21 @@ fn an_inserted_line_has_the_line_ending_of_the_file() {
 #[test]
 fn directory_names_that_are_not_yaml_strings_are_quoted() {
     for folder in ["null", "true", "123", "1e3", "0x1f"] {
-        for text in ["---\ndescription: d\n---\n", "---\nname: Other\ndescription: d\n---\n"] {
-            let world = world!();
-            world.write(&format!("skills/{folder}/SKILL.md"), text);
-            let run = check(&world, &["--fix", "--format", "plain"]);
-            assert_eq!(run.to_string(), "exit: 0\n", "{folder}: {run}");
-            assert_eq!(report(&world, &[])["skills"][0]["name"], folder);
-        }
+        let world = world!();
+        world.write(&format!("skills/{folder}/SKILL.md"), "---\ndescription: d\n---\n");
+        let run = check(&world, &["--fix", "--format", "plain"]);
+        assert_eq!(run.to_string(), "exit: 0\n", "{folder}: {run}");
+        assert_eq!(report(&world, &[])["skills"][0]["name"], folder);
+    }
+}
+
+#[test]
+fn as_02_a_fix_never_renames_a_skill() {
+    for name in ["Tidy Up", "\"Tidy\"", "tidy", "-tidy-up", "tidy_up"] {
+        let text = format!("---\nname: {name}\ndescription: d\n---\n");
+        let (after, run) = fix(&text);
+        assert_eq!(after, text);
+        assert!(run.stdout.contains("warning[AS-02]"), "{name}: {run}");
     }
 }
 
