@@ -21,6 +21,8 @@ pub struct AuditRequest {
     pub root: Option<PathBuf>,
     /// Agents whose installed skills are audited.
     pub sinks: Vec<SinkRequest>,
+    /// A file with findings that are not reported.
+    pub baseline: Option<PathBuf>,
 }
 
 /// Audits skills, packs and packages.
@@ -41,6 +43,7 @@ pub fn audit(context: &Context<'_>, request: &AuditRequest) -> Result<CheckResul
         root: request.root.clone(),
         strictness: CheckStrictness::Lenient,
         imports: ImportPolicy::Skip,
+        baseline: request.baseline.clone(),
     };
     let mut checked = check_with_facts(&session, &request)?;
     for file in &mut checked.files {

@@ -157,7 +157,13 @@ fn tree_cost(
 }
 
 fn check_request(paths: Vec<PathBuf>, root: Option<PathBuf>) -> CheckRequest {
-    CheckRequest { paths, root, strictness: CheckStrictness::Lenient, imports: ImportPolicy::Skip }
+    CheckRequest {
+        paths,
+        root,
+        strictness: CheckStrictness::Lenient,
+        imports: ImportPolicy::Skip,
+        baseline: None,
+    }
 }
 
 fn sink_group(session: &Session<'_>, sink: &Sink, tokens: &TokenCounter<'_>) -> Result<CostGroup> {

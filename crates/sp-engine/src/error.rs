@@ -159,6 +159,11 @@ impl From<FileError> for Error {
             ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
                 "free some disk space, then run the command again; nothing was changed"
             }
+            ErrorKind::PermissionDenied if error.is_reading() => {
+                "you do not have permission to read it: run `ls -ld` on it and on the directories \
+                 above it"
+            }
+            ErrorKind::NotFound if error.is_reading() => "check the path, and that the file exists",
             ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
                 "make the directory writable, or choose another one with `--path`; nothing was \
                  changed"

@@ -65,8 +65,9 @@ pub use agents::{Agent, agents};
 pub use apply_mode::ApplyMode;
 pub use audit::{AuditRequest, audit};
 pub use check::{
-    AuditFacts, CheckRequest, CheckResults, CheckStrictness, CheckWatcher, FixResults, FixedFile,
-    ImportPolicy, check, check_rules, check_targets_help, find_check_rule, fix, rule_sets, watch,
+    AcceptedCounts, AuditFacts, CheckRequest, CheckResults, CheckStrictness, CheckWatcher,
+    FixResults, FixedFile, ImportPolicy, WorkspaceRepairs, check, check_rules, check_targets_help,
+    find_check_rule, fix, fix_if_confirmed, repair_workspaces, rule_sets, watch, write_baseline,
 };
 pub use clean::{CleanScope, clean};
 pub use completion::{CompletionKind, CompletionValue, completion_values};

@@ -168,6 +168,8 @@ error_codes! {
         InvalidCredentials "E-invalid-credentials" "The file with the registry tokens is invalid.",
         InvalidResponse "E-invalid-response" "A server's response is invalid.",
         InvalidValue "E-invalid-value" "A value cannot be stored.",
+        InvalidBaseline "E-invalid-baseline"
+            "A baseline of `sp check` is invalid or was written by a newer `sp`.",
         RejectedRequest "E-rejected-request" "The registry rejected the content.",
         InvalidGitRef "E-invalid-git-ref" "The name of a tag, branch or commit is invalid.",
         NotUtf8 "E-not-utf8" "A file or file name is not UTF-8.",

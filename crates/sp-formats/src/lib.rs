@@ -9,7 +9,7 @@
 //! - Projects: [`project`], with the manifest and the lockfile; [`foreign`], those of other tools.
 //! - Syntax with spans: [`json`], [`yaml`], [`markdown`].
 //! - Text in URLs: [`web_url`], [`percent`], [`redact`].
-//! - Diagnostics: [`report`], [`rules`].
+//! - Diagnostics: [`report`], [`rules`], and findings that a project accepts: [`accept`].
 //! - Files of `sp` itself: [`config`], [`state`], [`settings`].
 //! - Text for people: [`printable`], [`text`], [`time`].
 //! - Output and wire formats: [`output`], [`registry`], [`mcp`], [`schema`].
@@ -27,6 +27,7 @@
 //! assert_eq!(report.findings[0].severity, Severity::Error);
 //! ```
 
+pub mod accept;
 pub mod config;
 pub mod context_pack;
 pub mod discovery;

@@ -1,5 +1,4 @@
-//! JSON Schemas of pack files, project manifests and the configuration for editors, generated from
-//! the types.
+//! JSON Schemas of the YAML files of `sp` for editors, generated from the types.
 //!
 //! A schema cannot express everything that `sp check` verifies, but what it rejects, `sp check`
 //! rejects too. Doc comments on fields are the descriptions in the schema.
@@ -8,13 +7,14 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use sp_tree::LIMIT_NAMES;
 
+use crate::accept::AcceptFile;
 use crate::config::Config;
 use crate::git_repo::{GitRef, GitRepo};
 use crate::pack::{Pack, SpannedPattern};
 use crate::project::manifest::ProjectManifest;
 
 /// The files that have a schema.
-pub const SCHEMA_FILES: &[&str] = &["pack", "config", "project"];
+pub const SCHEMA_FILES: &[&str] = &["pack", "config", "project", "accept"];
 
 /// Returns the schema of a file.
 pub fn file_schema(file: &str) -> Option<Schema> {
@@ -22,6 +22,7 @@ pub fn file_schema(file: &str) -> Option<Schema> {
         "pack" => Some(draft07_schema::<Pack>()),
         "config" => Some(draft07_schema::<Config>()),
         "project" => Some(draft07_schema::<ProjectManifest>()),
+        "accept" => Some(draft07_schema::<AcceptFile>()),
         _ => None,
     }
 }
@@ -85,6 +86,24 @@ impl_json_schema!(
     TextSchema,
     "Text",
     json_schema!({ "type": ["string", "number", "boolean"], "minLength": 1 })
+);
+
+/// The ID of a rule, or `*`.
+pub(crate) struct RuleIdSchema;
+
+impl_json_schema!(
+    RuleIdSchema,
+    "RuleId",
+    json_schema!({ "type": "string", "pattern": "^([A-Z]{2}-[0-9]{2}|\\*)$" })
+);
+
+/// A date.
+pub(crate) struct DateSchema;
+
+impl_json_schema!(
+    DateSchema,
+    "Date",
+    json_schema!({ "type": "string", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$" })
 );
 
 /// Text that becomes part of a folder name.

@@ -29,6 +29,14 @@ impl FileError {
         self.source.kind()
     }
 
+    /// Whether nothing was to be changed.
+    pub fn is_reading(&self) -> bool {
+        self.action == "read"
+            || self.action.starts_with("read ")
+            || self.action.starts_with("open")
+            || matches!(self.action, "find" | "list")
+    }
+
     pub(crate) fn is_errno(&self, errno: Errno) -> bool {
         self.source.raw_os_error() == Some(errno.raw_os_error())
     }

@@ -1,9 +1,9 @@
 //! Finds secrets with their positions, for people to look at.
 //!
-//! Unlike [`has_secret`](super::has_secret), which must not miss anything before a text is recorded,
-//! this is about text that people wrote for others, where almost everything that looks like a secret
-//! is an example. A value counts if it has a known shape or is assigned to a telling name, is not
-//! made of words, and is not a documented placeholder.
+//! [`has_secret`](super::has_secret) must not miss anything before a text is recorded. This is about
+//! text that people wrote for others, where almost everything that looks like a secret is an
+//! example. A value counts if it has a known shape or is assigned to a telling name, is not made of
+//! words, and is not a documented placeholder.
 
 use std::collections::BTreeSet;
 use std::ops::Range;

@@ -10,7 +10,7 @@ use sp_formats::report::{LocatedFinding, Report, Severity};
 
 use sp_tree::Digest;
 
-use super::{AuditFacts, CheckResults, CheckStrictness, UnreadableTarget};
+use super::{AcceptedCounts, AuditFacts, CheckResults, CheckStrictness, UnreadableTarget};
 use crate::context::{Context, Event};
 use crate::error::{Error, FailureKind};
 
@@ -28,6 +28,8 @@ struct CollectedFindings {
     costs: BTreeMap<PathBuf, SkillCost>,
     /// The number of skipped imports by pack.
     skipped_imports: BTreeMap<PathBuf, usize>,
+    /// Skills that were only counted.
+    skipped_skills: BTreeSet<PathBuf>,
     audited_skills: BTreeMap<PathBuf, AuditedSkill>,
     audited_packages: BTreeMap<PathBuf, AuditedPackage>,
     unreadable: Vec<UnreadableTarget>,
@@ -91,6 +93,11 @@ impl<'a> FindingCollector<'a> {
         self.lock().skipped_imports.insert(pack.into(), imports);
     }
 
+    /// Adds a skill that is not checked unless its directory is named.
+    pub(super) fn add_skipped_skill(&self, dir: &Path) {
+        self.lock().skipped_skills.insert(dir.into());
+    }
+
     pub(super) fn add_audited_skill(&self, skill: AuditedSkill) {
         self.lock().audited_skills.insert(skill.path.clone(), skill);
     }
@@ -125,12 +132,19 @@ impl<'a> FindingCollector<'a> {
             // Two targets may contain the same file.
             file.findings.dedup();
         }
+        let is_checked = |dir: &PathBuf| collected.costs.contains_key(dir);
+        let mut skills_left: BTreeMap<PathBuf, usize> = BTreeMap::new();
+        for dir in collected.skipped_skills.iter().filter(|dir| !is_checked(dir)) {
+            *skills_left.entry(dir.parent().unwrap_or(dir).into()).or_default() += 1;
+        }
         let mut unreadable = collected.unreadable;
         unreadable.sort_by(|a, b| a.error.message.cmp(&b.error.message));
         CheckResults {
             files,
             items: collected.items.into_iter().map(|(key, paths)| (key, paths.len())).collect(),
             imports_left: collected.skipped_imports.values().sum(),
+            skills_left,
+            accepted: AcceptedCounts::default(),
             costs: collected.costs.into_values().collect(),
             facts: AuditFacts {
                 skills: collected.audited_skills.into_values().collect(),

@@ -2,17 +2,21 @@
 //!
 //! These functions only look: they read no content and report no findings.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use sp_formats::skill::{OutsideFile, SKILL_FILE};
-use sp_tree::{Dir, EntryKind, Name, WalkReport, find_dirs_with_file};
+use sp_tree::{Dir, EntryKind, Name, WalkReport, find_dirs_with_file, read_limited};
 
 use crate::error::Result;
 use crate::pkg::{installed_packages_dir, is_package_file};
 use crate::repository::partition_skill_dirs;
 use crate::session::Session;
 use crate::workspace::workspace_dir::is_workspace;
+
+/// Larger files are not skills.
+const MAX_DETECTED_BYTES: u64 = 1 << 20;
 
 /// Whether a directory is meant to be a skill: it has a `SKILL.md` that is not a directory.
 pub(super) fn is_skill_dir(dir: &Path) -> bool {
@@ -37,6 +41,29 @@ pub(super) fn local_skill_ids(session: &Session<'_>, root: &Path) -> Result<Vec<
 pub(super) fn find_skill_dirs(session: &Session<'_>, dir: &Path) -> Result<WalkReport> {
     let file = Name::new(SKILL_FILE)?;
     Ok(find_dirs_with_file(Dir::open(dir)?, &file, &session.limits)?)
+}
+
+/// Whether a file is meant to be a `SKILL.md`, but its name has another case.
+pub(super) fn is_misnamed_skill_file(file: &Path) -> bool {
+    let name = file.file_name().unwrap_or_default();
+    name != SKILL_FILE && name.eq_ignore_ascii_case(SKILL_FILE) && file.is_file()
+}
+
+/// Returns the files of a walk that are skills except for the case of their names.
+pub(super) fn find_misnamed_skill_files(top: &Path, found: &WalkReport) -> Vec<PathBuf> {
+    const NAMES: [&str; 3] = ["skill.md", "Skill.md", "SKILL.MD"];
+    let skills: HashSet<&Path> =
+        found.matches.iter().map(|holder| Path::new(&*holder.path)).collect();
+    let is_in_skill = |path: &str| Path::new(path).ancestors().any(|dir| skills.contains(dir));
+    let dirs = found.dirs.iter().filter(|(path, _)| !is_in_skill(path));
+    let file_in = |dir: PathBuf| {
+        // Other documents have such a name, too, but no frontmatter.
+        let has_frontmatter = |file: &PathBuf| {
+            read_limited(file, MAX_DETECTED_BYTES).is_ok_and(|bytes| bytes.starts_with(b"---"))
+        };
+        NAMES.iter().map(|name| dir.join(name)).find(|file| file.is_file() && has_frontmatter(file))
+    };
+    dirs.filter_map(|(path, _)| file_in(top.join(&**path))).collect()
 }
 
 /// Splits the directories of a walk into skills and directories with a skill below them.

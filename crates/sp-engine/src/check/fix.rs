@@ -13,15 +13,18 @@ use sp_formats::report::{apply_edits, text_digest};
 use sp_tree::transaction::PriorState;
 use sp_tree::{Digest, Dir, FileError, FileStamp, Follow, Name, read_limited};
 
-use super::{CheckRequest, CheckResults, check_with};
+use super::resolve::resolve_targets;
+use super::{CheckRequest, CheckResults, check, check_with};
 use crate::apply_mode::ApplyMode;
 use crate::context::{Context, Event};
-use crate::error::{Error, ErrorCode, Result};
+use crate::error::{Error, ErrorCode, FailureKind, Result};
 use crate::home::LockedHome;
 use crate::install::change::ChangeExecutor;
 use crate::install::plan::FilePlan;
 use crate::session::Session;
 use crate::token_counter::TokenCounter;
+use crate::workspace::workspace_dir::is_workspace;
+use crate::workspace::{RepairedFile, repair};
 
 /// The maximum number of times that drafts are checked again.
 const MAX_ROUNDS: usize = 8;
@@ -40,7 +43,7 @@ pub struct FixResults {
 }
 
 /// A fixed file.
-#[derive(Debug)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FixedFile {
     /// The path for display.
     pub file: String,
@@ -75,6 +78,17 @@ impl FileDrafts {
             Some(draft) => Ok(draft.after.clone().into_bytes()),
             None => read_limited(path, limit),
         }
+    }
+
+    /// Returns the drafts for display.
+    fn to_files(&self, context: &Context<'_>) -> Vec<FixedFile> {
+        let file = |(path, draft): (&PathBuf, &FileDraft)| FixedFile {
+            file: context.display_relative_path(path),
+            path: path.clone(),
+            before: draft.before.clone(),
+            after: draft.after.clone(),
+        };
+        self.drafts.iter().map(file).collect()
     }
 
     /// Applies the fixes of findings to drafts, and adds the problems to `fixed`. Returns whether
@@ -127,8 +141,64 @@ fn real_path(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| path.into())
 }
 
+/// Decides, given all changes, whether they are written.
+type Confirmation<'a> = &'a dyn Fn(&[FixedFile]) -> Result<bool>;
+
 /// Fixes the targets of the request.
 pub fn fix(context: &Context<'_>, request: &CheckRequest, mode: ApplyMode) -> Result<FixResults> {
+    run_fix(context, request, mode, None)
+}
+
+/// Fixes the targets of the request if `confirm` agrees to the changes. It is not called if there
+/// are none.
+pub fn fix_if_confirmed(
+    context: &Context<'_>,
+    request: &CheckRequest,
+    confirm: &dyn Fn(&[FixedFile]) -> Result<bool>,
+) -> Result<FixResults> {
+    run_fix(context, request, ApplyMode::Apply, Some(confirm))
+}
+
+/// What was created in workspaces.
+#[derive(Debug, Default)]
+pub struct WorkspaceRepairs {
+    pub files: Vec<RepairedFile>,
+    /// The number of problems that this fixed.
+    pub problems: usize,
+}
+
+/// Creates the missing generated parts of the workspaces among the targets.
+pub fn repair_workspaces(
+    context: &Context<'_>,
+    request: &CheckRequest,
+    mode: ApplyMode,
+) -> Result<WorkspaceRepairs> {
+    let targets = resolve_targets(context, request)?.into_iter().map(|target| target.path);
+    let workspaces: Vec<PathBuf> = targets.filter(|path| is_workspace(path)).collect();
+    if workspaces.is_empty() {
+        return Ok(WorkspaceRepairs::default());
+    }
+    let before = check(context, request)?.finding_count();
+    let mut files = Vec::new();
+    for workspace in &workspaces {
+        match repair(context, Some(workspace), mode) {
+            // The check reports what prevented the repair.
+            Err(error) if error.kind() == FailureKind::Data => {}
+            repaired => files.extend(repaired?),
+        }
+    }
+    let after = check(context, request)?.finding_count();
+    // A missing line of `.gitignore` is repaired, but not reported as a finding.
+    let problems = before.saturating_sub(after).max(files.len());
+    Ok(WorkspaceRepairs { files, problems })
+}
+
+fn run_fix(
+    context: &Context<'_>,
+    request: &CheckRequest,
+    mode: ApplyMode,
+    confirm: Option<Confirmation<'_>>,
+) -> Result<FixResults> {
     let session = Session::begin(context)?;
     let tokens = TokenCounter::open(context);
     let mut drafts = FileDrafts::default();
@@ -142,31 +212,29 @@ pub fn fix(context: &Context<'_>, request: &CheckRequest, mode: ApplyMode) -> Re
     }
     tokens.store();
     drafts.drafts.retain(|_, draft| draft.before != draft.after);
+    let files = drafts.to_files(context);
+    let mode = match confirm {
+        // The home is not locked while somebody thinks.
+        Some(confirm) if !files.is_empty() && !confirm(&files)? => ApplyMode::DryRun,
+        _ => mode,
+    };
     if let Some(home) = LockedHome::open_unless_dry_run(context, &session.limits, mode)? {
         let drafts = drafts.drafts.iter();
         let plans = drafts.map(|(path, draft)| draft_file_plan(path, draft));
         ChangeExecutor { session: &session, home: Some(&home), options: mode.into() }
             .execute_files(plans.collect::<Result<_>>()?)?;
     }
+    if mode == ApplyMode::Apply && confirm.is_none() {
+        for FixedFile { file, before, after, .. } in &files {
+            context.emit(Event::Rewritten { file, before, after });
+        }
+    }
     Ok(FixResults {
-        files: fixed_files(context, drafts, mode),
+        files,
         problems: fixed.len(),
         applied: mode == ApplyMode::Apply,
         remaining: results,
     })
-}
-
-/// Returns the fixed files. If they were written, each is reported as an event.
-fn fixed_files(context: &Context<'_>, drafts: FileDrafts, mode: ApplyMode) -> Vec<FixedFile> {
-    let mut files = Vec::new();
-    for (path, FileDraft { before, after, .. }) in drafts.drafts {
-        let file = context.display_relative_path(&path);
-        if mode == ApplyMode::Apply {
-            context.emit(Event::Rewritten { file: &file, before: &before, after: &after });
-        }
-        files.push(FixedFile { file, path, before, after });
-    }
-    files
 }
 
 /// Reads the file that a draft starts from.

@@ -11,12 +11,14 @@ use sp_formats::rules::{CheckRule, RuleSet, mcp, registry, safety};
 
 use super::format::{Form, Format, Specificity};
 use super::target::CheckTarget;
-use super::{context_pack, package, skill, skillpacks, workspace};
+use super::{accept_file, context_pack, package, skill, skillpacks, workspace};
 
 /// The formats, in the order of their counts. Of forms that are equally specific, the first one
 /// that matches a target checks it.
 const FORMATS: &[&Format] = &[
     &skill::AGENT_SKILLS,
+    // Its file could also be taken for a pack.
+    &accept_file::ACCEPT_FILES,
     &skillpacks::SKILLPACKS,
     &package::PACKAGES,
     &context_pack::CONTEXT_PACKS,

@@ -7,6 +7,9 @@
 //! [`CheckResults::unreadable`], so that everything else is still checked. [`fix`] applies the
 //! edits that findings suggest.
 
+mod accept_file;
+mod acceptance;
+mod baseline;
 mod collector;
 mod config;
 mod context_pack;
@@ -36,8 +39,10 @@ use rayon::prelude::*;
 use sp_formats::FileFindings;
 use sp_formats::output::{AuditedPackage, AuditedSkill, SkillCost};
 use sp_formats::report::Severity;
+use sp_formats::skill::SKILL_FILE;
 
-pub use fix::{FixResults, FixedFile, fix};
+pub use baseline::write_baseline;
+pub use fix::{FixResults, FixedFile, WorkspaceRepairs, fix, fix_if_confirmed, repair_workspaces};
 pub use formats::{check_rules, check_targets_help, find_check_rule, rule_sets};
 pub(crate) use loaded_skill::{InspectedSkill, SkillInspector};
 pub use watch::{CheckWatcher, watch};
@@ -46,7 +51,9 @@ use crate::context::{Context, Event};
 use crate::error::{Error, ErrorCode, FailureKind, Result};
 use crate::session::Session;
 use crate::token_counter::TokenCounter;
+use acceptance::Acceptance;
 use collector::FindingCollector;
+use discover::is_misnamed_skill_file;
 use fix::FileDrafts;
 use formats::{detect, files_in};
 use resolve::resolve_targets;
@@ -62,6 +69,8 @@ pub struct CheckRequest {
     pub root: Option<PathBuf>,
     pub strictness: CheckStrictness,
     pub imports: ImportPolicy,
+    /// A file with findings that are not reported.
+    pub baseline: Option<PathBuf>,
 }
 
 /// Whether warnings count as errors.
@@ -90,12 +99,32 @@ pub struct CheckResults {
     pub items: BTreeMap<&'static str, usize>,
     /// The number of skipped imports.
     pub imports_left: usize,
+    /// The number of skills that were not checked, by the directory that contains them.
+    pub skills_left: BTreeMap<PathBuf, usize>,
     /// The token cost of each skill, sorted by path.
     pub costs: Vec<SkillCost>,
     /// The facts for an audit. Empty for a check.
     pub facts: AuditFacts,
+    /// Findings that were left out because the project accepts them.
+    pub accepted: AcceptedCounts,
     /// Why files or targets could not be read.
     pub unreadable: Vec<UnreadableTarget>,
+}
+
+/// The number of findings that were left out, by what accepts them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct AcceptedCounts {
+    /// By `skillpack-accept.yaml`.
+    pub by_file: usize,
+    /// By comments in the project's own skills.
+    pub by_comments: usize,
+    pub by_baseline: usize,
+}
+
+impl AcceptedCounts {
+    pub fn total(self) -> usize {
+        self.by_file + self.by_comments + self.by_baseline
+    }
 }
 
 /// A file or target that could not be read.
@@ -232,7 +261,10 @@ fn check_targets(checker: Checker<'_>) -> Result<CheckResults> {
     });
     // After cancellation, targets fail and look unreadable.
     checker.session.context.check_cancelled()?;
-    Ok(checker.collector.finish(checker.request.strictness))
+    let Checker { session, request, drafts, mode, collector, .. } = checker;
+    let mut results = collector.finish(request.strictness);
+    Acceptance { session, request, drafts, mode }.apply(&targets, &mut results)?;
+    Ok(results)
 }
 
 /// Checks a target, and the files of any format that lie in it.
@@ -252,8 +284,12 @@ fn check_target(checker: &Checker<'_>, target: &CheckTarget) -> Result<()> {
 fn check_detected(checker: &Checker<'_>, target: &CheckTarget) -> Result<()> {
     let Some(form) = detect(target) else {
         let path = checker.session.context.display_relative_path(&target.path);
-        return Err(Error::new(ErrorCode::NothingToCheck, format!("nothing to check in `{path}`"))
-            .hint(format!("name {}", check_targets_help())));
+        let error = Error::new(ErrorCode::NothingToCheck, format!("nothing to check in `{path}`"));
+        return Err(error.hint(if is_misnamed_skill_file(&target.path) {
+            format!("rename the file to `{SKILL_FILE}`")
+        } else {
+            format!("name {}", check_targets_help())
+        }));
     };
     (form.check)(checker, target)
 }

@@ -20,6 +20,8 @@ impl CheckResults {
                 found: self.finding_counts(),
                 fixable: self.fixable_count(),
                 imports_left: self.imports_left,
+                skills_left: self.skills_left.values().sum(),
+                accepted: self.accepted.total(),
             },
             findings: self.finding_items(),
             skills: self.costs.clone(),
@@ -32,7 +34,11 @@ impl CheckResults {
     /// Converts the results of an audit.
     pub fn to_audit_report(&self) -> AuditReport {
         AuditReport {
-            summary: AuditSummary { checked: self.checked_counts(), found: self.finding_counts() },
+            summary: AuditSummary {
+                checked: self.checked_counts(),
+                found: self.finding_counts(),
+                accepted: self.accepted.total(),
+            },
             findings: self.finding_items(),
             skills: self.facts.skills.clone(),
             packages: self.facts.packages.clone(),

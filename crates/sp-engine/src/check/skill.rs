@@ -6,7 +6,7 @@ use sp_formats::skill::SKILL_FILE;
 use sp_formats::skill::rules::RULES;
 
 use super::Checker;
-use super::discover::{find_skill_dirs, is_skill_dir};
+use super::discover::{find_misnamed_skill_files, find_skill_dirs, is_skill_dir};
 use super::format::{Form, Format, Specificity};
 use super::repository::check_repository;
 use super::skill_checks::{SKILLS, check_skill};
@@ -58,7 +58,7 @@ fn check_skill_target(checker: &Checker<'_>, target: &CheckTarget) -> Result<()>
 /// Checks a directory with skills somewhere below it, such as an agent's sink.
 fn check_skill_folder(checker: &Checker<'_>, target: &CheckTarget) -> Result<()> {
     let found = find_skill_dirs(checker.session, &target.path)?;
-    if found.matches.is_empty() {
+    if found.matches.is_empty() && find_misnamed_skill_files(&target.path, &found).is_empty() {
         let path = checker.session.context.display_relative_path(&target.path);
         return Err(Error::new(ErrorCode::NothingToCheck, format!("nothing to check in `{path}`"))
             .hint(format!("it contains no `skills/`, no `packs/` and no `{SKILL_FILE}`")));

@@ -7,11 +7,11 @@ use rayon::prelude::*;
 use sp_formats::pack::rules::{SP_03, SP_04};
 use sp_formats::report::{LocatedFinding, Report, Severity};
 use sp_formats::skill::SKILL_FILE;
-use sp_formats::skill::rules::AS_02;
+use sp_formats::skill::rules::{AS_01, AS_02};
 use sp_tree::WalkReport;
 
 use super::Checker;
-use super::discover::partition_found;
+use super::discover::{find_misnamed_skill_files, partition_found};
 use super::skill_checks::{SkillDescription, check_skill};
 
 /// Checks the skills that a walk found below `top`, and returns their IDs.
@@ -23,6 +23,13 @@ pub(super) fn check_skills_below(
     let (ids, shadowed) = partition_found(found);
     for id in &shadowed {
         report_shadowed_skill(checker, &top.join(id), &ids, id);
+    }
+    for file in find_misnamed_skill_files(top, found) {
+        let mut report = Report::new("", "");
+        report
+            .whole_file(Severity::Error, &AS_01, format!("the file must be named `{SKILL_FILE}`"))
+            .help("rename it: agents do not find it in another case");
+        checker.collector.add_report(&file, &report);
     }
     let in_a_skill = |path: &str| ids.iter().any(|id| path.starts_with(&format!("{id}/")));
     // A cycle inside a skill is reported by the check of that skill.

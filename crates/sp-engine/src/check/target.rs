@@ -1,5 +1,6 @@
 //! A target of a check.
 
+use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
 
 use super::discover::is_skill_dir;
@@ -51,12 +52,20 @@ impl CheckTarget {
         match self.path.metadata() {
             Ok(_) => Ok(()),
             Err(_) if self.address.is_some() => Ok(()),
-            Err(e) => Err(Error::new(
-                ErrorCode::UnreadableFile,
-                format!("cannot read `{}`", context.display_relative_path(&self.path)),
-            )
-            .because(e)
-            .hint("specify an existing file or directory")),
+            Err(e) => {
+                let hint = match e.kind() {
+                    ErrorKind::PermissionDenied => {
+                        "you do not have permission to read a directory above it"
+                    }
+                    _ => "specify an existing file or directory",
+                };
+                Err(Error::new(
+                    ErrorCode::UnreadableFile,
+                    format!("cannot read `{}`", context.display_relative_path(&self.path)),
+                )
+                .because(e)
+                .hint(hint))
+            }
         }
     }
 

@@ -218,6 +218,7 @@ fn mc_03_check_can_be_cancelled() {
         root: None,
         strictness: CheckStrictness::Lenient,
         imports: ImportPolicy::Skip,
+        baseline: None,
     };
     client.assert_cancelled(check(&context(&world, &client), &request));
     assert!(

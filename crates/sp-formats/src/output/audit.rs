@@ -30,6 +30,9 @@ pub struct AuditSummary {
     pub checked: CheckedCounts,
     #[serde(flatten)]
     pub found: FindingCounts,
+    /// Number of findings that the project accepts, in `skillpack-accept.yaml`, in comments, or by
+    /// the baseline. They are not listed.
+    pub accepted: usize,
 }
 
 /// Facts about a skill that are relevant to whether it can be trusted.

@@ -37,6 +37,12 @@ pub struct CheckSummary {
     pub fixable: usize,
     /// Number of imports that were not checked; `--imports` checks them.
     pub imports_left: usize,
+    /// Number of skills in hidden directories and in `node_modules/` of a repository, which are
+    /// only checked if their directory is named.
+    pub skills_left: usize,
+    /// Number of findings that the project accepts, in `skillpack-accept.yaml`, in comments, or by
+    /// the baseline. They are not listed.
+    pub accepted: usize,
 }
 
 /// Number of findings of each severity.

@@ -1,8 +1,8 @@
 //! Checks the references of a skill's Markdown to other files.
 //!
 //! A link may be relative to its own file or to the skill's directory. A path that is broken is
-//! reported once per file, however often it is written. What is outside of the skill is looked up by
-//! the caller: see [`SkillFiles::outside`].
+//! reported once per file, however often it is written. The caller looks up what is outside of the
+//! skill: see [`SkillFiles::outside`].
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;

@@ -168,6 +168,9 @@ pub(crate) enum CliCommand {
     Audit {
         #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath, help = check_paths_help())]
         paths: Vec<PathBuf>,
+        /// Do not report the findings that `sp check --write-baseline` wrote to this file
+        #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+        baseline: Option<PathBuf>,
         #[command(flatten)]
         agents: AgentFilterArgs,
     },
@@ -351,6 +354,15 @@ pub(crate) struct CheckArgs {
     /// Show what `--fix` would change
     #[arg(long, short = 'n', requires = "fix")]
     pub dry_run: bool,
+    /// Fix without asking; on a terminal, `--fix` shows the changes and asks
+    #[arg(long, short, requires = "fix", conflicts_with = "dry_run")]
+    pub yes: bool,
+    /// Report only findings that are not in this file
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub baseline: Option<PathBuf>,
+    /// Write all findings to the file given with `--baseline`
+    #[arg(long, requires = "baseline", conflicts_with_all = ["fix", "watch"])]
+    pub write_baseline: bool,
     /// Check again whenever a file changes
     #[arg(long, conflicts_with = "fix")]
     pub watch: bool,

@@ -8,7 +8,9 @@ use sp_formats::output::{AuditedPackage, AuditedSkill, FactList};
 use sp_formats::printable::printable;
 
 use super::check::exit_code_for;
-use super::findings::{checked_summary, finding_summary, print_findings, write_snippets};
+use super::findings::{
+    checked_summary, finding_summary, print_findings, write_accepted, write_snippets,
+};
 use crate::cli::OutputFormat;
 use crate::terminal::{DIM, STRONG, Terminal};
 
@@ -98,6 +100,7 @@ fn write_human(
         return writeln!(out, "nothing to audit");
     }
     writeln!(out, "{checked}{}", finding_summary(audited, "no security findings"))?;
+    write_accepted(audited, out)?;
     if !audited.files.is_empty() {
         writeln!(out, "{DIM}run `sp explain <RULE>` for details about a rule{DIM:#}")?;
     }

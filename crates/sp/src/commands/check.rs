@@ -1,16 +1,17 @@
-//! `sp check`, with and without `--fix`.
+//! `sp check`, with and without `--fix`. `sp bag check` and `sp context check` are the same.
 
+use std::path::Path;
 use std::process::ExitCode;
 
-use sp_engine::workspace::RepairedFile;
 use sp_engine::{
-    CheckRequest, CheckResults, CheckStrictness, Context, FixResults, ImportPolicy, Result,
+    ApplyMode, CheckRequest, CheckResults, CheckStrictness, Context, FixResults, FixedFile,
+    ImportPolicy, Result, WorkspaceRepairs,
 };
 use sp_formats::output::FixedFileItem;
 use sp_formats::report::Severity;
 
 use super::findings::{CheckOutcome, FixOutcome, print_outcome};
-use super::{mode, watch};
+use super::watch;
 use crate::cli::{self, OutputFormat};
 use crate::terminal::{self, Terminal};
 
@@ -20,39 +21,15 @@ pub(super) fn run(
     check: &cli::CheckArgs,
     terminal: &Terminal,
 ) -> Result<ExitCode> {
-    run_after_fixing(context, options, check, EarlierFixes::default(), terminal)
-}
-
-pub(super) fn check_request(options: &cli::GlobalOptions, check: &cli::CheckArgs) -> CheckRequest {
-    CheckRequest {
-        paths: check.paths.clone(),
-        root: options.root.clone(),
-        strictness: if check.strict { CheckStrictness::Strict } else { CheckStrictness::Lenient },
-        imports: if check.imports { ImportPolicy::Fetch } else { ImportPolicy::Skip },
-    }
-}
-
-/// What was fixed before a check, or would be in a dry run.
-#[derive(Default)]
-pub(super) struct EarlierFixes {
-    pub(super) repaired: Vec<RepairedFile>,
-    pub(super) problems: usize,
-}
-
-/// Checks after the caller has already fixed problems, which count in the summary.
-pub(super) fn run_after_fixing(
-    context: &Context<'_>,
-    options: &cli::GlobalOptions,
-    check: &cli::CheckArgs,
-    earlier: EarlierFixes,
-    terminal: &Terminal,
-) -> Result<ExitCode> {
     let request = check_request(options, check);
     if check.watch {
         return watch::run(context, &request, terminal);
     }
+    if let Some(file) = check.baseline.as_deref().filter(|_| check.write_baseline) {
+        return write_baseline(context, &request, file, terminal);
+    }
     let outcome = if check.fix {
-        fix(context, &request, check.dry_run, earlier, terminal)?
+        fix(context, &request, check, terminal)?
     } else {
         CheckOutcome::without_fixes(sp_engine::check(context, &request)?)
     };
@@ -65,42 +42,115 @@ pub(super) fn run_after_fixing(
     })
 }
 
+fn check_request(options: &cli::GlobalOptions, check: &cli::CheckArgs) -> CheckRequest {
+    CheckRequest {
+        paths: check.paths.clone(),
+        root: options.root.clone(),
+        strictness: if check.strict { CheckStrictness::Strict } else { CheckStrictness::Lenient },
+        imports: if check.imports { ImportPolicy::Fetch } else { ImportPolicy::Skip },
+        baseline: check.baseline.clone(),
+    }
+}
+
+/// Writes all findings to a baseline, and reports only what cannot be written to one.
+fn write_baseline(
+    context: &Context<'_>,
+    request: &CheckRequest,
+    file: &Path,
+    terminal: &Terminal,
+) -> Result<ExitCode> {
+    let results = sp_engine::write_baseline(context, request, file)?;
+    let code = exit_code_for(&results, 1);
+    print_outcome(context, &CheckOutcome::without_fixes(results), terminal)?;
+    Ok(code)
+}
+
 fn fix(
     context: &Context<'_>,
     request: &CheckRequest,
-    dry_run: bool,
-    earlier: EarlierFixes,
+    check: &cli::CheckArgs,
     terminal: &Terminal,
 ) -> Result<CheckOutcome> {
-    let FixResults { mut files, problems, applied, remaining } =
-        sp_engine::fix(context, request, mode(dry_run))?;
-    let EarlierFixes { repaired, problems: repaired_problems } = earlier;
-    // In a dry run, both may regenerate the same file.
-    files.retain(|file| !repaired.iter().any(|earlier| earlier.path == file.path));
-    let remaining = if dry_run { remaining.without_missing_parts(&repaired) } else { remaining };
-    if dry_run && terminal.format == OutputFormat::Human {
-        for file in &repaired {
+    if check.dry_run {
+        return plan_fixes(context, request, terminal).map(|(outcome, _)| outcome);
+    }
+    if check.yes || !is_attended(context, terminal) {
+        let repairs = sp_engine::repair_workspaces(context, request, ApplyMode::Apply)?;
+        let fixed = sp_engine::fix(context, request, ApplyMode::Apply)?;
+        return Ok(fix_outcome(context, fixed, repairs));
+    }
+    let (planned, shown) = plan_fixes(context, request, terminal)?;
+    let question = "apply these changes?";
+    if planned.has_pending_fixes() && !terminal.confirm(question)? {
+        return Ok(planned);
+    }
+    let repairs = sp_engine::repair_workspaces(context, request, ApplyMode::Apply)?;
+    let confirm_if_changed = |files: &[FixedFile]| {
+        // A repair regenerates files that the plan edits.
+        if files == shown || !repairs.files.is_empty() {
+            return Ok(true);
+        }
+        print_diffs(files, terminal);
+        terminal.confirm(question)
+    };
+    let fixed = sp_engine::fix_if_confirmed(context, request, &confirm_if_changed)?;
+    Ok(fix_outcome(context, fixed, repairs))
+}
+
+/// Plans the fixes, and shows their diffs. Returns the files that would be edited, too.
+fn plan_fixes(
+    context: &Context<'_>,
+    request: &CheckRequest,
+    terminal: &Terminal,
+) -> Result<(CheckOutcome, Vec<FixedFile>)> {
+    let repairs = sp_engine::repair_workspaces(context, request, ApplyMode::DryRun)?;
+    let mut planned = sp_engine::fix(context, request, ApplyMode::DryRun)?;
+    let shown = planned.files.clone();
+    // Both may regenerate the same file.
+    planned.files.retain(|file| !repairs.files.iter().any(|repaired| repaired.path == file.path));
+    planned.remaining = planned.remaining.without_missing_parts(&repairs.files);
+    if terminal.format == OutputFormat::Human {
+        for file in &repairs.files {
             let name = context.display_relative_path(&file.path);
             terminal.print_stderr(&terminal::colored_diff(&name, &file.before, &file.after));
         }
-        for file in &files {
-            let diff = terminal::colored_diff(&file.file, &file.before, &file.after);
-            terminal.print_stderr(&diff);
-        }
+        print_diffs(&planned.files, terminal);
     }
-    let fixed = files.iter().map(|file| FixedFileItem {
+    Ok((fix_outcome(context, planned, repairs), shown))
+}
+
+/// Whether somebody is there to answer a question.
+fn is_attended(context: &Context<'_>, terminal: &Terminal) -> bool {
+    let is_ci = context.env.get("CI").is_some_and(|value| !value.is_empty() && value != "false");
+    terminal.is_interactive() && !is_ci
+}
+
+fn print_diffs(files: &[FixedFile], terminal: &Terminal) {
+    for file in files {
+        terminal.print_stderr(&terminal::colored_diff(&file.file, &file.before, &file.after));
+    }
+}
+
+/// Combines the results of a fix and of the repairs before it.
+fn fix_outcome(
+    context: &Context<'_>,
+    fixed: FixResults,
+    repairs: WorkspaceRepairs,
+) -> CheckOutcome {
+    let FixResults { files, problems, applied, remaining } = fixed;
+    let edited = files.iter().map(|file| FixedFileItem {
         file: file.file.clone(),
         applied,
         diff: terminal::plain_diff(&file.file, &file.before, &file.after),
     });
-    let created = repaired.iter().map(|file| {
+    let created = repairs.files.iter().map(|file| {
         let name = context.display_relative_path(&file.path);
         let diff = terminal::plain_diff(&name, &file.before, &file.after);
         FixedFileItem { file: name, applied, diff }
     });
-    let files = created.chain(fixed).collect();
-    let fixes = FixOutcome { files, problems: problems + repaired_problems, applied };
-    Ok(CheckOutcome { results: remaining, fixes: Some(fixes) })
+    let files = created.chain(edited).collect();
+    let fixes = FixOutcome { files, problems: problems + repairs.problems, applied };
+    CheckOutcome { results: remaining, fixes: Some(fixes) }
 }
 
 /// Returns the exit code of a check in which errors exit with `errors`.

@@ -11,7 +11,7 @@ use sp_formats::FileFindings;
 use sp_formats::output::{CheckReport, FindingItem, FixedFileItem, SkillCost};
 use sp_formats::printable::printable;
 use sp_formats::report::{LocatedFinding, Severity, github_annotation, sarif_log};
-use sp_formats::text::{group_digits, pluralize};
+use sp_formats::text::{group_digits, plural, pluralize};
 
 use crate::cli::OutputFormat;
 use crate::terminal::{self, ADDED, DIM, ERROR, HINT, STRONG, Terminal, WARNING};
@@ -51,7 +51,7 @@ pub(super) fn print_outcome(
         OutputFormat::Human | OutputFormat::Md | OutputFormat::Xml => {
             terminal.print_text(|out| {
                 write_snippets(results, terminal.width(), out)?;
-                write_summary(outcome, out)
+                write_summary(context, outcome, out)
             })?;
         }
         _ => print_findings(context, results, terminal)?,
@@ -123,7 +123,11 @@ fn report(outcome: &CheckOutcome) -> CheckReport {
 }
 
 /// Writes the last lines: what was checked, what was found, and what to do next.
-fn write_summary(outcome: &CheckOutcome, out: &mut dyn Write) -> std::io::Result<()> {
+fn write_summary(
+    context: &Context<'_>,
+    outcome: &CheckOutcome,
+    out: &mut dyn Write,
+) -> std::io::Result<()> {
     let results = &outcome.results;
     if let Some(fixes) = &outcome.fixes {
         let verb = if fixes.applied { "fixed" } else { "would fix" };
@@ -149,6 +153,8 @@ fn write_summary(outcome: &CheckOutcome, out: &mut dyn Write) -> std::io::Result
             "{DIM}{imports} not checked; use `--imports` to fetch and check them{DIM:#}"
         )?;
     }
+    write_accepted(results, out)?;
+    write_skipped_skills(context, results, out)?;
     if results.fixable_count() > 0 && outcome.fixes.is_none() {
         let fixable = pluralize(results.fixable_count(), "problem");
         writeln!(
@@ -160,6 +166,49 @@ fn write_summary(outcome: &CheckOutcome, out: &mut dyn Write) -> std::io::Result
         writeln!(out, "{DIM}run `sp explain <RULE>` for details about a rule{DIM:#}")?;
     }
     Ok(())
+}
+
+/// Writes how many findings the project accepts, and where.
+pub(super) fn write_accepted(results: &CheckResults, out: &mut dyn Write) -> std::io::Result<()> {
+    let accepted = results.accepted;
+    if accepted.total() == 0 {
+        return Ok(());
+    }
+    let sources: Vec<String> = [
+        (accepted.by_file, "in `skillpack-accept.yaml`"),
+        (accepted.by_comments, "in comments"),
+        (accepted.by_baseline, "in the baseline"),
+    ]
+    .into_iter()
+    .filter(|(count, _)| *count > 0)
+    .map(|(count, source)| format!("{} {source}", group_digits(count)))
+    .collect();
+    let findings = pluralize(accepted.total(), "finding");
+    writeln!(out, "{DIM}{findings} accepted: {}{DIM:#}", sources.join(", "))
+}
+
+/// Writes how many skills of a repository were not checked, and how to check them.
+fn write_skipped_skills(
+    context: &Context<'_>,
+    results: &CheckResults,
+    out: &mut dyn Write,
+) -> std::io::Result<()> {
+    const MAX_SHOWN: usize = 3;
+    for (dir, count) in results.skills_left.iter().take(MAX_SHOWN) {
+        let (skills, dir) = (pluralize(*count, "skill"), context.display_relative_path(dir));
+        writeln!(
+            out,
+            "{DIM}{skills} in `{dir}` not checked; use `sp check {dir}` to check them{DIM:#}"
+        )?;
+    }
+    match results.skills_left.len().saturating_sub(MAX_SHOWN) {
+        0 => Ok(()),
+        more => writeln!(
+            out,
+            "{DIM}skills in {more} more {} not checked{DIM:#}",
+            plural(more, "directory", "directories")
+        ),
+    }
 }
 
 /// Formats what was checked, such as `2 skills and 1 pack: `; empty if nothing was.

@@ -56,9 +56,10 @@ pub(crate) fn run(cli: &Cli, terminal: &Terminal) -> Result<ExitCode> {
     let root = cli.options.root.as_deref();
     let result = match &cli.command {
         CliCommand::Check(check) => return check::run(&context, &cli.options, check, terminal),
-        CliCommand::Audit { paths, agents } => {
+        CliCommand::Audit { paths, baseline, agents } => {
             let request = AuditRequest {
                 paths: paths.clone(),
+                baseline: baseline.clone(),
                 root: cli.options.root.clone(),
                 sinks: sink_requests(&context, &agents.agent, None, agents.scope)?,
             };

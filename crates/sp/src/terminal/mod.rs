@@ -133,6 +133,22 @@ impl Terminal {
         }
     }
 
+    /// Whether a person reads the output and can answer.
+    pub(crate) fn is_interactive(&self) -> bool {
+        self.format == OutputFormat::Human
+            && std::io::stdin().is_terminal()
+            && std::io::stderr().is_terminal()
+    }
+
+    /// Asks a question on stderr. Anything but yes means no.
+    pub(crate) fn confirm(&self, question: &str) -> Result<bool> {
+        self.print_stderr(&format!("{STRONG}{question}{STRONG:#} [y/N] "));
+        let mut answer = String::new();
+        let read = std::io::stdin().read_line(&mut answer);
+        read.map_err(|e| Error::new(ErrorCode::Output, "cannot read the answer").because(e))?;
+        Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
+    }
+
     /// Whether a write to stdout has failed because the reader closed the pipe.
     pub(crate) fn is_stdout_closed(&self) -> bool {
         self.stdout_closed.load(Ordering::Relaxed)

@@ -1,6 +1,5 @@
 //! `sp bag`.
 
-mod check;
 mod deps;
 mod run;
 
@@ -17,6 +16,7 @@ use sp_formats::output::{
 use sp_formats::printable::printable;
 use sp_formats::text::pluralize;
 
+use super::check;
 use super::kept::write_kept;
 use super::plan::{apply_options, write_apply_command};
 use crate::cli::{GlobalOptions, OutputFormat, WorkspaceCommand, WorkspaceSourceCommand};
@@ -75,9 +75,7 @@ pub(super) fn run(
         WorkspaceCommand::Deps => {
             deps::print_dependencies(&workspace::deps(context, root)?, terminal)?;
         }
-        WorkspaceCommand::Check(check) => {
-            return check::check_workspace(context, options, check, terminal);
-        }
+        WorkspaceCommand::Check(args) => return check::run(context, options, args, terminal),
         WorkspaceCommand::Enter => print_overview(&workspace::enter(context, root)?, terminal)?,
         WorkspaceCommand::Run { identifier, set, save, plan } => {
             let request = RunSkillRequest {

@@ -30,13 +30,7 @@ pub(super) fn run(
     terminal: &Terminal,
 ) -> Result<ExitCode> {
     match command {
-        ContextPackCommand::Check(given) => {
-            let mut args = given.clone();
-            if args.paths.is_empty() {
-                args.paths.push(context.current_dir.clone());
-            }
-            return check::run(context, options, &args, terminal);
-        }
+        ContextPackCommand::Check(args) => return check::run(context, options, args, terminal),
         ContextPackCommand::Show { pack } => {
             print_view(context, &context_pack::show(context, pack)?, terminal)?;
         }

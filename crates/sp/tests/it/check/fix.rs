@@ -348,3 +348,46 @@ fn a_fix_on_a_read_only_file_system_is_an_error() {
         (vec!["SKILL.md".into()], BROKEN)
     );
 }
+
+/// Runs `sp check --fix` on a terminal, with this input.
+fn fix_on_terminal(world: &World, args: &str, input: &str, env: &[(&str, &str)]) -> Run {
+    let sp = format!("{} check --fix {args}", env!("CARGO_BIN_EXE_sp"));
+    let answer = world.path("answer");
+    std::fs::write(&answer, input).unwrap();
+    let mut command = std::process::Command::new("script");
+    command.args(["--quiet", "--return", "--command", &sp, "/dev/null"]);
+    command.current_dir(world.repo()).env_clear().env("HOME", world.home()).envs(env.to_vec());
+    command.env("PATH", std::env::var_os("PATH").unwrap()).env("NO_COLOR", "1");
+    command.env("SHELL", "/bin/sh").env("TERM", "xterm");
+    command.stdin(std::fs::File::open(&answer).unwrap());
+    world.run(command)
+}
+
+#[test]
+fn sp_31_a_fix_on_a_terminal_asks_after_the_diff() {
+    if std::process::Command::new("script").arg("--version").output().is_err() {
+        return;
+    }
+    for (args, input, env, code, is_fixed, is_asked) in [
+        ("", "n\n", &[][..], 1, false, true),
+        ("", "\n", &[], 1, false, true),
+        ("", "y\n", &[], 0, true, true),
+        ("", "YES\n", &[], 0, true, true),
+        ("--yes", "", &[], 0, true, false),
+        ("", "", &[("CI", "true")], 0, true, false),
+        ("--dry-run", "", &[], 1, false, false),
+    ] {
+        let world = world!();
+        world.write("skills/tidy-up/SKILL.md", BROKEN);
+        let run = fix_on_terminal(&world, args, input, env);
+        let context = format!("{args:?} {input:?} {env:?}: {run}");
+        assert_eq!(run.code, Some(code), "{context}");
+        let expected = if is_fixed { FIXED } else { BROKEN };
+        assert_eq!(read(&world.repo().join("skills/tidy-up/SKILL.md")), expected, "{context}");
+        assert_eq!(run.stdout.contains("[y/N]"), is_asked, "{context}");
+        assert!(run.stdout.contains("allowed-tools: Read Grep"), "the diff is shown: {context}");
+    }
+    let world = world!();
+    check(&world, &["--yes"]).fails(2);
+    check(&world, &["--fix", "--yes", "--dry-run"]).fails(2);
+}

@@ -25,7 +25,7 @@ fn sp_31_human_output_is_sorted_and_ends_with_a_summary() {
     2 | name: Tidy Up
       |       ^^^^^^^
       |
-      = help: use 1 to 64 characters of a-z, 0-9 and single hyphens
+      = help: use 1 to 64 characters of a-z, 0-9 and single hyphens, such as `tidy-up`
 
     warning[AS-04]: an unquoted value contains `: `
      --> skills/tidy-up/SKILL.md:3:14
@@ -69,7 +69,7 @@ fn sp_31_human_output_is_sorted_and_ends_with_a_summary() {
 
     2 skills and 1 pack: 2 errors, 5 warnings in 2 files
     tokens: 14 always, 19 when used, 4 in other files (o200k_base)
-    run `sp check --fix` to fix 3 problems, or `sp explain <RULE>` for details about a rule
+    run `sp check --fix` to fix 2 problems, or `sp explain <RULE>` for details about a rule
     ");
 }
 

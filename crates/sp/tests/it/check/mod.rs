@@ -1,6 +1,7 @@
 //! `sp check` and related commands: what is recognized, how findings are printed and fixed, and
 //! what skills cost.
 
+mod acceptance;
 mod cost;
 mod escaping;
 mod explain;
@@ -9,6 +10,7 @@ mod formats;
 mod imports;
 mod interruptions;
 mod recognition;
+mod repository;
 mod schema;
 mod skills;
 mod watch;

@@ -177,13 +177,9 @@ fn as_07_broken_links_are_reported() {
         ("[x](references/lst.md)", "7:5 error", "references/lst.md", "`references/list.md`"),
         ("![x](assets/gone.png)", "7:6 error", "assets/gone.png", ""),
         ("é [x](Notes.md)", "7:7 error", "Notes.md", "`notes.md`"),
-        ("[x](../other/SKILL.md)", "7:5 error", "../other/SKILL.md", ""),
-        (
-            "[x](references/../../other/SKILL.md)",
-            "7:5 error",
-            "references/../../other/SKILL.md",
-            "",
-        ),
+        ("[x](../other/SKILL.md)", "7:5 note", "../other/SKILL.md", "side by side"),
+        ("[x](../gone/SKILL.md)", "7:5 error", "../gone/SKILL.md", ""),
+        ("[x](references/../../gone/SKILL.md)", "7:5 error", "references/../../gone/SKILL.md", ""),
         ("[x][l]\n\n[l]: gone.md", "9:6 error", "gone.md", ""),
         ("Run `scripts/rn.sh` now.", "7:6 warning", "scripts/rn.sh", "`scripts/run.sh`"),
         ("| a |\n|---|\n| [x](gone.md) |", "9:7 error", "gone.md", ""),
@@ -211,7 +207,7 @@ fn as_07_links_in_other_files_are_relative_to_the_file() {
         findings(&world, &["skills/a"]),
         [
             "skills/a/references/deep/more.md:1:34: warning[AS-07]",
-            "skills/a/references/deep/more.md:1:47: warning[AS-07]",
+            "skills/a/references/deep/more.md:1:47: note[AS-07]",
         ]
     );
 }

@@ -57,6 +57,7 @@ impl CaseWorld {
             root: None,
             strictness,
             imports: ImportPolicy::Skip,
+            baseline: None,
         }
     }
 

@@ -58,7 +58,7 @@ fn sb_02_bag_init_keeps_the_mode_of_gitignore() {
 #[test]
 fn check_fix_keeps_modes() {
     let world = world!();
-    let broken = "---\nname: Tidy Up\ndescription: Use when it is late.\n---\nBody.\n";
+    let broken = "---\ndescription: Use when it is late.\n---\nBody.\n";
     for (name, mode) in [("tidy-up", 0o600), ("clean-up", 0o755)] {
         write(&world, &format!("home/repo/skills/{name}/SKILL.md"), broken, mode);
     }

@@ -49,6 +49,7 @@ fn check(
         root: local.settings.library_filter.root.clone(),
         strictness: if strict { CheckStrictness::Strict } else { CheckStrictness::Lenient },
         imports: ImportPolicy::Skip,
+        baseline: None,
     };
     let checked = local.with_context(Some(call), |context| sp_engine::check(context, &request))?;
     Ok(checked.to_report(Vec::new()))
@@ -70,6 +71,7 @@ fn audit(
         paths: paths.iter().map(|path| local.allowed_path(path)).collect::<Result<_>>()?,
         root: local.settings.library_filter.root.clone(),
         sinks: Vec::new(),
+        baseline: None,
     };
     Ok(local
         .with_context(Some(call), |context| sp_engine::audit(context, &request))?
