@@ -132,13 +132,12 @@ impl Acceptance<'_> {
 
     /// Whether this run reports findings of the rule of an entry.
     fn can_match(&self, entry: &AcceptEntry, results: &CheckResults) -> bool {
-        let rule = find_check_rule(&entry.rule);
+        let rule = find_check_rule(&entry.rule).filter(|rule| rule.id == entry.rule);
+        let is_known = entry.rule == ANY_RULE || rule.is_some();
         let is_audited = entry.rule == ANY_RULE || rule.is_some_and(|rule| rule.is_security);
         // The findings of imports are only known if they were fetched.
         let is_import = results.imports_left > 0 && entry.rule.starts_with("SP-");
-        rule.is_none_or(|rule| rule.id == entry.rule)
-            && (self.mode == CheckMode::FindingsOnly || is_audited)
-            && !is_import
+        is_known && (self.mode == CheckMode::FindingsOnly || is_audited) && !is_import
     }
 
     /// Adds the findings about the project's file. If the file is a target, some are there.

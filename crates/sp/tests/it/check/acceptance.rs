@@ -74,7 +74,6 @@ fn au_07_invalid_entries_are_reported_and_accept_nothing() {
         ("accept:\n- {rule: AS-99, path: 'skills/**', reason: x}\n", "2:10"),
         ("accept:\n- {rule: AS-07, path: 'skills/**', reason: x, expiry: never}\n", "2:55"),
         ("- AS-07\n", "1:1"),
-        ("accept: [\n", "2:1"),
     ] {
         world.write("skillpack-accept.yaml", entries);
         let expected = format!("skillpack-accept.yaml:{position}: error[AU-07]");

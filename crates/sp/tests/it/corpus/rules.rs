@@ -38,6 +38,11 @@ fn as_07_errors_in_skill_bodies_are_reported() {
 }
 
 #[test]
+fn au_07_errors_in_accepted_findings_are_reported() {
+    check_folder("AU-07");
+}
+
+#[test]
 fn sp_02_skill_md_at_the_top_is_reported() {
     check_folder("SP-02");
 }
