@@ -77,7 +77,7 @@ fn fix(
     if check.yes || !is_attended(context, terminal) {
         let repairs = sp_engine::repair_workspaces(context, request, ApplyMode::Apply)?;
         let fixed = sp_engine::fix(context, request, ApplyMode::Apply)?;
-        return Ok(fix_outcome(context, fixed, repairs));
+        return Ok(fix_outcome(context, fixed, &repairs));
     }
     let (planned, shown) = plan_fixes(context, request, terminal)?;
     let question = "apply these changes?";
@@ -94,7 +94,7 @@ fn fix(
         terminal.confirm(question)
     };
     let fixed = sp_engine::fix_if_confirmed(context, request, &confirm_if_changed)?;
-    Ok(fix_outcome(context, fixed, repairs))
+    Ok(fix_outcome(context, fixed, &repairs))
 }
 
 /// Plans the fixes, and shows their diffs. Returns the files that would be edited, too.
@@ -116,7 +116,7 @@ fn plan_fixes(
         }
         print_diffs(&planned.files, terminal);
     }
-    Ok((fix_outcome(context, planned, repairs), shown))
+    Ok((fix_outcome(context, planned, &repairs), shown))
 }
 
 /// Whether somebody is there to answer a question.
@@ -135,7 +135,7 @@ fn print_diffs(files: &[FixedFile], terminal: &Terminal) {
 fn fix_outcome(
     context: &Context<'_>,
     fixed: FixResults,
-    repairs: WorkspaceRepairs,
+    repairs: &WorkspaceRepairs,
 ) -> CheckOutcome {
     let FixResults { files, problems, applied, remaining } = fixed;
     let edited = files.iter().map(|file| FixedFileItem {
