@@ -1,7 +1,7 @@
 //! Finds secrets with their positions, for people to look at.
 //!
-//! [`has_secret`](super::has_secret) must not miss anything before a text is recorded. This is about
-//! text that people wrote for others, where almost everything that looks like a secret is an
+//! [`has_secret`](super::has_secret) must not miss anything before a text is recorded. This is
+//! about text that people wrote for others, where almost everything that looks like a secret is an
 //! example. A value counts if it has a known shape or is assigned to a telling name, is not made of
 //! words, and is not a documented placeholder.
 
@@ -17,7 +17,7 @@ use super::{auth_credentials, is_word_mark};
 const MAX_SECRETS: usize = 1_000;
 /// Longer values are data, such as an image.
 const MAX_VALUE_LEN: usize = 512;
-/// Shorter values cannot be told from words and numbers.
+/// Shorter values look like words and numbers.
 const MIN_VALUE_LEN: usize = 8;
 /// Shorter words after a prefix are abbreviated.
 const MIN_TOKEN_LEN: usize = 16;

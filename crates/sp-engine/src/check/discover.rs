@@ -78,7 +78,7 @@ pub(super) fn partition_found(found: &WalkReport) -> (Vec<String>, Vec<String>) 
 pub(super) struct OtherSkills {
     skill: PathBuf,
     /// The directory of the skill without links, and the directory that paths may not leave. Both
-    /// are looked up only if a link leads out of the skill.
+    /// are looked up only if a link points outside the skill.
     bounds: OnceLock<(PathBuf, PathBuf)>,
 }
 
@@ -87,7 +87,7 @@ impl OtherSkills {
         Self { skill: skill.into(), bounds: OnceLock::new() }
     }
 
-    /// Looks up a path that is relative to the skill's directory and leads out of it. Nothing
+    /// Looks up a path that is relative to the skill's directory and points outside. Nothing
     /// outside of the repository is looked up.
     pub(super) fn find(&self, path: &str) -> OutsideFile {
         let (skill, top) = self.bounds.get_or_init(|| {

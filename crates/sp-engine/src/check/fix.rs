@@ -214,7 +214,7 @@ fn run_fix(
     drafts.drafts.retain(|_, draft| draft.before != draft.after);
     let files = drafts.to_files(context);
     let mode = match confirm {
-        // The home is not locked while somebody thinks.
+        // The home is not locked while the user thinks.
         Some(confirm) if !files.is_empty() && !confirm(&files)? => ApplyMode::DryRun,
         _ => mode,
     };

@@ -119,7 +119,7 @@ fn plan_fixes(
     Ok((fix_outcome(context, planned, &repairs), shown))
 }
 
-/// Whether somebody is there to answer a question.
+/// Whether someone is there to answer a question.
 fn is_attended(context: &Context<'_>, terminal: &Terminal) -> bool {
     let is_ci = context.env.get("CI").is_some_and(|value| !value.is_empty() && value != "false");
     terminal.is_interactive() && !is_ci
