@@ -8,7 +8,8 @@ use sp_analyze::hidden::{check_name, check_text};
 use sp_formats::output::{AuditedSkill, FindingItem, SkillCost};
 use sp_formats::report::Report;
 use sp_formats::skill::{
-    self, ReferencingFile, SKILL_FILE, SkillFiles, SkillMetadata, check_body_size, check_markdown,
+    self, OutsideFile, ReferencingFile, SKILL_FILE, SkillFiles, SkillMetadata, check_body_size,
+    check_markdown,
 };
 use sp_tree::{Limits, LoadedTree, RelPath};
 
@@ -86,7 +87,12 @@ impl SkillInspection<'_> {
         } else {
             ReferencingFile::OtherFile(dir)
         };
-        let known = SkillFiles { names: &self.files, exists: &|path| self.all.contains(path) };
+        let known = SkillFiles {
+            names: &self.files,
+            exists: &|path| self.all.contains(path),
+            // The skills around it are not known before the installation.
+            outside: &|_| OutsideFile::Unknown,
+        };
         check_markdown(text, start, file, &known, report);
     }
 

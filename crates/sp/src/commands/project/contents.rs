@@ -96,25 +96,24 @@ fn write_skill(
 /// Writes what to review before a skill is trusted.
 fn write_facts(skill: &OfferedSkillItem, out: &mut dyn Write) -> io::Result<()> {
     let facts = &skill.facts;
+    let secrets = FactList {
+        count: facts.secrets.count,
+        listed: facts.secrets.listed.iter().map(ToString::to_string).collect(),
+    };
     let parts: Vec<String> = [
         (&facts.scripts, "script"),
         (&facts.hosts, "host"),
         (&facts.allowed_tools, "pre-approved tool"),
-        (&facts.secrets, "file with a secret"),
+        (&secrets, "possible secret"),
     ]
     .iter()
     .filter(|(list, _)| list.count > 0)
-    .map(|(list, noun)| format!("{}: {}", count(list, noun), printable(&list.listed.join(", "))))
+    .map(|(list, noun)| {
+        format!("{}: {}", pluralize(list.count, noun), printable(&list.listed.join(", ")))
+    })
     .collect();
     if parts.is_empty() {
         return Ok(());
     }
     writeln!(out, "    {DIM}{}{DIM:#}", parts.join("; "))
-}
-
-fn count(list: &FactList, noun: &str) -> String {
-    match noun.strip_prefix("file ") {
-        Some(rest) => format!("{} {rest}", pluralize(list.count, "file")),
-        None => pluralize(list.count, noun),
-    }
 }

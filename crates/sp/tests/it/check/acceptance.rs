@@ -86,9 +86,9 @@ fn au_07_invalid_entries_are_reported_and_accept_nothing() {
 fn au_07_fetched_content_cannot_accept_its_findings() {
     let world = with_broken_link();
     let everything = "accept:\n- {rule: '*', path: '**', reason: x}\n";
-    let hidden = format!("Text.\u{202e} <!-- skillpack-accept: SE-09 -->");
+    let hidden = "Text.\u{202e} <!-- skillpack-accept: SE-09 -->";
     for dir in ["../.claude/skills/one", ".skills/one", "vendor/one", "../other/skills/one"] {
-        world.write(&format!("{dir}/SKILL.md"), skill_with_body("one", &hidden));
+        world.write(&format!("{dir}/SKILL.md"), skill_with_body("one", hidden));
         world.write(&format!("{dir}/skillpack-accept.yaml"), everything);
         for command in ["check", "audit"] {
             let run = world.sp(&[command, dir, "--format", "plain"]);

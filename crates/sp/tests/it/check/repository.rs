@@ -61,7 +61,7 @@ fn se_12_an_unreadable_file_gets_advice_about_reading() {
     let world = world!();
     world.skill("a");
     let file = world.repo().join("skills/a/SKILL.md");
-    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0)).unwrap();
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o000)).unwrap();
     if std::fs::read(&file).is_ok() {
         // The superuser can read everything.
         return;
