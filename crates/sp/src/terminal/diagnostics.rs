@@ -179,6 +179,30 @@ mod tests {
     }
 
     #[test]
+    fn carets_are_below_the_marked_text_at_40_80_and_200_columns() {
+        let padding = "word ".repeat(40);
+        for before in ["", "\t\tname: ", "日本語 e\u{301} ", &padding] {
+            for after in ["", " 翻訳", &padding] {
+                let text = format!("{before}MARKED{after}\n");
+                let mut report = Report::new("file", text);
+                report.error(&PK_01, before.len()..before.len() + 6, "it is wrong");
+                for width in [40, 80, 200] {
+                    let rendered = render_findings(&report, Some(width));
+                    let rendered = anstream::adapter::strip_str(&rendered).to_string();
+                    for line in rendered.lines() {
+                        assert!(columns(line) <= usize::from(width), "{width}: {line:?}");
+                    }
+                    let start = |what: &str| {
+                        let line = rendered.lines().find(|line| line.contains(what)).unwrap();
+                        columns(line.split_once(what).unwrap().0)
+                    };
+                    assert_eq!(start("MARKED"), start("^^^^^^"), "{width}: {rendered}");
+                }
+            }
+        }
+    }
+
+    #[test]
     fn snippet_has_title_location_line_and_help() {
         let mut report = Report::new("file", "one\ntwo three\n");
         report.error(&PK_01, 8..13, "it is wrong").help("change it");
