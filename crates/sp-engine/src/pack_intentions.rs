@@ -53,7 +53,7 @@ fn explain_intention(
     match intention(session, root, argument) {
         None => error,
         Some(Intention::GitRepository(repo)) => not_a_pack("a git repository").hint(format!(
-            "import it in a pack: add `- repo: {repo}` with `include: ['**']` to `imports:` in \
+            "run `sp add {repo}` to add its skills to the project, or import it in a pack: add `- repo: {repo}` with `include: ['**']` to `imports:` in \
              `packs/<name>.yaml`"
         )),
         Some(Intention::RepositoryDirectory) => not_a_pack("a repository of skills")

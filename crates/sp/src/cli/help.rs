@@ -61,7 +61,7 @@ const GROUPS: &[CommandGroup] = &[
 
 /// The commands that the short help of `sp` describes. It only names the others.
 const MAIN_COMMANDS: &[&str] =
-    &["init", "list", "show", "install", "uninstall", "installed", "check", "audit", "config"];
+    &["init", "add", "sync", "list", "install", "uninstall", "installed", "check", "audit"];
 /// The width of lists of names, which fits every terminal.
 const LIST_WIDTH: usize = 78;
 

@@ -131,7 +131,7 @@ pub(crate) enum CliCommand {
     /// Writes `skillpack.yaml`, which declares what the project uses, and `skillpack.lock`, which
     /// records the exact versions. Commit both.
     Add(AddArgs),
-    /// Install exactly what `skillpack.yaml` and `skillpack.lock` declare
+    /// Install what `skillpack.yaml` and `skillpack.lock` declare
     Sync(SyncArgs),
     /// Remove skills or sources from a project
     #[command(visible_alias = "rm")]

@@ -65,7 +65,7 @@ pub(crate) enum ServeCommand {
         #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
         data: Option<PathBuf>,
     },
-    /// Create, list, rotate and revoke tokens of a registry, which can be running
+    /// Create, list, rotate and revoke tokens of a registry
     ///
     /// The database must be writable. No token is required, so this also works if all admin tokens
     /// were lost.
