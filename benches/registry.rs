@@ -1,5 +1,5 @@
-//! The registry under load: downloads compared with nginx, metadata compared with Verdaccio, and
-//! 100,000 packages.
+//! The registry under load: downloads compared with nginx, metadata compared with Verdaccio, slow
+//! clients, and 100,000 packages.
 //!
 //! Throughput is measured with `wrk`, if it is installed. Latency at a fixed rate is measured here
 //! from the time each request was scheduled, so it includes the time spent queued.
@@ -8,11 +8,11 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use sp_testkit::Registry;
+use sp_testkit::{Registry, SlowClients};
 use sp_tree::Digest;
 
 use super::Bench;
@@ -22,6 +22,10 @@ const REQUESTS_PER_SECOND: u32 = 200;
 const DURATION_SECONDS: u32 = 10;
 /// Size of the downloaded package, in bytes.
 const LARGE_PACKAGE_BYTES: usize = 100_000;
+/// Size of the package that slow clients download, in bytes.
+const STALLED_PACKAGE_BYTES: usize = 9_000_000;
+/// Number of slow clients of each kind.
+const SLOW_CLIENTS: usize = 200;
 
 impl Bench {
     pub(super) fn registry(&self) {
@@ -34,6 +38,8 @@ impl Bench {
         let admin = registry.admin.clone().expect("admin token of the first start");
         publish(&registry, &admin, "large", LARGE_PACKAGE_BYTES);
         self.compare_downloads(&registry);
+        publish(&registry, &admin, "stalled", STALLED_PACKAGE_BYTES);
+        compare_slow_clients(&registry);
         compare_metadata(&registry);
         publish_all(&registry, &admin);
         println!(
@@ -75,6 +81,48 @@ impl Bench {
             None => println!("nginx is not installed; downloads per second: {registry_rate:.0}"),
         }
     }
+}
+
+/// Compares the latency of healthy clients with and without slow ones: some send a part of a body,
+/// some never read a large package, and some send an unfinished head.
+fn compare_slow_clients(registry: &Registry) {
+    let address = &registry.address;
+    for (label, path) in [
+        ("package index", "/api/v1/packages/load/large/index.json"),
+        ("download of 100 KB", "/api/v1/packages/load/large/1.0.0/download"),
+    ] {
+        let alone = measure_latency(address, label, path);
+        let is_done = AtomicBool::new(false);
+        let disturbed = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                // The registry disconnects slow clients, so they connect again.
+                while !is_done.load(Ordering::Relaxed) {
+                    let clients = open_slow_clients(address);
+                    std::thread::sleep(Duration::from_secs(2));
+                    drop(clients);
+                }
+            });
+            let disturbed = measure_latency(address, &format!("{label}, with slow clients"), path);
+            is_done.store(true, Ordering::Relaxed);
+            disturbed
+        });
+        let ratio = disturbed.as_secs_f64() / alone.as_secs_f64();
+        println!("{label:<44} p99 with slow clients : without {ratio:>7.2}   limit 3.00");
+    }
+    print_memory(registry);
+}
+
+fn open_slow_clients(address: &str) -> Vec<SlowClients> {
+    let requests = [
+        "POST /login HTTP/1.1\r\nhost: x\r\ncontent-length: 1000\r\n\
+         content-type: application/x-www-form-urlencoded\r\n\r\n123456",
+        "GET /api/v1/packages/load/stalled/1.0.0/download HTTP/1.1\r\nhost: x\r\n\r\n",
+        "GET / HTTP/1.1\r\nx: ",
+    ];
+    requests
+        .map(|request| SlowClients::open(address, SLOW_CLIENTS, request.as_bytes()))
+        .into_iter()
+        .collect()
 }
 
 fn compare_metadata(registry: &Registry) {
@@ -196,8 +244,8 @@ fn publish(registry: &Registry, token: &str, name: &str, bytes: usize) {
 }
 
 /// Sends requests at a fixed rate over persistent connections, and prints the latency since each
-/// request was scheduled.
-fn measure_latency(address: &str, label: &str, path: &str) {
+/// request was scheduled. Returns the 99th percentile.
+fn measure_latency(address: &str, label: &str, path: &str) -> Duration {
     const CLIENTS: u32 = 8;
     let start = Instant::now() + Duration::from_millis(100);
     let mut times: Vec<Duration> = std::thread::scope(|scope| {
@@ -220,10 +268,11 @@ fn measure_latency(address: &str, label: &str, path: &str) {
         clients.into_iter().flat_map(|client| client.join().expect("join client")).collect()
     });
     times.sort();
-    let percentile = |percent: usize| {
-        times[(times.len() * percent / 100).min(times.len() - 1)].as_secs_f64() * 1000.0
-    };
-    println!("{label:<44} p50 {:>7.1} ms   p99 {:>7.1} ms", percentile(50), percentile(99));
+    let percentile = |percent: usize| times[(times.len() * percent / 100).min(times.len() - 1)];
+    let millis = |time: Duration| time.as_secs_f64() * 1000.0;
+    let (median, slow) = (percentile(50), percentile(99));
+    println!("{label:<44} p50 {:>7.1} ms   p99 {:>7.1} ms", millis(median), millis(slow));
+    slow
 }
 
 fn send_request(connection: &mut BufReader<TcpStream>, address: &str, path: &str) {

@@ -198,6 +198,9 @@ pub struct PackageVersionItem {
     pub published_at: String,
     /// Whether the version is yanked: new resolutions skip it, but existing lockfiles keep working.
     pub yanked: bool,
+    /// Whether the version was deleted by an administrator, so that it cannot be downloaded.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub deleted: bool,
     /// Public key of the signer, in hex.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signer: Option<String>,

@@ -86,8 +86,8 @@ pub use receive::{
     ReceivedPackage, SenderToken,
 };
 pub use registry::{
-    LoginRequest, PublishRequest, RegistryHistoryPolicy, YankAction, YankRequest, login, logout,
-    publish, search, yank,
+    LoginRequest, PublishRequest, PublishVisibility, RegistryHistoryPolicy, YankAction,
+    YankRequest, login, logout, publish, search, yank,
 };
 pub use remove::remove;
 pub use review::{ReviewDecision, review_waiting_package};

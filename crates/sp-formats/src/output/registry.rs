@@ -39,6 +39,53 @@ pub struct RegistryBackupReport {
     pub objects: u64,
     /// Total size of the objects in bytes.
     pub bytes: u64,
+    /// Objects that were not copied.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub damaged: Vec<RegistryDamage>,
+}
+
+/// An object that is missing or damaged
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct RegistryDamage {
+    /// SHA-256 of the object, in hex.
+    pub sha256: String,
+    /// Problem: `missing`, `damaged` or `unreadable`.
+    pub problem: String,
+    /// Versions and context packs that consist of the object.
+    pub used_by: Vec<String>,
+}
+
+/// `sp serve verify`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct RegistryVerifyReport {
+    /// Number of objects that are intact.
+    pub objects: u64,
+    /// Total size of these objects in bytes.
+    pub bytes: u64,
+    /// Objects that are missing or damaged.
+    pub damaged: Vec<RegistryDamage>,
+}
+
+/// `sp serve gc`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct RegistryGarbageReport {
+    /// SHA-256 of each object that nothing refers to, in hex.
+    pub objects: Vec<String>,
+    /// Total size of these objects in bytes.
+    pub bytes: u64,
+    /// Whether they were deleted.
+    pub deleted: bool,
+}
+
+/// `sp serve delete`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct RegistryDeleteReport {
+    /// Package name, including its scope.
+    pub name: String,
+    /// Version that was deleted.
+    pub version: String,
+    /// Whether its bytes were deleted; `false` if something else consists of the same bytes.
+    pub bytes_deleted: bool,
 }
 
 /// `sp serve token`

@@ -33,7 +33,10 @@ const MANIFEST_MEMBERS: &[&str] = &[
     "conflicts",
     "kind",
     "scope",
+    VISIBILITY_MEMBER,
 ];
+/// Copied to the manifest as it is written.
+pub(super) const VISIBILITY_MEMBER: &str = "visibility";
 
 /// What a package is created from. Members that the file does not have are `None` or empty.
 #[derive(Debug, Clone, Default)]
@@ -119,6 +122,8 @@ fn parse_input(json: &JsonDocument, report: &mut Report) -> Option<PackageInput>
             })
             .collect();
     }
+    let visibility = head.get(VISIBILITY_MEMBER).map(|value| value.raw().to_owned());
+    input.extra_members.extend(visibility.map(|value| (VISIBILITY_MEMBER.to_owned(), value)));
     Some(input)
 }
 

@@ -76,6 +76,8 @@ pub struct PackageManifest {
     /// The schema version, 1 or 2.
     pub schema: u64,
     pub kind: PackageKind,
+    /// Whether only members of the namespace may see the package in a registry.
+    pub is_private: bool,
     pub name: PackageName,
     pub version: PackageVersion,
     pub description: Option<String>,
@@ -115,12 +117,13 @@ pub(super) fn read(
     let dependencies = read_dependencies(&fields, report);
     let conflicts = read_conflicts(&fields, report);
     let provenance = read_provenance(&fields, report);
-    check_visibility(&fields, report);
+    let is_private = read_visibility(&fields, report);
     let name = identity.name?;
     check_scope(&fields, &name, report);
     Some(PackageManifest {
         schema: identity.schema?,
         kind: identity.kind?,
+        is_private,
         name,
         version: identity.version?,
         description,
@@ -417,12 +420,15 @@ fn check_scope(fields: &ManifestFields<'_>, name: &PackageName, report: &mut Rep
     }
 }
 
-fn check_visibility(fields: &ManifestFields<'_>, report: &mut Report) {
-    if let Some(value) = fields.get("visibility")
+/// Whether registries must make the package private.
+fn read_visibility(fields: &ManifestFields<'_>, report: &mut Report) -> bool {
+    let value = fields.get("visibility");
+    if let Some(value) = value
         && !(value.eq_str("public") || value.eq_str("private"))
     {
         let message =
             format!("`visibility` must be `public` or `private`, not {}", describe_value(value));
         report.warning(&PK_04, value.span(), message).help("use `public` or `private`");
     }
+    value.is_some_and(|value| value.eq_str("private"))
 }

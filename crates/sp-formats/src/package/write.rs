@@ -13,6 +13,7 @@ use crate::report::{Report, Severity};
 
 use super::dependencies::PackageDependency;
 use super::graph::{self, CanonicalGraph, GRAPH_FORMAT, Graph, PackageStrictness};
+use super::input::VISIBILITY_MEMBER;
 use super::integrity::composite_hash;
 use super::layers::{self, GraphBuilder, NewEdge, POLICIES_LAYER};
 use super::manifest::PackageKind;
@@ -477,7 +478,8 @@ fn required_members(
 ) -> Vec<(&'static str, String)> {
     let needs_schema_2 = summary.graph.is_some()
         || draft.kind != PackageKind::Context
-        || draft.name.scope().is_some();
+        || draft.name.scope().is_some()
+        || draft.extra_members.iter().any(|(key, _)| key == VISIBILITY_MEMBER);
     let schema = if needs_schema_2 { 2 } else { 1 };
     let provenance =
         format!("{{\"tool\":\"skillpack\",\"tool_version\":{}}}", quoted(&draft.tool_version));

@@ -6,10 +6,14 @@ rule_set! {
     "Registry"
 
     "RG-79" "Objects are verified when written and once before their first use, then streamed"
+    "RG-80" "An object is durable before the database refers to it, and not stored if refused"
+    "RG-81" "Only old objects that nothing refers to are garbage"
     "RG-82" "Publishing bytes that are stored already makes their object new"
     "RG-101" "Requests that wait for their client never keep others from being handled"
     "RG-102" "A client that does not read occupies little memory, and is disconnected"
     "RG-103" "Tokens expire, rotate and are limited; the last admin and the last owner stay"
+    "RG-104" "Private packages are never visible to others, not even for a moment"
+    "RG-105" "Quotas limit users and namespaces; deleted versions leave a tombstone"
     "RG-106" "Monitoring is never limited; rates delay before they refuse; proxies can be ranges"
     "RG-107" "Older databases are upgraded; newer ones are refused"
 }

@@ -1,12 +1,13 @@
 //! Copies a registry, for backup and restore. The registry may be running.
 //!
 //! The copy starts with a snapshot of the database and continues with the objects that the snapshot
-//! refers to. Objects are stored before metadata refers to them and are never removed, so all of
-//! them exist. The database is renamed into place last: a directory that contains `registry.db` is
-//! complete.
+//! refers to. Objects are stored before metadata refers to them, so all of them exist. The database
+//! is renamed into place last: a directory that contains `registry.db` is complete.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use sp_formats::output::RegistryDamage;
 use sp_tree::{Digest, Dir, FileError, Follow, Name};
 use thiserror::Error;
 
@@ -25,10 +26,7 @@ pub enum RegistryCopyError {
     /// The database cannot be read or written.
     #[error("cannot copy the database of the registry")]
     Database(#[source] Box<dyn std::error::Error + Send + Sync>),
-    /// An object that the database refers to.
-    #[error("the object `{0}` is missing")]
-    MissingObject(String),
-    /// An object cannot be read or written, or has another digest.
+    /// An object cannot be written.
     #[error("cannot copy the objects of the registry")]
     File(#[from] FileError),
 }
@@ -44,10 +42,12 @@ pub struct RegistryCopySummary {
     pub objects: u64,
     /// Total size of the objects.
     pub bytes: u64,
+    /// Objects that could not be copied.
+    pub damaged: Vec<RegistryDamage>,
 }
 
-/// Copies a registry into a directory that is empty or missing, and verifies every digest. On
-/// failure, the directory is left empty.
+/// Copies a registry into a directory that is empty or missing, and verifies every digest. Objects
+/// that are missing or damaged are left out and reported. On failure, the directory is left empty.
 pub fn copy_registry(from: &Path, to: &Path) -> Result<RegistryCopySummary, RegistryCopyError> {
     let nothing = || RegistryCopyError::NoRegistry(from.into());
     let source = Dir::open(from).map_err(|_| nothing())?;
@@ -72,13 +72,16 @@ fn copy_into(from: &Path, target: &Dir) -> Result<RegistryCopySummary, RegistryC
     let part = target.path().join(PARTIAL_DATABASE_FILE);
     snapshot(&from.join(DATABASE_FILE), &part)?;
     let (source, stored) = (ObjectStore::open_read_only(from), ObjectStore::open(target.path())?);
-    let mut copied = RegistryCopySummary { objects: 0, bytes: 0 };
-    for digest in referenced_digests(&part)? {
-        let bytes =
-            source.get(&digest)?.ok_or_else(|| RegistryCopyError::MissingObject(digest.hex()))?;
-        copied.objects += 1;
-        copied.bytes += bytes.len() as u64;
-        stored.put(&bytes)?;
+    let mut copied = RegistryCopySummary { objects: 0, bytes: 0, damaged: Vec::new() };
+    for (digest, used_by) in Database::open_file(&part)?.referenced_objects()? {
+        match source.require(&digest) {
+            Ok(bytes) => {
+                copied.objects += 1;
+                copied.bytes += bytes.len() as u64;
+                stored.put(&bytes)?;
+            }
+            Err(error) => copied.damaged.push(describe_damage(&digest, used_by, &error)),
+        }
     }
     target.remove_tree(&entry_name(INCOMING_DIR)?)?;
     target.sync_filesystem()?;
@@ -91,9 +94,18 @@ fn copy_into(from: &Path, target: &Dir) -> Result<RegistryCopySummary, RegistryC
     Ok(copied)
 }
 
-/// The digests of all objects that the database refers to.
-fn referenced_digests(database: &Path) -> Result<Vec<Digest>, MetadataError> {
-    Database::open_file(database)?.referenced_digests()
+/// Describes an object that cannot be read.
+pub(super) fn describe_damage(
+    digest: &Digest,
+    used_by: Vec<String>,
+    error: &FileError,
+) -> RegistryDamage {
+    let problem = match error.kind() {
+        ErrorKind::NotFound => "missing",
+        ErrorKind::InvalidData => "damaged",
+        _ => "unreadable",
+    };
+    RegistryDamage { sha256: digest.hex(), problem: problem.into(), used_by }
 }
 
 fn entry_name(text: &str) -> Result<Name, FileError> {

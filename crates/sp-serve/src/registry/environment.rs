@@ -39,6 +39,12 @@ impl RegistryEnvironment {
         format_seconds(Timestamp::from_nanosecond(then.into()).unwrap_or_default())
     }
 
+    /// The time in RFC 3339 an hour ago.
+    pub(crate) fn timestamp_an_hour_ago(&self) -> String {
+        let then = self.now_nanos().saturating_sub(3600 * NANOS_PER_SECOND);
+        format_seconds(Timestamp::from_nanosecond(then.into()).unwrap_or_default())
+    }
+
     /// Fills `bytes` with random bytes.
     pub(crate) fn fill_random(&self, bytes: &mut [u8]) -> std::io::Result<()> {
         (self.random)(bytes)

@@ -15,6 +15,10 @@ use sp_formats::text::ByteSize;
 use sp_tree::FileError;
 
 use crate::registry::metadata::MetadataError;
+use crate::registry::quotas::{ExceededQuota, QuotaLimit};
+
+/// When a client may try to publish again.
+const PUBLISH_RETRY_DELAY: Duration = Duration::from_mins(10);
 
 /// The result of a handler.
 pub(crate) type ApiResult<T> = Result<T, ResponseError>;
@@ -88,6 +92,32 @@ impl ResponseError {
     pub(crate) fn forbidden() -> Self {
         Self::new(StatusCode::FORBIDDEN, "forbidden", "you are not a member of the namespace")
             .with_help("ask a member to add you")
+    }
+
+    pub(crate) fn deleted() -> Self {
+        Self::new(StatusCode::GONE, "deleted", "the version was deleted by an administrator")
+            .with_help("use another version")
+    }
+
+    pub(crate) fn marked_private() -> Self {
+        let message = "a version of the package has `visibility: private`";
+        Self::new(StatusCode::CONFLICT, "marked_private", message)
+            .with_help("publish the package under another name")
+    }
+
+    pub(crate) fn quota_exceeded(exceeded: ExceededQuota) -> Self {
+        let ExceededQuota { of, limit } = exceeded;
+        let message = match limit {
+            QuotaLimit::Bytes(bytes) => format!("the {of} may store at most {}", ByteSize(bytes)),
+            QuotaLimit::Packages(count) => format!("the {of} may have at most {count} packages"),
+            QuotaLimit::PublishesPerHour(count) => {
+                let message = format!("the {of} may publish at most {count} versions per hour");
+                let refusal = Self::new(StatusCode::TOO_MANY_REQUESTS, "quota", message);
+                return Self { retry_after: Some(PUBLISH_RETRY_DELAY), ..refusal };
+            }
+        };
+        Self::new(StatusCode::FORBIDDEN, "quota", message)
+            .with_help("ask the administrator of the registry")
     }
 
     pub(crate) fn not_owner() -> Self {

@@ -1,20 +1,26 @@
-//! Administration on the machine of a registry, which may be running: `sp serve token`.
+//! Administration on the machine of a registry, which may be running: `sp serve token`,
+//! `verify`, `gc` and `delete`.
 //!
 //! Anyone who can write to the database needs no token, so this also helps if all admin tokens were
 //! lost.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use sp_formats::registry::{IssuedRegistryToken, RegistryToken};
-use sp_tree::{Dir, Follow, StaticName};
+use sp_formats::output::{RegistryDeleteReport, RegistryGarbageReport, RegistryVerifyReport};
+use sp_formats::package::PackageName;
+use sp_formats::registry::{IssuedRegistryToken, RegistryPackageName, RegistryToken};
+use sp_tree::{Dir, FileError, Follow, StaticName};
 use thiserror::Error;
 
 use crate::error::ServeError;
+use crate::registry::backup::describe_damage;
 use crate::registry::environment::RegistryEnvironment;
 use crate::registry::metadata::{
     DATABASE_FILE, Database, MetadataError, PostgresAddress, TokenOwner, TokenRevocation,
-    TokenScope,
+    TokenScope, VersionKey,
 };
+use crate::registry::object_store::ObjectStore;
 use crate::registry::tokens::{TokenRequest, generate_token, hash_token};
 
 /// The user in the audit log.
@@ -36,6 +42,10 @@ pub enum LocalRegistryError {
     /// The message names the invalid part of a request.
     #[error("{0}")]
     InvalidRequest(String),
+    #[error("no version `{0}`, or it was deleted")]
+    VersionNotFound(String),
+    #[error("cannot use the objects of the registry")]
+    File(#[from] FileError),
     #[error("no token with the ID {0}, or it was revoked")]
     TokenNotFound(i64),
     #[error("token {0} is the last admin token")]
@@ -109,6 +119,84 @@ impl LocalRegistry {
             TokenRevocation::NotFound => Err(LocalRegistryError::TokenNotFound(id)),
             TokenRevocation::LastAdmin => Err(LocalRegistryError::LastAdmin(id)),
         }
+    }
+}
+
+/// Whether garbage is deleted, or only listed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GarbageAction {
+    List,
+    Delete,
+}
+
+impl LocalRegistry {
+    /// Verifies the digests of all objects that the database refers to.
+    pub fn verify(&self) -> Result<RegistryVerifyReport> {
+        let referenced = self.database.referenced_objects().map_err(|e| self.failed(e))?;
+        let objects = ObjectStore::open_read_only(&self.location.data_dir);
+        let mut report = RegistryVerifyReport { objects: 0, bytes: 0, damaged: Vec::new() };
+        for (digest, used_by) in referenced {
+            match objects.check(&digest) {
+                Ok(bytes) => {
+                    report.objects += 1;
+                    report.bytes += bytes;
+                }
+                Err(error) => report.damaged.push(describe_damage(&digest, used_by, &error)),
+            }
+        }
+        Ok(report)
+    }
+
+    /// Deletes objects that nothing refers to and that are older than `grace`.
+    pub fn collect_garbage(
+        &self,
+        grace: Duration,
+        action: GarbageAction,
+    ) -> Result<RegistryGarbageReport> {
+        let objects = ObjectStore::open_shared(&self.location.data_dir);
+        let grace = i64::try_from(grace.as_nanos()).unwrap_or(i64::MAX);
+        let cutoff = self.location.environment.now_nanos().saturating_sub(grace);
+        // The list comes first: what is published after it was taken is not in it.
+        let old = objects.written_before(cutoff)?;
+        let referenced = self.database.referenced_objects().map_err(|e| self.failed(e))?;
+        let deleted = action == GarbageAction::Delete;
+        let mut report = RegistryGarbageReport { objects: Vec::new(), bytes: 0, deleted };
+        for object in old.iter().filter(|object| !referenced.contains_key(&object.digest)) {
+            // Its content may have been published again meanwhile.
+            if self.database.is_referenced(&object.digest).map_err(|e| self.failed(e))? {
+                continue;
+            }
+            if deleted {
+                objects.remove(&object.digest, cutoff)?;
+            }
+            report.objects.push(object.digest.hex());
+            report.bytes += object.size;
+        }
+        Ok(report)
+    }
+
+    /// Deletes the content of a version: `@namespace/name@version`.
+    pub fn delete_version(&self, package: &str, reason: &str) -> Result<RegistryDeleteReport> {
+        let missing = || LocalRegistryError::VersionNotFound(package.to_owned());
+        let (name, version) = package.rsplit_once('@').ok_or_else(missing)?;
+        let name = PackageName::new(name)
+            .ok()
+            .and_then(|name| RegistryPackageName::from_package_name(&name).ok())
+            .ok_or_else(missing)?;
+        let key = VersionKey { package: name.clone(), version: version.to_owned() };
+        let (operator, at) =
+            (TokenOwner::operator(OPERATOR), self.location.environment.timestamp());
+        let deleted = self.database.delete_version(&key, reason, &operator, &at);
+        let deleted = deleted.map_err(|e| self.failed(e))?.ok_or_else(missing)?;
+        if !deleted.is_shared {
+            let objects = ObjectStore::open_shared(&self.location.data_dir);
+            objects.remove(&deleted.digest, i64::MAX)?;
+        }
+        Ok(RegistryDeleteReport {
+            name: name.to_string(),
+            version: version.into(),
+            bytes_deleted: !deleted.is_shared,
+        })
     }
 }
 

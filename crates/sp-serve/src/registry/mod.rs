@@ -18,6 +18,7 @@ mod error;
 mod http_content;
 mod index_cache;
 mod local;
+mod login_policy;
 mod markdown;
 mod mcp;
 mod metadata;
@@ -26,6 +27,7 @@ mod object_store;
 mod package_view;
 mod pages;
 mod published_skills;
+mod quotas;
 mod readiness;
 pub mod redact;
 mod router;
@@ -61,9 +63,12 @@ use crate::registry::state::{AppState, RegistryState};
 
 pub use crate::registry::backup::{RegistryCopyError, RegistryCopySummary, copy_registry};
 pub use crate::registry::environment::RegistryEnvironment;
-pub use crate::registry::local::{LocalRegistry, LocalRegistryError, RegistryLocation};
+pub use crate::registry::local::{
+    GarbageAction, LocalRegistry, LocalRegistryError, RegistryLocation,
+};
 pub use crate::registry::metadata::{PostgresAddress, PostgresAddressError};
 pub use crate::registry::middleware::{RequestLogEntry, RequestLogger, RequestRate};
+pub use crate::registry::quotas::{Quota, Quotas};
 pub use crate::registry::tokens::TokenRequest;
 
 /// Limits on what happens after the last connection was closed.
@@ -87,6 +92,9 @@ pub struct RegistrySettings {
     pub trusted_proxies: Vec<AddressRange>,
     /// Maximum duration of a request, without the time to transfer its body.
     pub request_timeout: Duration,
+    /// Whether anonymous clients see nothing.
+    pub login_required: bool,
+    pub quotas: Quotas,
     /// Maximum time to finish running requests at shutdown.
     pub shutdown_timeout: Duration,
     /// Called after each request.
@@ -168,7 +176,7 @@ fn open_state(
         Some(address) => Database::connect(address),
     };
     let metadata = metadata.map_err(|e| database_error(settings, e))?;
-    let metadata = MetadataStore::new(metadata, settings.environment);
+    let metadata = MetadataStore::new(metadata, settings.environment, settings.quotas);
     let objects = ObjectStore::open(&settings.data_dir).map_err(|e| unusable(e.into()))?;
     let skills = Arc::new(PublishedSkills::new(objects.clone(), settings.limits.clone()));
     let environment = settings.environment;
@@ -199,6 +207,7 @@ fn build_state(
         request_timeout: settings.request_timeout,
         monitor: Arc::new(monitor),
         readiness: ReadinessCheck::default(),
+        login_required: settings.login_required,
         openapi: LazyLock::new(api::openapi_document),
     })
 }

@@ -10,6 +10,7 @@ use axum::response::{IntoResponse, Response};
 
 use crate::registry::api::ApiRoute;
 use crate::registry::error::ResponseError;
+use crate::registry::login_policy::require_login;
 use crate::registry::middleware::{limit_rate, monitor_request};
 use crate::registry::state::AppState;
 use crate::registry::{api, pages};
@@ -33,7 +34,10 @@ pub(crate) fn router(state: AppState) -> Router {
     let (monitoring, limited) =
         api::routes().into_iter().partition::<Vec<_>, _>(|route| route.is_unlimited);
     let limited = with_policy(
-        route_table(limited).merge(pages::router()).fallback(not_found),
+        route_table(limited)
+            .merge(pages::router())
+            .fallback(not_found)
+            .layer(from_fn_with_state(AppState::clone(&state), require_login)),
         AppState::clone(&state),
     )
     .layer(from_fn_with_state(Arc::new(gate), admit_request))

@@ -42,6 +42,8 @@ pub(crate) struct RegistryState {
     pub request_timeout: Duration,
     pub monitor: Arc<RequestMonitor>,
     pub readiness: ReadinessCheck,
+    /// Whether anonymous clients see nothing.
+    pub login_required: bool,
     /// The OpenAPI document, built from the route table when it is first requested.
     pub openapi: LazyLock<Value>,
 }

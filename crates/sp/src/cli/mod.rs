@@ -195,6 +195,9 @@ pub(crate) enum CliCommand {
         /// File, `@team/name` or `@team/name@1.2.0`
         #[arg(value_hint = ValueHint::AnyPath)]
         package: String,
+        /// Make the package visible only to members of its namespace
+        #[arg(long)]
+        private: bool,
         #[command(flatten)]
         registry: RegistryArg,
     },

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum, ValueHint};
 use sp_serve::AddressRange;
-use sp_serve::registry::RequestRate;
+use sp_serve::registry::{Quota, RequestRate};
 
 use super::parse_duration;
 
@@ -38,6 +38,15 @@ pub(crate) struct ServeArgs {
     /// Maximum duration of a request without the transfer of its body, from `1s` to `1h`
     #[arg(long, value_name = "DURATION", default_value = "60s", value_parser = parse_duration, hide_short_help = true)]
     pub timeout: Duration,
+    /// Require a token or a login for everything but signed URLs
+    #[arg(long)]
+    pub login_required: bool,
+    /// Limits of each user, such as `bytes=1GiB,packages=100,publishes=60` (per hour)
+    #[arg(long, value_name = "LIMITS")]
+    pub user_quota: Option<Quota>,
+    /// Limits of each namespace, in the same form
+    #[arg(long, value_name = "LIMITS")]
+    pub namespace_quota: Option<Quota>,
     /// Maximum time to complete running requests after SIGTERM, from `1s` to `1h`
     #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = parse_duration, hide_short_help = true)]
     pub grace: Duration,
@@ -70,6 +79,40 @@ pub(crate) enum ServeCommand {
     /// The database must be writable. No token is required, so this also works if all admin tokens
     /// were lost.
     Token(ServeTokenArgs),
+    /// Verify the digests of all packages and context packs
+    Verify(RegistryLocationArgs),
+    /// Delete stored bytes that no package or context pack consists of
+    Gc {
+        /// Only list what would be deleted
+        #[arg(long)]
+        dry_run: bool,
+        /// Keep what is more recent than this, at least `1h`; must exceed the longest upload
+        #[arg(
+            long,
+            value_name = "DURATION",
+            default_value = "24h",
+            value_parser = parse_garbage_grace
+        )]
+        gc_grace: Duration,
+        #[command(flatten)]
+        location: RegistryLocationArgs,
+    },
+    /// Delete the content of a version, which stays in the index as deleted
+    Delete {
+        /// Version, such as `@team/name@1.2.0`
+        package: String,
+        /// For the audit log
+        #[arg(long, value_name = "TEXT")]
+        reason: String,
+        #[command(flatten)]
+        location: RegistryLocationArgs,
+    },
+}
+
+fn parse_garbage_grace(text: &str) -> Result<Duration, String> {
+    sp_formats::time::parse_duration(text)
+        .filter(|it| *it >= Duration::from_hours(1))
+        .ok_or_else(|| "expected a duration of at least `1h`, such as `24h`".into())
 }
 
 /// Where a registry stores its data.

@@ -1,8 +1,8 @@
 //! `sp login`, `logout`, `publish`, `search`, `info` and `yank`.
 
 use sp_engine::pkg::{
-    self, LoginRequest, PackageDetails, PublishRequest, RegistryHistoryPolicy, SecretSource,
-    YankAction, YankRequest,
+    self, LoginRequest, PackageDetails, PublishRequest, PublishVisibility, RegistryHistoryPolicy,
+    SecretSource, YankAction, YankRequest,
 };
 use sp_engine::{Context, Result};
 use sp_formats::output::{RegistryPackageInfo, RegistrySearchReport};
@@ -36,9 +36,16 @@ pub(super) fn run(context: &Context<'_>, command: &CliCommand, terminal: &Termin
             terminal
                 .print(&report, |out| writeln!(out, "removed the token for {}", report.registry))
         }
-        CliCommand::Publish { package, registry } => {
-            let request =
-                PublishRequest { package: package.clone(), registry: registry.registry.clone() };
+        CliCommand::Publish { package, private, registry } => {
+            let request = PublishRequest {
+                package: package.clone(),
+                registry: registry.registry.clone(),
+                visibility: if *private {
+                    PublishVisibility::Private
+                } else {
+                    PublishVisibility::Default
+                },
+            };
             publish(context, &request, terminal)
         }
         CliCommand::Search { words, registry } => print_search(

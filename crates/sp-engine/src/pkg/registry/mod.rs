@@ -15,6 +15,6 @@ mod yank;
 pub(super) use self::info::info;
 pub(super) use self::known_registries::{AvailablePackage, AvailableVersion, KnownRegistries};
 pub use self::login::{LoginRequest, RegistryHistoryPolicy, login, logout};
-pub use self::publish::{PublishRequest, publish};
+pub use self::publish::{PublishRequest, PublishVisibility, publish};
 pub use self::search::search;
 pub use self::yank::{YankAction, YankRequest, yank};

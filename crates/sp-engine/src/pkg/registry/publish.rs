@@ -21,6 +21,16 @@ pub struct PublishRequest {
     pub package: String,
     /// The URL of the registry. The default is that of the config or of the last login.
     pub registry: Option<String>,
+    pub visibility: PublishVisibility,
+}
+
+/// Who can see a package that is published.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PublishVisibility {
+    /// As the package, its earlier versions and its namespace say.
+    Default,
+    /// Only members of its namespace.
+    Private,
 }
 
 /// Verifies a package and uploads it. Publishing the same bytes twice succeeds.
@@ -32,7 +42,12 @@ pub fn publish(context: &Context<'_>, request: &PublishRequest) -> Result<Regist
     let package = load_package(&session, &read_store_index(context)?, &spec)?.package;
     let name = registry_name(&package.manifest.name)?;
     let version = &package.manifest.version;
-    let path = version_path(&name, version);
+    let path = match request.visibility {
+        PublishVisibility::Default => version_path(&name, version),
+        PublishVisibility::Private => {
+            format!("{}?visibility=private", version_path(&name, version))
+        }
+    };
     let bytes = package.text().as_bytes();
     let hash = Digest::of(bytes).hex();
     let report = match client.execute(&RegistryRequest::put(&path, bytes)) {

@@ -17,10 +17,11 @@ use sp_formats::report::{Report, Severity};
 use sp_formats::time::format_seconds;
 use sp_tree::{Archive, Digest, FileError, Limits};
 
+use super::publish::publish_context;
 use crate::registry::environment::RegistryEnvironment;
 use crate::registry::error::{ApiResult, ResponseError};
 use crate::registry::metadata::{
-    ContextPackPushOutcome, Database, MetadataError, NewContextPack, NewUrlKey,
+    ContextPackPushOutcome, Database, MetadataError, NewContextPack, NewUrlKey, PublishContext,
     StoredContextPackFile, TokenOwner,
 };
 use crate::registry::state::AppState;
@@ -41,24 +42,39 @@ pub(super) async fn push(
     let bytes = to_bytes(body, usize::try_from(max_bytes).unwrap_or(usize::MAX)).await;
     let bytes = bytes.map_err(|_| ResponseError::too_large(max_bytes))?;
     let shared = state.clone();
-    let stored = tokio::task::spawn_blocking(move || {
-        let checked = validate_pack(&id, &bytes, &shared.limits)?;
-        // Objects are stored before metadata refers to them.
-        checked.objects.iter().try_for_each(|bytes| shared.objects.put(bytes).map(drop))?;
-        Ok((checked.record, checked.response))
-    });
-    let (record, response) = stored
+    let checked = tokio::task::spawn_blocking(move || validate_pack(&id, &bytes, &shared.limits));
+    let ValidatedContextPack { record, response, objects } = checked
         .await
         .unwrap_or_else(|_| Err(ResponseError::invalid("the context pack cannot be read")))?;
-    let at = state.environment.timestamp();
-    match state
-        .metadata
-        .with(move |database| database.push_context_pack(&record, &who, &at))
-        .await?
-    {
+    let context = publish_context(&state, who);
+    let (new, by) = (record.clone(), context.clone());
+    match state.metadata.with(move |database| database.check_context_pack(&new, &by)).await? {
+        ContextPackPushOutcome::Stored => {}
+        refused => return push_response(refused, response),
+    }
+    // Objects are stored before metadata refers to them.
+    let store = state.objects.clone();
+    let stored = tokio::task::spawn_blocking(move || {
+        objects.iter().try_for_each(|bytes| store.put(bytes).map(drop))
+    });
+    stored.await.unwrap_or_else(|e| Err(FileError::new("store", "", std::io::Error::other(e))))?;
+    let PublishContext { who, at, .. } = context;
+    let pushed =
+        state.metadata.with(move |database| database.push_context_pack(&record, &who, &at)).await?;
+    push_response(pushed, response)
+}
+
+fn push_response(
+    outcome: ContextPackPushOutcome,
+    response: PutContextPackResponse,
+) -> ApiResult<(StatusCode, Json<PutContextPackResponse>)> {
+    match outcome {
         ContextPackPushOutcome::Stored => Ok((StatusCode::CREATED, Json(response))),
         ContextPackPushOutcome::Unchanged => Ok((StatusCode::OK, Json(response))),
         ContextPackPushOutcome::IdTaken => Err(ResponseError::pack_id_taken()),
+        ContextPackPushOutcome::QuotaExceeded(exceeded) => {
+            Err(ResponseError::quota_exceeded(exceeded))
+        }
     }
 }
 

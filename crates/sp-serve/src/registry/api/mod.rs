@@ -112,6 +112,9 @@ fn publish_routes() -> Vec<ApiRoute> {
     vec![
         ApiRoute::put("/api/v1/packages/{ns}/{name}/{version}", publish::publish)
             .summary("Publish a version; returns its verification report")
+            .query_params(
+                const { &[QueryParam::optional("visibility", "`private` to make it private")] },
+            )
             .access(RouteAccess::Publisher)
             .media_body("application/json")
             .json_response::<TrustReport>(201),
@@ -122,6 +125,11 @@ fn publish_routes() -> Vec<ApiRoute> {
         ApiRoute::post("/api/v1/packages/{ns}/{name}/{version}/unyank", publish::unyank)
             .summary("Unyank a version")
             .access(RouteAccess::Publisher)
+            .empty_response(204),
+        ApiRoute::post("/api/v1/packages/{ns}/{name}/{version}/delete", publish::delete)
+            .summary("Delete the content of a version; its number stays taken")
+            .access(RouteAccess::Admin)
+            .json_body::<publish::DeleteVersionRequest>()
             .empty_response(204),
         ApiRoute::put("/api/v1/packages/{ns}/{name}/private", namespaces::make_private)
             .summary("Make a package private: only members of its namespace see it")
@@ -140,6 +148,14 @@ fn member_routes() -> Vec<ApiRoute> {
             .summary("List the members of a namespace and their roles")
             .access(RouteAccess::Publisher)
             .json_response::<Vec<NamespaceMember>>(200),
+        ApiRoute::put("/api/v1/namespaces/{ns}/private", namespaces::make_new_private)
+            .summary("Make new packages of a namespace private")
+            .access(RouteAccess::Owner)
+            .empty_response(204),
+        ApiRoute::delete("/api/v1/namespaces/{ns}/private", namespaces::make_new_public)
+            .summary("Make new packages of a namespace public, which is the default")
+            .access(RouteAccess::Owner)
+            .empty_response(204),
         ApiRoute::put("/api/v1/namespaces/{ns}/members/{user}", namespaces::add_member)
             .summary("Add a member to a namespace, or change the role of a member")
             .access(RouteAccess::Owner)

@@ -81,6 +81,22 @@ pub(super) async fn make_public(
     change_namespace(shared, path.0.0, headers, NamespaceChange::SetPrivate(package, false)).await
 }
 
+pub(super) async fn make_new_private(
+    shared: Shared<AppState>,
+    Path(namespace): Path<String>,
+    headers: HeaderMap,
+) -> ApiResult<StatusCode> {
+    change_namespace(shared, namespace, headers, NamespaceChange::SetPrivateByDefault(true)).await
+}
+
+pub(super) async fn make_new_public(
+    shared: Shared<AppState>,
+    Path(namespace): Path<String>,
+    headers: HeaderMap,
+) -> ApiResult<StatusCode> {
+    change_namespace(shared, namespace, headers, NamespaceChange::SetPrivateByDefault(false)).await
+}
+
 /// Changes a namespace. To non-members it does not exist.
 async fn change_namespace(
     Shared(state): Shared<AppState>,
@@ -98,6 +114,7 @@ async fn change_namespace(
         NamespaceOutcome::Done => Ok(StatusCode::NO_CONTENT),
         NamespaceOutcome::NotFound => Err(ResponseError::not_found()),
         NamespaceOutcome::Forbidden => Err(ResponseError::not_owner()),
+        NamespaceOutcome::MarkedPrivate => Err(ResponseError::marked_private()),
         NamespaceOutcome::LastOwner => Err(ResponseError::last_owner()),
     }
 }

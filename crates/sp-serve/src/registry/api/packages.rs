@@ -116,9 +116,12 @@ pub(super) async fn download(
     let requested = package.clone();
     let found = state
         .metadata
-        .with(move |database| database.find_version(&requested, &version, &reader))
+        .with(move |database| database.find_version_or_tombstone(&requested, &version, &reader))
         .await?;
     let found = found.ok_or_else(ResponseError::not_found)?;
+    if found.deleted {
+        return Err(ResponseError::deleted());
+    }
     let extra_headers = [
         (SHA256_HEADER, found.digest.hex()),
         (YANKED_HEADER, found.yanked.to_string()),

@@ -1,9 +1,14 @@
 //! Publish, yank and unyank versions.
 
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::sync::Arc;
+
 use axum::Json;
-use axum::body::{Body, to_bytes};
-use axum::extract::{Path, State as Shared};
+use axum::body::{Body, Bytes, to_bytes};
+use axum::extract::{Path, Query, State as Shared};
 use axum::http::{HeaderMap, StatusCode};
+use hyper::body::Body as _;
 use sp_engine::pkg::YankAction;
 use sp_formats::package::{self, Package, PackageManifest, PackageReadResult};
 use sp_formats::registry::{
@@ -11,45 +16,149 @@ use sp_formats::registry::{
     TrustStep,
 };
 use sp_formats::report::Severity;
-use sp_tree::Digest;
+use sp_tree::{Digest, FileError};
 
 use super::packages::package_name;
 use crate::registry::error::{ApiResult, ResponseError};
-use crate::registry::metadata::{NewPackageVersion, PublishOutcome, VersionKey, YankOutcome};
+use crate::registry::metadata::{
+    NewPackageVersion, PublishContext, PublishOutcome, PublishTarget, TokenOwner, VersionKey,
+    YankOutcome,
+};
 use crate::registry::state::AppState;
-use crate::registry::tokens::require_publisher;
+use crate::registry::tokens::{require_admin, require_publisher};
+
+#[derive(Debug, serde::Deserialize)]
+pub(super) struct PublishParams {
+    visibility: Option<String>,
+}
 
 pub(super) async fn publish(
     Shared(state): Shared<AppState>,
     Path((namespace, name, version)): Path<(String, String, String)>,
+    Query(params): Query<PublishParams>,
     headers: HeaderMap,
     body: Body,
 ) -> ApiResult<(StatusCode, Json<TrustReport>)> {
-    // Reject unauthorized clients before reading the body.
+    // Refuse before reading the body, and again before storing anything.
     let who = require_publisher(&state.metadata, &headers).await?;
     let package = RegistryPackageName::new(&namespace, &name)
         .map_err(|why| ResponseError::invalid(why.to_string()))?;
     let target = VersionKey { package, version };
+    let context = publish_context(&state, who);
     let max_bytes = state.limits.package_bytes;
     let limit = usize::try_from(max_bytes).unwrap_or(usize::MAX);
+    if let Err(refusal) = check_publish(&state, &target, 0, &context).await {
+        discard(body, limit).await;
+        return Err(refusal);
+    }
     let bytes = to_bytes(body, limit).await.map_err(|_| ResponseError::too_large(max_bytes))?;
-    let shared = state.clone();
+    let (shared, key) = (state.clone(), target.clone());
     let validated =
-        tokio::task::spawn_blocking(move || validate_package(&shared, target, bytes.to_vec()))
-            .await;
-    let ValidatedPackage { record, report, bytes } =
+        tokio::task::spawn_blocking(move || validate_package(&shared, key, bytes.to_vec())).await;
+    let ValidatedPackage { mut record, report, bytes } =
         validated.unwrap_or_else(|_| Err(ResponseError::invalid("the package cannot be read")))?;
-    let objects = state.objects.clone();
+    record.private |= requested_privacy(&params)?;
+    check_publish(&state, &target, record.item.bytes, &context).await?;
     // Objects are stored before metadata refers to them.
-    let stored = tokio::task::spawn_blocking(move || objects.put(&bytes)).await;
-    stored
-        .unwrap_or_else(|e| Err(sp_tree::FileError::new("store", "", std::io::Error::other(e))))?;
-    let at = state.environment.timestamp();
-    match state.metadata.with(move |database| database.publish(&record, &who, &at)).await? {
-        PublishOutcome::Published => Ok((StatusCode::CREATED, Json(report))),
+    let (digest, bytes) = (record.digest, Arc::<[u8]>::from(bytes));
+    let (objects, stored) = (state.objects.clone(), Arc::clone(&bytes));
+    run_blocking(move || objects.put(&stored).map(drop)).await?;
+    let outcome = state.metadata.with(move |database| database.publish(&record, &context)).await?;
+    to_result(outcome)?;
+    // An old object of the same content may have been collected as garbage in between.
+    let objects = state.objects.clone();
+    run_blocking(move || objects.ensure(&digest, &bytes)).await?;
+    Ok((StatusCode::CREATED, Json(report)))
+}
+
+fn requested_privacy(params: &PublishParams) -> ApiResult<bool> {
+    match params.visibility.as_deref() {
+        None => Ok(false),
+        Some("private") => Ok(true),
+        Some(_) => Err(ResponseError::invalid("`visibility` must be `private`")),
+    }
+}
+
+pub(super) fn publish_context(state: &AppState, who: TokenOwner) -> PublishContext {
+    PublishContext {
+        who,
+        at: state.environment.timestamp(),
+        hour_ago: state.environment.timestamp_an_hour_ago(),
+        quotas: state.metadata.quotas,
+    }
+}
+
+async fn check_publish(
+    state: &AppState,
+    key: &VersionKey,
+    bytes: u64,
+    context: &PublishContext,
+) -> ApiResult<()> {
+    let (target, context) = (PublishTarget { key: key.clone(), bytes }, context.clone());
+    let checked =
+        state.metadata.with(move |database| database.check_publish(&target, &context)).await?;
+    to_result(checked)
+}
+
+fn to_result(outcome: PublishOutcome) -> ApiResult<()> {
+    match outcome {
+        PublishOutcome::Published => Ok(()),
         PublishOutcome::AlreadyExists => Err(ResponseError::version_exists()),
         PublishOutcome::Forbidden => Err(ResponseError::forbidden()),
+        PublishOutcome::QuotaExceeded(exceeded) => Err(ResponseError::quota_exceeded(exceeded)),
     }
+}
+
+async fn run_blocking(
+    work: impl FnOnce() -> Result<(), FileError> + Send + 'static,
+) -> Result<(), FileError> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.unwrap_or_else(|e| Err(FileError::new("store", "", std::io::Error::other(e))))
+}
+
+/// Reads a refused body without keeping it, since some clients read the response only after they
+/// have sent everything.
+async fn discard(mut body: Body, most: usize) {
+    let mut left = most;
+    while let Some(Ok(frame)) = poll_fn(|cx| Pin::new(&mut body).poll_frame(cx)).await {
+        match left.checked_sub(frame.data_ref().map_or(0, Bytes::len)) {
+            Some(rest) => left = rest,
+            None => return,
+        }
+    }
+}
+
+/// Deletes the content of a version.
+#[derive(Debug, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct DeleteVersionRequest {
+    /// For the audit log, at most 500 characters.
+    #[schemars(length(min = 1, max = 500))]
+    reason: String,
+}
+
+pub(super) async fn delete(
+    Shared(state): Shared<AppState>,
+    Path((namespace, name, version)): Path<(String, String, String)>,
+    headers: HeaderMap,
+    Json(request): Json<DeleteVersionRequest>,
+) -> ApiResult<StatusCode> {
+    let who = require_admin(&state.metadata, &headers).await?;
+    if !(1..=500).contains(&request.reason.chars().count()) {
+        return Err(ResponseError::invalid("`reason` must have from 1 to 500 characters"));
+    }
+    let key = VersionKey { package: package_name(&namespace, &name)?, version };
+    let at = state.environment.timestamp();
+    let deleted = state
+        .metadata
+        .with(move |database| database.delete_version(&key, &request.reason, &who, &at))
+        .await?
+        .ok_or_else(ResponseError::not_found)?;
+    if !deleted.is_shared {
+        let objects = state.objects.clone();
+        run_blocking(move || objects.remove(&deleted.digest, i64::MAX)).await?;
+    }
+    Ok(StatusCode::NO_CONTENT)
 }
 
 /// A valid package: its metadata, its report, and its bytes.
@@ -92,6 +201,7 @@ fn validate_package(
         description: package.manifest.description.clone(),
         digest: Digest::of(&bytes),
         item,
+        private: package.manifest.is_private,
         manifest: package.raw_manifest().raw().to_owned(),
         trust_report: serde_json::to_string(&report).unwrap_or_default(),
     };
@@ -127,6 +237,7 @@ fn version_item(state: &AppState, package: &Package, bytes: &[u8]) -> PackageVer
         bytes: bytes.len() as u64,
         published_at: state.environment.timestamp(),
         yanked: false,
+        deleted: false,
         signer: package.signer.map(|signer| signer.key.to_string()),
         dependencies: dependencies.collect(),
         conflicts: manifest.conflicts.iter().map(ToString::to_string).collect(),

@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 use sp_tree::Digest;
 
+use crate::registry::quotas::ExceededQuota;
+
 /// A pack to add. Its objects are stored already.
 #[derive(Debug, Clone)]
 pub(crate) struct NewContextPack {
@@ -30,6 +32,7 @@ pub(crate) enum ContextPackPushOutcome {
     Unchanged,
     /// The ID belongs to another pack or another user.
     IdTaken,
+    QuotaExceeded(ExceededQuota),
 }
 
 /// What is needed to serve a pack.

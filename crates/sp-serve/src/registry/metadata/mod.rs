@@ -20,6 +20,7 @@ mod schema;
 mod sql;
 mod sqlite;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -30,6 +31,7 @@ use sp_tree::Digest;
 use thiserror::Error;
 
 use crate::registry::environment::RegistryEnvironment;
+use crate::registry::quotas::{ExceededQuota, Quotas};
 use crate::registry::token_uses::TokenUses;
 
 pub(crate) use context_packs::{
@@ -187,6 +189,8 @@ pub(crate) enum NamespaceOutcome {
     Forbidden,
     /// A namespace keeps its last owner.
     LastOwner,
+    /// A version of the package says that it is private.
+    MarkedPrivate,
 }
 
 /// An entry of the audit log.
@@ -204,6 +208,8 @@ pub(crate) enum NamespaceChange {
     RemoveMember(String),
     /// Whether only members see a package.
     SetPrivate(RegistryPackageName, bool),
+    /// Whether new packages are private.
+    SetPrivateByDefault(bool),
 }
 
 #[derive(Debug, Clone)]
@@ -213,6 +219,8 @@ pub(crate) struct NewPackageVersion {
     pub description: Option<String>,
     pub digest: Digest,
     pub item: PackageVersionItem,
+    /// Whether the package says that it is private, or the publisher does.
+    pub private: bool,
     /// JSON.
     pub manifest: String,
     pub trust_report: String,
@@ -224,6 +232,25 @@ pub(crate) enum PublishOutcome {
     AlreadyExists,
     /// The namespace belongs to other users.
     Forbidden,
+    QuotaExceeded(ExceededQuota),
+}
+
+/// Who publishes, when, and within which limits.
+#[derive(Debug, Clone)]
+pub(crate) struct PublishContext {
+    pub who: TokenOwner,
+    pub at: String,
+    /// An hour before.
+    pub hour_ago: String,
+    pub quotas: Quotas,
+}
+
+/// What would be stored, to check whether that is permitted.
+#[derive(Debug, Clone)]
+pub(crate) struct PublishTarget {
+    pub key: VersionKey,
+    /// 0 if it is not known yet.
+    pub bytes: u64,
 }
 
 /// A version of a package.
@@ -247,7 +274,19 @@ pub(crate) struct StoredVersion {
     pub digest: Digest,
     pub bytes: u64,
     pub yanked: bool,
+    pub deleted: bool,
 }
+
+/// A version that was deleted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct DeletedVersion {
+    pub digest: Digest,
+    /// Whether something else consists of the same bytes.
+    pub is_shared: bool,
+}
+
+/// Objects, each with the names of what consists of it.
+pub(crate) type ReferencedObjects = BTreeMap<Digest, Vec<String>>;
 
 /// The newest version of a package that is not yanked.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -309,6 +348,7 @@ pub(crate) struct MetadataStore {
     pub environment: RegistryEnvironment,
     /// When tokens were last used; written from time to time.
     pub token_uses: Arc<TokenUses>,
+    pub quotas: Quotas,
 }
 
 impl Database {
@@ -328,8 +368,12 @@ impl Database {
 }
 
 impl MetadataStore {
-    pub(crate) fn new(database: Database, environment: RegistryEnvironment) -> Self {
-        Self { database: Arc::new(database), environment, token_uses: Arc::default() }
+    pub(crate) fn new(
+        database: Database,
+        environment: RegistryEnvironment,
+        quotas: Quotas,
+    ) -> Self {
+        Self { database: Arc::new(database), environment, token_uses: Arc::default(), quotas }
     }
 
     /// Runs `work` on a blocking thread.

@@ -8,7 +8,7 @@ use super::{MetadataError, Result};
 
 /// The scripts that create version 1, 2 and so on from the version before. Placeholders in braces
 /// are replaced with the types of the dialect.
-const MIGRATIONS: [&str; 2] = [VERSION_1, VERSION_2];
+const MIGRATIONS: [&str; 3] = [VERSION_1, VERSION_2, VERSION_3];
 
 const VERSION_1: &str = "
     CREATE TABLE IF NOT EXISTS tokens (
@@ -46,6 +46,16 @@ const VERSION_2: &str = "
     ALTER TABLE tokens ADD COLUMN namespaces TEXT;
     ALTER TABLE members ADD COLUMN role {name} NOT NULL DEFAULT 'owner';
     CREATE INDEX members_by_user ON members (username);
+";
+
+/// Settings of namespaces, and tombstones of versions.
+const VERSION_3: &str = "
+    CREATE TABLE namespaces (
+        name {name} PRIMARY KEY, private BOOLEAN NOT NULL DEFAULT FALSE);
+    ALTER TABLE versions ADD COLUMN deleted_at {name};
+    ALTER TABLE versions ADD COLUMN delete_reason TEXT;
+    CREATE INDEX versions_by_publisher ON versions (published_by, published_at);
+    CREATE INDEX versions_by_digest ON versions (digest);
 ";
 
 /// A connection that can change the schema.

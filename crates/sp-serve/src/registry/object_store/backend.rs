@@ -16,11 +16,27 @@ pub(crate) trait ObjectBackend: Send + Sync {
     /// Opens an object; `None` if it does not exist.
     fn open(&self, digest: &Digest) -> Result<Option<Box<dyn ObjectReader>>, FileError>;
 
+    /// Calls `visit` with every object.
+    fn list(&self, visit: &mut dyn FnMut(ListedObject)) -> Result<(), FileError>;
+
+    /// Deletes an object, unless it was written after a time. An object that does not exist is not
+    /// an error.
+    fn remove(&self, digest: &Digest, not_after: i64) -> Result<(), FileError>;
+
     /// Moves a damaged object away, where an operator can look at it.
     fn quarantine(&self, digest: &Digest) -> Result<(), FileError>;
 
     /// Where an object is, for messages.
     fn location(&self, digest: &Digest) -> PathBuf;
+}
+
+/// An object in a list.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ListedObject {
+    pub digest: Digest,
+    pub size: u64,
+    /// When it was written, in nanoseconds since the Unix epoch.
+    pub written_at: i64,
 }
 
 /// An object that is being read.

@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use sp_tree::{Digest, Dir, FileError, FileStamp, Follow, Name};
+use sp_tree::{Digest, Dir, EntryKind, FileError, FileStamp, Follow, Name, from_hex};
 
-use super::backend::{ObjectBackend, ObjectReader, ObjectVersion};
+use super::backend::{ListedObject, ObjectBackend, ObjectReader, ObjectVersion};
 
 pub(crate) const OBJECTS_DIR: &str = "objects";
 pub(crate) const INCOMING_DIR: &str = "incoming";
@@ -33,6 +33,11 @@ impl FileObjects {
         data.remove_tree(&entry_name(INCOMING_DIR)?)?;
         Dir::create_all_private(&folder.join(INCOMING_DIR))?;
         Ok(Self { is_read_only: false, ..Self::open_read_only(folder) })
+    }
+
+    /// Opens the objects in a data directory that another process may use, to delete some.
+    pub(super) fn open_shared(folder: &Path) -> Self {
+        Self { is_read_only: false, ..Self::open_read_only(folder) }
     }
 
     pub(super) fn open_read_only(folder: &Path) -> Self {
@@ -78,6 +83,32 @@ impl ObjectBackend for FileObjects {
             FileStamp::of(&file).map_err(|e| FileError::new("read the metadata of", &folder, e))?;
         let version = ObjectVersion { size: stamp.size, tag: (stamp.inode, stamp.modified) };
         Ok(Some(Box::new(ObjectFile { file, version, path: folder.join(target.as_str()) })))
+    }
+
+    fn list(&self, visit: &mut dyn FnMut(ListedObject)) -> Result<(), FileError> {
+        let root = Dir::open(&self.root.join(OBJECTS_DIR))?;
+        for group in root.entries()?.into_iter().filter(|entry| entry.kind == EntryKind::Dir) {
+            let dir = root.open_dir(&group, Follow::Never)?;
+            for entry in dir.entries()? {
+                let stamp = dir.stat(&entry, Follow::Never)?;
+                let hex =
+                    [group.name().to_str(), entry.name().to_str()].map(Option::unwrap_or_default);
+                let digest = from_hex(&hex.concat()).map(Digest::from_bytes);
+                if let (Some(digest), Some(stamp)) = (digest, stamp) {
+                    visit(ListedObject { digest, size: stamp.size, written_at: stamp.modified });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn remove(&self, digest: &Digest, not_after: i64) -> Result<(), FileError> {
+        let (folder, name) = self.object_path(digest)?;
+        let Ok(dir) = Dir::open(&folder) else { return Ok(()) };
+        match dir.stat(&name, Follow::Never)? {
+            Some(stamp) if stamp.modified <= not_after => dir.remove_file(&name),
+            _ => Ok(()),
+        }
     }
 
     fn quarantine(&self, digest: &Digest) -> Result<(), FileError> {

@@ -21,7 +21,7 @@ use axum::body::Bytes;
 use sp_engine::DigestCache;
 use sp_tree::{Digest, FileError, Hasher};
 
-pub(crate) use backend::{ObjectBackend, ObjectReader, ObjectVersion};
+pub(crate) use backend::{ListedObject, ObjectBackend, ObjectReader, ObjectVersion};
 pub(crate) use files::{FileObjects, INCOMING_DIR, OBJECTS_DIR};
 
 /// Limits of the read cache.
@@ -59,6 +59,38 @@ impl ObjectStore {
     /// Opens the objects in a data directory that another process may use. Only for reading.
     pub(crate) fn open_read_only(folder: &Path) -> Self {
         Self::new(FileObjects::open_read_only(folder))
+    }
+
+    /// Opens the objects in a data directory that another process may use, to delete some.
+    pub(crate) fn open_shared(folder: &Path) -> Self {
+        Self::new(FileObjects::open_shared(folder))
+    }
+
+    /// Returns all objects that were written before a time.
+    pub(crate) fn written_before(&self, time: i64) -> Result<Vec<ListedObject>, FileError> {
+        let mut found = Vec::new();
+        self.backend
+            .list(&mut |object| found.extend(Some(object).filter(|it| it.written_at < time)))?;
+        Ok(found)
+    }
+
+    /// Deletes an object, unless it was written after a time.
+    pub(crate) fn remove(&self, digest: &Digest, not_after: i64) -> Result<(), FileError> {
+        self.backend.remove(digest, not_after)
+    }
+
+    /// Stores an object again if it was deleted after it was stored.
+    pub(crate) fn ensure(&self, digest: &Digest, bytes: &[u8]) -> Result<(), FileError> {
+        self.put_derived(digest, bytes)
+    }
+
+    /// Reads an object completely and returns its size. Fails if it is missing or damaged.
+    pub(crate) fn check(&self, digest: &Digest) -> Result<u64, FileError> {
+        let missing =
+            || FileError::new("read", digest.hex(), std::io::Error::from(ErrorKind::NotFound));
+        let object = self.backend.open(digest)?.ok_or_else(missing)?;
+        self.verify(digest, &*object)?;
+        Ok(object.version().size)
     }
 
     fn new(backend: impl ObjectBackend + 'static) -> Self {

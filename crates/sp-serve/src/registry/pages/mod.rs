@@ -27,6 +27,7 @@ use axum::routing::{get, post};
 
 pub(crate) use context_pack::{OpenedContextPack, render_context_pack};
 pub(crate) use error_page::format_errors;
+pub(crate) use visitor::PageVisitor;
 
 use crate::registry::error::{ApiResult, ResponseError};
 use crate::registry::state::AppState;

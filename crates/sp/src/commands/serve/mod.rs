@@ -1,5 +1,6 @@
 //! `sp serve`.
 
+mod maintenance;
 mod tokens;
 
 use std::io::{ErrorKind, Write as _};
@@ -12,8 +13,9 @@ use sp_formats::output::{RegistryBackupReport, RegistryStartReport};
 use sp_formats::text::pluralize;
 use sp_serve::ServeError;
 use sp_serve::registry::{
-    LocalRegistry, LocalRegistryError, PostgresAddress, PostgresAddressError, RegistryCopyError,
-    RegistryEnvironment, RegistryLocation, RegistrySettings, RequestLogger, RunningRegistry,
+    GarbageAction, LocalRegistry, LocalRegistryError, PostgresAddress, PostgresAddressError,
+    Quotas, RegistryCopyError, RegistryCopySummary, RegistryEnvironment, RegistryLocation,
+    RegistrySettings, RequestLogger, RunningRegistry,
 };
 
 use crate::cli::{LogFormatArg, RegistryLocationArgs, ServeArgs, ServeCommand};
@@ -28,7 +30,26 @@ pub(super) fn run(context: &Context<'_>, args: &ServeArgs, terminal: &Terminal) 
     match &args.command {
         None => {}
         Some(ServeCommand::Token(args)) => return tokens::run(context, args, terminal),
-        Some(command) => return copy_registry(context, command, terminal),
+        Some(ServeCommand::Backup { to, data }) => {
+            let (from, to) = (data_dir(context, data.as_deref()), context.current_dir.join(to));
+            return copy_registry(context, from, to, terminal);
+        }
+        Some(ServeCommand::Restore { from, data }) => {
+            let (from, to) = (context.current_dir.join(from), data_dir(context, data.as_deref()));
+            return copy_registry(context, from, to, terminal);
+        }
+        Some(ServeCommand::Verify(location)) => {
+            return maintenance::verify(context, location, terminal);
+        }
+        Some(ServeCommand::Gc { dry_run, gc_grace, location }) => {
+            let action = if *dry_run { GarbageAction::List } else { GarbageAction::Delete };
+            let registry = open_local(context, location)?;
+            return maintenance::collect_garbage(&registry, (*gc_grace, action), terminal);
+        }
+        Some(ServeCommand::Delete { package, reason, location }) => {
+            let registry = open_local(context, location)?;
+            return maintenance::delete(&registry, (package, reason), terminal);
+        }
     }
     let data = data_dir(context, args.data.as_deref());
     let mut limits = Limits::default();
@@ -45,6 +66,11 @@ pub(super) fn run(context: &Context<'_>, args: &ServeArgs, terminal: &Terminal) 
         trusted_proxies: args.trust_proxy.clone(),
         request_timeout: args.timeout,
         shutdown_timeout: args.grace,
+        login_required: args.login_required,
+        quotas: Quotas {
+            user: args.user_quota.unwrap_or_default(),
+            namespace: args.namespace_quota.unwrap_or_default(),
+        },
         logger: request_logger(args.log),
         environment: environment(context),
     };
@@ -76,6 +102,10 @@ fn local_error(error: LocalRegistryError) -> Error {
     let message = error.to_string();
     match error {
         LocalRegistryError::Unusable(error) => serve_error(error),
+        LocalRegistryError::File(source) => Error::new(ErrorCode::Io, message).because(source),
+        LocalRegistryError::VersionNotFound(_) => {
+            Error::new(ErrorCode::VersionNotFound, message).hint("use the form `@team/name@1.2.0`")
+        }
         LocalRegistryError::NoRegistry(_) => Error::new(ErrorCode::RegistryNotFound, message)
             .hint("pass its directory with `--data`, or its database with `--database`"),
         LocalRegistryError::InvalidRequest(_) => Error::new(ErrorCode::InvalidArguments, message),
@@ -91,30 +121,29 @@ fn data_dir(context: &Context<'_>, given: Option<&Path>) -> PathBuf {
     given.map_or_else(|| context.home.join("registry"), |data| context.current_dir.join(data))
 }
 
-fn copy_registry(context: &Context<'_>, command: &ServeCommand, terminal: &Terminal) -> Result<()> {
-    let (from, to) = match command {
-        ServeCommand::Backup { to, data: from } => {
-            (data_dir(context, from.as_deref()), context.current_dir.join(to))
-        }
-        ServeCommand::Restore { from, data: to } => {
-            (context.current_dir.join(from), data_dir(context, to.as_deref()))
-        }
-        ServeCommand::Token(_) => return Ok(()),
-    };
+fn copy_registry(
+    context: &Context<'_>,
+    from: PathBuf,
+    to: PathBuf,
+    terminal: &Terminal,
+) -> Result<()> {
     if context.env.get(DATABASE_ENV).is_some_and(|address| !address.is_empty()) {
         let what = format!("`{DATABASE_ENV}` is set, but `sp` cannot copy a PostgreSQL database");
         return Err(Error::new(ErrorCode::InvalidArguments, what).hint(POSTGRES_BACKUP_HINT));
     }
     let copied = sp_serve::registry::copy_registry(&from, &to).map_err(copy_error)?;
-    let view = RegistryBackupReport { from, to, objects: copied.objects, bytes: copied.bytes };
+    let RegistryCopySummary { objects, bytes, damaged } = copied;
+    let view = RegistryBackupReport { from, to, objects, bytes, damaged };
     terminal.print(&view, |out| {
+        maintenance::print_damage(out, &view.damaged)?;
         writeln!(
             out,
             "copied {} to {}; every digest was verified",
-            pluralize(view.objects, "package"),
+            pluralize(view.objects, "object"),
             context.display_path(&view.to)
         )
-    })
+    })?;
+    maintenance::damage_result(&view.damaged)
 }
 
 fn copy_error(error: RegistryCopyError) -> Error {
@@ -128,7 +157,6 @@ fn copy_error(error: RegistryCopyError) -> Error {
             report.hint("use an empty or nonexistent directory")
         }
         RegistryCopyError::Database(source) => report.because(source).hint(NOTHING_COPIED),
-        RegistryCopyError::MissingObject(_) => report.hint(NOTHING_COPIED),
         RegistryCopyError::File(source) => report.because(source).hint(NOTHING_COPIED),
     }
 }
@@ -138,7 +166,6 @@ fn copy_error_code(error: &RegistryCopyError) -> ErrorCode {
         RegistryCopyError::NoRegistry(_) => ErrorCode::RegistryNotFound,
         RegistryCopyError::TargetNotEmpty(_) => ErrorCode::TargetNotEmpty,
         RegistryCopyError::Database(_) => ErrorCode::Database,
-        RegistryCopyError::MissingObject(_) => ErrorCode::DamagedData,
         RegistryCopyError::File(source) if source.kind() == ErrorKind::InvalidData => {
             ErrorCode::DamagedData
         }

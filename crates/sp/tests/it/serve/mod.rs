@@ -16,6 +16,10 @@ mod slow_clients;
 #[path = "slow_clients.rs"]
 #[expect(clippy::duplicate_mod, reason = "the same tests run on both databases")]
 mod slow_clients_on_postgres;
+mod storage;
+#[path = "storage.rs"]
+#[expect(clippy::duplicate_mod, reason = "the same tests run on both databases")]
+mod storage_on_postgres;
 mod tokens;
 #[path = "tokens.rs"]
 #[expect(clippy::duplicate_mod, reason = "the same tests run on both databases")]

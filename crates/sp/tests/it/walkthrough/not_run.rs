@@ -62,6 +62,14 @@ pub(super) const NOT_RUN: &[(&str, &str, Requirement)] = &[
     ("docs/registry.md", "sp serve restore ./backup-monday --data ./registry2", Server),
     ("docs/registry.md", "sp serve backup --data ./registry ./backup-monday", Server),
     ("docs/registry.md", "sp serve restore ./backup-monday --data ./registry2", Server),
+    ("docs/registry.md", "sp serve verify --data ./registry", Server),
+    ("docs/registry.md", "sp serve gc --data ./registry --dry-run", Server),
+    ("docs/registry.md", "sp serve gc --data ./registry --gc-grace 48h", Server),
+    (
+        "docs/registry.md",
+        "sp serve delete @acme/notes@1.2.0 --data ./registry --reason password",
+        Server,
+    ),
     (
         "docs/registry.md",
         "curl -X POST http://127.0.0.1:7878/api/v1/tokens -H \"authorization: Bearer $ADMIN\" \\\n  -H 'content-type: application/json' \\\n  -d '{\"user\":\"ann\",\"scope\":\"publish\",\"label\":\"laptop\",\"expires_in\":7776000,\"namespaces\":[\"acme\"]}'",

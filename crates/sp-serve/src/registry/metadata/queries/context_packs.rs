@@ -4,17 +4,17 @@
 //! and, if the pack has a key of its own, is that key. So all URLs of one pack can be revoked and
 //! new ones created, although a signature contains only the pack, the expiry time and the key ID.
 
-use std::collections::BTreeSet;
-
 use sp_formats::context_pack::{HostedContextPack, UrlSigningKeyInfo};
 use sp_tree::{Digest, from_hex};
 
 use super::super::sql::{SqlConnection, SqlParam, SqlRow, query_value};
 use super::super::{
-    ContextPackPushOutcome, Database, MetadataError, NewContextPack, NewUrlKey, Result,
-    StoredContextPack, StoredContextPackFile, TokenOwner, TokenScope, UrlKey,
+    ContextPackPushOutcome, Database, MetadataError, NewContextPack, NewUrlKey, PublishContext,
+    ReferencedObjects, Result, StoredContextPack, StoredContextPackFile, TokenOwner, TokenScope,
+    UrlKey,
 };
-use super::{AuditActor, record_audit};
+use super::{AuditActor, is_referenced, quotas, record_audit};
+use crate::registry::quotas::QuotaUsage;
 
 impl Database {
     /// Adds a pack. Its objects must be stored already.
@@ -205,24 +205,61 @@ impl Database {
         })
     }
 
-    /// Returns the digests of all packages, context packs and their files.
-    pub(crate) fn referenced_digests(&self) -> Result<Vec<Digest>> {
-        const PACKAGES: &str = "SELECT DISTINCT digest FROM versions";
-        const PACKS: &str = "SELECT digest, files FROM context_packs";
-        let (packages, packs) =
-            self.read(|sql| Ok((sql.query(PACKAGES, &[])?, sql.query(PACKS, &[])?)))?;
-        let mut digests: BTreeSet<Digest> =
-            packages.into_iter().map(|mut row| row.take()).collect::<Result<_>>()?;
-        for mut row in packs {
-            digests.insert(row.take()?);
-            let files: String = row.take()?;
-            let files: Vec<StoredContextPackFile> =
-                serde_json::from_str(&files).map_err(|e| MetadataError::Database(e.into()))?;
-            digests.extend(
-                files.iter().filter_map(|file| from_hex(&file.sha256)).map(Digest::from_bytes),
-            );
+    /// Checks whether a pack may be pushed, without changing anything.
+    pub(crate) fn check_context_pack(
+        &self,
+        new: &NewContextPack,
+        context: &PublishContext,
+    ) -> Result<ContextPackPushOutcome> {
+        const FIND: &str = "SELECT owner, digest, removed FROM context_packs WHERE id = $1";
+        self.read(|sql| {
+            if let Some(mut row) = sql.first(FIND, &[(&new.id).into()])? {
+                let (owner, digest, removed): (String, Digest, bool) =
+                    (row.take()?, row.take()?, row.take()?);
+                if digest != new.digest || !is_owner(&owner, &context.who) {
+                    return Ok(ContextPackPushOutcome::IdTaken);
+                }
+                if !removed {
+                    return Ok(ContextPackPushOutcome::Unchanged);
+                }
+            }
+            let added = QuotaUsage { bytes: new.bytes, ..QuotaUsage::default() };
+            let exceeded = quotas::exceeded(sql, "", context, &added)?;
+            Ok(exceeded
+                .map_or(ContextPackPushOutcome::Stored, ContextPackPushOutcome::QuotaExceeded))
+        })
+    }
+
+    /// Returns the objects of all packages and context packs, each with what consists of it.
+    pub(crate) fn referenced_objects(&self) -> Result<ReferencedObjects> {
+        const VERSIONS: &str = "SELECT namespace, name, version, digest FROM versions
+            JOIN packages ON packages.id = package WHERE deleted_at IS NULL";
+        const PACKS: &str = "SELECT id, digest, files FROM context_packs";
+        let (versions, packs) =
+            self.read(|sql| Ok((sql.query(VERSIONS, &[])?, sql.query(PACKS, &[])?)))?;
+        let mut objects = ReferencedObjects::new();
+        for mut row in versions {
+            let (namespace, name, version): (String, String, String) =
+                (row.take()?, row.take()?, row.take()?);
+            let user = format!("@{namespace}/{name} {version}");
+            objects.entry(row.take()?).or_default().push(user);
         }
-        Ok(digests.into_iter().collect())
+        for mut row in packs {
+            let user = format!("context pack {}", row.take::<String>()?);
+            let zip: Digest = row.take()?;
+            let files: Vec<StoredContextPackFile> = serde_json::from_str(&row.take::<String>()?)
+                .map_err(|e| MetadataError::Database(e.into()))?;
+            let files = files.iter().filter_map(|file| from_hex(&file.sha256));
+            for digest in files.map(Digest::from_bytes).chain([zip]) {
+                objects.entry(digest).or_default().push(user.clone());
+            }
+        }
+        Ok(objects)
+    }
+
+    /// Whether anything consists of an object.
+    pub(crate) fn is_referenced(&self, digest: &Digest) -> Result<bool> {
+        self.read(|sql| is_referenced(sql, digest))
     }
 }
 

@@ -4,11 +4,13 @@ mod context_packs;
 mod namespaces;
 mod packages;
 mod publish;
+mod quotas;
 mod tokens;
 
-use super::sql::{SqlConnection, SqlRow};
+use super::sql::{SqlConnection, SqlRow, query_value};
 use super::{NamespaceMember, NamespaceRole, RegistryReader, Result, TokenOwner, TokenScope};
 use sp_formats::registry::RegistryPackageName;
+use sp_tree::Digest;
 
 struct PackageRow {
     id: i64,
@@ -112,4 +114,13 @@ fn record_audit(
     const NOTE: &str = "INSERT INTO audit (at, username, action, subject) VALUES ($1, $2, $3, $4)";
     let AuditActor { who, at } = actor;
     sql.execute(NOTE, &[at.into(), (&who.user).into(), action.into(), subject.into()]).map(drop)
+}
+
+/// Whether anything consists of an object.
+fn is_referenced(sql: &mut dyn SqlConnection, digest: &Digest) -> Result<bool> {
+    const ASK: &str = "SELECT
+        EXISTS (SELECT 1 FROM versions WHERE digest = $1 AND deleted_at IS NULL)
+        OR EXISTS (SELECT 1 FROM context_packs WHERE digest = $1 OR files LIKE $2)";
+    let file = format!("%{}%", digest.hex());
+    query_value(sql, ASK, &[digest.into(), (&file).into()])
 }

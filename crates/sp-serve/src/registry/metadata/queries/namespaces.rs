@@ -1,5 +1,7 @@
 //! Members of namespaces, and the visibility of packages.
 
+use sp_formats::registry::RegistryPackageName;
+
 use super::super::sql::SqlConnection;
 use super::super::{
     Database, NamespaceChange, NamespaceMember, NamespaceOutcome, NamespaceRole, Result, TokenOwner,
@@ -49,6 +51,9 @@ fn audit_text(namespace: &str, change: &NamespaceChange) -> (&'static str, Strin
             ("add-member", format!("{namespace} {user} {}", role.as_str()))
         }
         NamespaceChange::RemoveMember(user) => ("remove-member", format!("{namespace} {user}")),
+        NamespaceChange::SetPrivateByDefault(private) => {
+            (if *private { "hide-new" } else { "show-new" }, namespace.to_owned())
+        }
         NamespaceChange::SetPrivate(package, private) => {
             (if *private { "hide" } else { "show" }, package.to_string())
         }
@@ -63,6 +68,8 @@ fn apply(
 ) -> Result<NamespaceOutcome> {
     const REMOVE: &str = "DELETE FROM members WHERE namespace = $1 AND username = $2";
     const HIDE: &str = "UPDATE packages SET private = $3 WHERE namespace = $1 AND name = $2";
+    const SET_DEFAULT: &str = "INSERT INTO namespaces (name, private) VALUES ($1, $2)
+        ON CONFLICT (name) DO UPDATE SET private = excluded.private";
     // A namespace without owners could be taken over.
     let is_last_owner = |user: &str| {
         let mut owners = members.iter().filter(|member| member.role == NamespaceRole::Owner);
@@ -82,9 +89,29 @@ fn apply(
         NamespaceChange::RemoveMember(user) => {
             sql.execute(REMOVE, &[namespace.into(), user.into()])?
         }
+        NamespaceChange::SetPrivate(package, false) if is_marked_private(sql, package)? => {
+            return Ok(NamespaceOutcome::MarkedPrivate);
+        }
+        NamespaceChange::SetPrivateByDefault(private) => {
+            sql.execute(SET_DEFAULT, &[namespace.into(), (*private).into()])?
+        }
         NamespaceChange::SetPrivate(package, private) => {
             sql.execute(HIDE, &[namespace.into(), package.name().into(), (*private).into()])?
         }
     };
     Ok(if changed > 0 { NamespaceOutcome::Done } else { NamespaceOutcome::NotFound })
+}
+
+/// Whether a version of a package says that it is private.
+fn is_marked_private(sql: &mut dyn SqlConnection, package: &RegistryPackageName) -> Result<bool> {
+    const LIST: &str = "SELECT manifest FROM versions JOIN packages ON packages.id = package
+        WHERE namespace = $1 AND name = $2 AND manifest LIKE '%private%'";
+    for mut row in sql.query(LIST, &[package.namespace().into(), package.name().into()])? {
+        let manifest: serde_json::Value =
+            serde_json::from_str(&row.take::<String>()?).unwrap_or_default();
+        if manifest.get("visibility").is_some_and(|visibility| visibility == "private") {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }

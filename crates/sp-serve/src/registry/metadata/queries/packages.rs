@@ -190,7 +190,8 @@ impl Database {
         name: &RegistryPackageName,
         reader: &RegistryReader,
     ) -> Result<Option<PackageVersions>> {
-        const LIST: &str = "SELECT item, yanked FROM versions WHERE package = $1";
+        const LIST: &str =
+            "SELECT item, yanked, deleted_at IS NOT NULL FROM versions WHERE package = $1";
         let found = self.read(|sql| {
             let Some(package) = find_package(sql, name, reader)? else { return Ok(None) };
             let rows = sql.query(LIST, &[package.id.into()])?;
@@ -211,17 +212,34 @@ impl Database {
         }))
     }
 
+    /// Returns what is needed to serve a version, unless it was deleted.
     pub(crate) fn find_version(
         &self,
         name: &RegistryPackageName,
         version: &str,
         reader: &RegistryReader,
     ) -> Result<Option<StoredVersion>> {
-        const FIND: &str =
-            "SELECT digest, bytes, yanked FROM versions WHERE package = $1 AND version = $2";
+        let found = self.find_version_or_tombstone(name, version, reader)?;
+        Ok(found.filter(|found| !found.deleted))
+    }
+
+    /// Returns a version, even if it was deleted.
+    pub(crate) fn find_version_or_tombstone(
+        &self,
+        name: &RegistryPackageName,
+        version: &str,
+        reader: &RegistryReader,
+    ) -> Result<Option<StoredVersion>> {
+        const FIND: &str = "SELECT digest, bytes, yanked, deleted_at IS NOT NULL FROM versions
+            WHERE package = $1 AND version = $2";
         let found = self.version_row(FIND, name, version, reader)?;
         let download = |mut row: SqlRow| {
-            Ok(StoredVersion { digest: row.take()?, bytes: row.take()?, yanked: row.take()? })
+            Ok(StoredVersion {
+                digest: row.take()?,
+                bytes: row.take()?,
+                yanked: row.take()?,
+                deleted: row.take()?,
+            })
         };
         found.map(download).transpose()
     }
@@ -233,8 +251,8 @@ impl Database {
         version: &str,
         reader: &RegistryReader,
     ) -> Result<Option<(String, String)>> {
-        const FIND: &str =
-            "SELECT manifest, report FROM versions WHERE package = $1 AND version = $2";
+        const FIND: &str = "SELECT manifest, report FROM versions
+            WHERE package = $1 AND version = $2 AND deleted_at IS NULL";
         let found = self.version_row(FIND, name, version, reader)?;
         found.map(|mut row| Ok((row.take()?, row.take()?))).transpose()
     }
@@ -296,10 +314,10 @@ fn latest_version_item(mut row: SqlRow) -> Result<LatestVersion> {
 }
 
 fn version_item(mut row: SqlRow) -> Result<PackageVersionItem> {
-    let (item, yanked): (String, bool) = (row.take()?, row.take()?);
+    let (item, yanked, deleted): (String, bool, bool) = (row.take()?, row.take()?, row.take()?);
     let item: PackageVersionItem =
         serde_json::from_str(&item).map_err(|e| MetadataError::Database(e.into()))?;
-    Ok(PackageVersionItem { yanked, ..item })
+    Ok(PackageVersionItem { yanked, deleted, ..item })
 }
 
 /// The text that searches match.

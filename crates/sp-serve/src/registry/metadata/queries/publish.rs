@@ -3,42 +3,96 @@
 use sp_engine::pkg::YankAction;
 use sp_formats::package::PackageVersion;
 use sp_formats::registry::{RegistryPackageName, latest_version};
+use sp_tree::Digest;
+
+use crate::registry::quotas::QuotaUsage;
 
 use super::super::sql::{SqlConnection, query_value};
 use super::super::{
-    Database, MetadataError, NamespaceRole, NewPackageVersion, PublishOutcome, RegistryReader,
-    Result, TokenOwner, VersionKey, YankOutcome,
+    Database, DeletedVersion, MetadataError, NamespaceRole, NewPackageVersion, PublishContext,
+    PublishOutcome, PublishTarget, RegistryReader, Result, TokenOwner, VersionKey, YankOutcome,
 };
 use super::packages::search_text;
-use super::{AuditActor, can_publish, find_package, members_of, record_audit, set_role};
+use super::quotas;
+use super::{
+    AuditActor, can_publish, find_package, is_referenced, members_of, record_audit, set_role,
+};
 
 impl Database {
+    /// Checks whether a version may be published, without changing anything.
+    pub(crate) fn check_publish(
+        &self,
+        target: &PublishTarget,
+        context: &PublishContext,
+    ) -> Result<PublishOutcome> {
+        self.read(|sql| refusal(sql, target, context))
+            .map(|refusal| refusal.unwrap_or(PublishOutcome::Published))
+    }
+
     /// Publishes a version. Its object must be stored already.
     pub(crate) fn publish(
         &self,
         new: &NewPackageVersion,
-        who: &TokenOwner,
-        at: &str,
+        context: &PublishContext,
     ) -> Result<PublishOutcome> {
         let namespace = new.package.namespace();
+        let actor = AuditActor { who: &context.who, at: &context.at };
+        let key = VersionKey { package: new.package.clone(), version: new.item.version.clone() };
+        let target = PublishTarget { key, bytes: new.item.bytes };
         self.write(|sql| {
-            let members = members_of(sql, namespace)?;
-            if !can_publish(namespace, &members, who) {
-                return Ok(PublishOutcome::Forbidden);
+            if let Some(refusal) = refusal(sql, &target, context)? {
+                return Ok(refusal);
             }
-            if version_exists(sql, &new.package, &new.item.version)? {
-                return Ok(PublishOutcome::AlreadyExists);
-            }
-            if members.is_empty() {
+            if members_of(sql, namespace)?.is_empty() {
                 // The first user to publish in a namespace owns it.
-                set_role(sql, namespace, &who.user, NamespaceRole::Owner)?;
+                set_role(sql, namespace, &context.who.user, NamespaceRole::Owner)?;
             }
+            let was_private = package_privacy(sql, &new.package)?;
+            let is_private = new.private
+                || match was_private {
+                    Some(was_private) => was_private,
+                    None => is_private_by_default(sql, namespace)?,
+                };
             let id = upsert_package(sql, new)?;
-            add_version(sql, id, new, AuditActor { who, at })?;
+            if is_private && was_private != Some(true) {
+                sql.execute("UPDATE packages SET private = TRUE WHERE id = $1", &[id.into()])?;
+                record_audit(sql, actor, "hide", &new.package.to_string())?;
+            }
+            add_version(sql, id, new, actor)?;
             update_latest(sql, id)?;
             let subject = format!("{} {}", new.package, new.item.version);
-            record_audit(sql, AuditActor { who, at }, "publish", &subject)?;
+            record_audit(sql, actor, "publish", &subject)?;
             Ok(PublishOutcome::Published)
+        })
+    }
+
+    /// Deletes the content of a version. Its number stays taken. Returns `None` if there is no such
+    /// version, or it was deleted before.
+    pub(crate) fn delete_version(
+        &self,
+        key: &VersionKey,
+        reason: &str,
+        who: &TokenOwner,
+        at: &str,
+    ) -> Result<Option<DeletedVersion>> {
+        const FIND: &str = "SELECT digest FROM versions
+            WHERE package = $1 AND version = $2 AND deleted_at IS NULL";
+        const DELETE: &str = "UPDATE versions SET deleted_at = $3, delete_reason = $4,
+            yanked = TRUE, manifest = '{}', report = '{}' WHERE package = $1 AND version = $2";
+        let VersionKey { package: name, version } = key;
+        self.write(|sql| {
+            let Some(package) = find_package(sql, name, &RegistryReader::Admin)? else {
+                return Ok(None);
+            };
+            let values = [package.id.into(), version.into(), at.into(), reason.into()];
+            let Some(mut row) = sql.first(FIND, &values[..2])? else { return Ok(None) };
+            let digest: Digest = row.take()?;
+            sql.execute(DELETE, &values)?;
+            update_latest(sql, package.id)?;
+            update_description(sql, package.id, name)?;
+            let subject = format!("{name} {version}: {reason}");
+            record_audit(sql, AuditActor { who, at }, "delete", &subject)?;
+            Ok(Some(DeletedVersion { digest, is_shared: is_referenced(sql, &digest)? }))
         })
     }
 
@@ -50,7 +104,8 @@ impl Database {
         who: &TokenOwner,
         at: &str,
     ) -> Result<YankOutcome> {
-        const YANK: &str = "UPDATE versions SET yanked = $3 WHERE package = $1 AND version = $2";
+        const YANK: &str = "UPDATE versions SET yanked = $3
+            WHERE package = $1 AND version = $2 AND deleted_at IS NULL";
         let VersionKey { package: name, version } = key;
         self.write(|sql| {
             let Some(package) = find_package(sql, name, &RegistryReader::from_owner(Some(who)))?
@@ -73,6 +128,58 @@ impl Database {
             Ok(YankOutcome::Done)
         })
     }
+}
+
+/// Returns why a version cannot be published.
+fn refusal(
+    sql: &mut dyn SqlConnection,
+    target: &PublishTarget,
+    context: &PublishContext,
+) -> Result<Option<PublishOutcome>> {
+    let PublishTarget { key: VersionKey { package, version }, bytes } = target;
+    let namespace = package.namespace();
+    if !can_publish(namespace, &members_of(sql, namespace)?, &context.who) {
+        return Ok(Some(PublishOutcome::Forbidden));
+    }
+    if version_exists(sql, package, version)? {
+        return Ok(Some(PublishOutcome::AlreadyExists));
+    }
+    let is_new = package_privacy(sql, package)?.is_none();
+    let added = QuotaUsage { bytes: *bytes, packages: is_new.into(), publishes: 1 };
+    let exceeded = quotas::exceeded(sql, namespace, context, &added)?;
+    Ok(exceeded.map(PublishOutcome::QuotaExceeded))
+}
+
+/// Returns whether a package is private; `None` if it does not exist.
+fn package_privacy(
+    sql: &mut dyn SqlConnection,
+    name: &RegistryPackageName,
+) -> Result<Option<bool>> {
+    const FIND: &str = "SELECT private FROM packages WHERE namespace = $1 AND name = $2";
+    let found = sql.first(FIND, &[name.namespace().into(), name.name().into()])?;
+    found.map(|mut row| row.take()).transpose()
+}
+
+fn is_private_by_default(sql: &mut dyn SqlConnection, namespace: &str) -> Result<bool> {
+    const ASK: &str = "SELECT EXISTS (SELECT 1 FROM namespaces WHERE name = $1 AND private)";
+    query_value(sql, ASK, &[namespace.into()])
+}
+
+/// Takes the description from the latest version, after another one was deleted.
+fn update_description(
+    sql: &mut dyn SqlConnection,
+    package: i64,
+    name: &RegistryPackageName,
+) -> Result<()> {
+    const LATEST: &str = "SELECT manifest FROM versions JOIN packages ON packages.id = package
+        WHERE package = $1 AND version = latest";
+    const RENEW: &str = "UPDATE packages SET description = $2, words = $3 WHERE id = $1";
+    let manifest = sql.first(LATEST, &[package.into()])?.map(|mut row| row.take::<String>());
+    let manifest: serde_json::Value =
+        serde_json::from_str(&manifest.transpose()?.unwrap_or_default()).unwrap_or_default();
+    let description = manifest.get("description").and_then(serde_json::Value::as_str);
+    let words = search_text((name.namespace(), name.name()), description);
+    sql.execute(RENEW, &[package.into(), description.into(), (&words).into()]).map(drop)
 }
 
 fn version_exists(
