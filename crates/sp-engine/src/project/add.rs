@@ -425,7 +425,7 @@ fn manifest_edits(
         };
         match manifest.skills.iter().find(|entry| entry.key() == key) {
             None => edits.push(ManifestEdit::AddEntry(new)),
-            Some(entry) => edits.extend(entry_edits(entry, &new, &agents)),
+            Some(entry) => edits.extend(entry_edits(manifest, entry, &new, &agents)),
         }
     }
     Ok(edits)
@@ -460,13 +460,23 @@ fn same_agents(one: &[String], other: &[String]) -> bool {
 }
 
 /// Returns the edits that add skills and agents to an entry.
-fn entry_edits(entry: &SkillsEntry, new: &NewEntry, agents: &[String]) -> Vec<ManifestEdit> {
+fn entry_edits(
+    manifest: &ProjectManifest,
+    entry: &SkillsEntry,
+    new: &NewEntry,
+    agents: &[String],
+) -> Vec<ManifestEdit> {
     let key = entry.key();
     let mut merged = NewEntry::from(entry);
     if !entry.agents.is_empty() {
         merged.agents.extend(agents.iter().filter(|it| !entry.agents.contains(it)).cloned());
     } else if !new.agents.is_empty() {
-        merged.agents.clone_from(&new.agents);
+        // The skills that the entry has stay where they are.
+        merged.agents.clone_from(&manifest.agents);
+        if merged.agents.is_empty() {
+            merged.agents.push(ALL_AGENTS.to_owned());
+        }
+        merged.agents.extend(agents.iter().filter(|it| !manifest.agents.contains(it)).cloned());
     }
     let replaces_list = new.include.is_empty() && !entry.include.is_empty();
     if replaces_list || merged.agents != entry.agents {

@@ -13,6 +13,7 @@ use sp_formats::output::{EditedSkillItem, PlanStatus, ProjectChangeReport};
 use sp_formats::project::lock::{LockedProjectSkill, ProjectLock, SourceKey};
 use sp_formats::project::manifest::{self, ProjectManifest};
 use sp_formats::project::manifest_edit::{ManifestEdit, ManifestEditError, apply_all};
+use sp_formats::project::rules::LC_04;
 use sp_formats::project::source::SourceArgument;
 use sp_formats::project::{LOCK_FILE, MANIFEST_FILE};
 use sp_formats::state::{InstallSource, InstallState};
@@ -113,6 +114,7 @@ impl<'a> LifecycleChange<'a> {
         let manifest = manifest.ok_or_else(|| {
             Error::in_file(ErrorCode::InvalidProject, "the manifest would be invalid", report)
         })?;
+        refuse_unsupported(session, files, &manifest, &manifest_text)?;
         let mut sources = ProjectSources::new(session, &files.dir.path, request.refreshed.clone());
         opened.into_iter().for_each(|catalog| sources.insert(catalog));
         Ok(Self { session, home, files, request, manifest, manifest_text, sources })
@@ -405,4 +407,34 @@ fn edit_error(session: &Session<'_>, files: &ProjectFiles, why: &ManifestEditErr
     Error::new(ErrorCode::NotFixable, format!("cannot edit `{path}`"))
         .because(why.to_string())
         .hint("nothing was changed: edit the file by hand, then run `sp sync`")
+}
+
+/// Refuses what a manifest may declare and a sync does not install, so that it is not ignored
+/// silently.
+fn refuse_unsupported(
+    session: &Session<'_>,
+    files: &ProjectFiles,
+    manifest: &ProjectManifest,
+    text: &str,
+) -> Result<()> {
+    let label = session.context.display_relative_path(&files.dir.manifest_path());
+    let mut report = Report::new(label, text);
+    let packs = manifest.packs.iter().map(|pack| (&pack.span, "pack", "sp install"));
+    let packages =
+        manifest.packages.iter().map(|package| (&package.span, "package", "sp pkg install"));
+    let contexts = manifest
+        .context
+        .iter()
+        .map(|context| (&context.span, "context pack", "sp context install"));
+    for (span, what, command) in packs.chain(packages).chain(contexts) {
+        let message = format!("a {what} cannot be installed from the manifest of a project");
+        report
+            .error(&LC_04, span.clone(), message)
+            .help(format!("remove it here, and install it with `{command}`"));
+    }
+    if report.is_usable() {
+        return Ok(());
+    }
+    let message = "the manifest has entries that are not supported";
+    Err(Error::in_file(ErrorCode::Unsupported, message, report))
 }

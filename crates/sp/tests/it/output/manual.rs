@@ -20,6 +20,7 @@ fn completions_exist_for_every_shell() {
 
 /// Every command with a man page.
 const PAGES: &[&str] = &[
+    "add",
     "audit",
     "bag",
     "bag-add",
@@ -78,6 +79,7 @@ const PAGES: &[&str] = &[
     "mcp",
     "mcp-install",
     "mcp-uninstall",
+    "outdated",
     "packs",
     "pkg",
     "pkg-create",
@@ -104,6 +106,7 @@ const PAGES: &[&str] = &[
     "pkg-uninstall",
     "pkg-verify",
     "publish",
+    "remove",
     "schema",
     "search",
     "serve",
@@ -115,7 +118,9 @@ const PAGES: &[&str] = &[
     "serve-verify",
     "show",
     "switch",
+    "sync",
     "uninstall",
+    "update",
     "yank",
 ];
 

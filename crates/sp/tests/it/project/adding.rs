@@ -90,3 +90,115 @@ fn lc_10_add_writes_manifest_and_lock_and_installs() {
     ");
     assert_eq!(project.skills(CLAUDE), [""; 0]);
 }
+
+#[test]
+fn lc_10_without_a_terminal_skills_have_to_be_named() {
+    let project = Project::new();
+    let error = project.world.sp_error_in("home/app", &["add", "acme/skills", "-a", "claude"]);
+    assert_eq!(error.code, "E-missing-argument");
+    assert!(error.because[0].contains("docx, pdf, xlsx"), "{error:?}");
+    assert!(error.hints_at("--skill") && error.hints_at("--all"), "{error:?}");
+    let args = ["add", "acme/skills", "--skill", "pfd", "-a", "claude"];
+    let error = project.world.sp_error_in("home/app", &args);
+    assert_eq!(error.code, "E-skill-not-found");
+    assert!(error.hints_at("pdf"), "{error:?}");
+    for (source, code) in [("pdf", "E-invalid-arguments"), ("./missing", "E-source-not-found")] {
+        let error = project.world.sp_error_in("home/app", &["add", source, "-a", "claude"]);
+        assert_eq!(error.code, code, "{source}");
+    }
+    assert!(!project.path("skillpack.yaml").exists());
+    let list = project.add(&["acme/skills", "--list", "--format", "plain"]).ok();
+    let ids: Vec<&str> = list.stdout.lines().filter_map(|line| line.split('\t').nth(1)).collect();
+    assert_eq!(ids, ["skills/docx", "skills/pdf", "skills/xlsx"]);
+    assert!(!project.path("skillpack.yaml").exists());
+}
+
+#[test]
+fn lc_01_lc_10_global_manifest_installs_for_the_user() {
+    let project = Project::new();
+    let dir = "home";
+    let sp = |args: &[&str]| project.world.sp_in(dir, args);
+    sp(&["add", "acme/skills", "--skill", "pdf", "-g", "-a", "claude"]).ok();
+    assert!(project.world.path("home/.skillpack/skillpack.lock").is_file());
+    assert!(project.world.path("home/.claude/skills/pdf/SKILL.md").is_file());
+    std::fs::remove_dir_all(project.world.path("home/.claude/skills")).unwrap();
+    sp(&["sync", "-g", "--frozen"]).ok();
+    assert!(project.world.path("home/.claude/skills/pdf/SKILL.md").is_file());
+    assert!(!project.path("skillpack.yaml").exists());
+    sp(&["remove", "-g", "pdf"]).ok();
+    assert!(!project.world.path("home/.claude/skills/pdf").exists());
+}
+
+#[test]
+fn lc_02_agents_that_share_a_directory_are_one_sink_and_can_be_dropped() {
+    let project = Project::new();
+    project.add(&["acme/skills", "--skill", "pdf", "-a", "codex,cursor,claude"]).ok();
+    let run = project.sp(&["sync", "--json"]).ok();
+    let report: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
+    let agents: Vec<_> =
+        report["sinks"].as_array().unwrap().iter().map(|it| it["agents"].clone()).collect();
+    assert!(agents.contains(&serde_json::json!(["claude"])), "{agents:?}");
+    let manifest = project.read("skillpack.yaml");
+    project.write("skillpack.yaml", &manifest.replace("  - claude\n", ""));
+    project.sp(&["sync"]).ok();
+    assert_eq!(project.skills(CLAUDE), [""; 0]);
+    assert_eq!(project.skills(".agents/skills"), ["pdf"]);
+    let args = ["add", "acme/skills", "--skill", "docx", "-a", "unknown"];
+    let error = project.world.sp_error_in("home/app", &args);
+    assert_eq!(error.code, "E-unknown-agent");
+}
+
+#[test]
+fn lc_16_one_name_with_different_content_is_refused() {
+    let project = Project::new();
+    project.write("team/pdf/SKILL.md", "---\nname: pdf\ndescription: Mine.\n---\n\nMine.\n");
+    project.add(&["acme/skills", "--skill", "pdf", "-a", "claude"]).ok();
+    let error = project.world.sp_error_in("home/app", &["add", "./team"]);
+    assert_eq!(error.code, "E-name-collision");
+    assert!(error.because[0].contains("acme/skills") && error.because[0].contains("./team"));
+    assert!(error.hints_at("prefix"), "{error:?}");
+    project.add(&["./team", "--prefix", "my-"]).ok();
+    assert_eq!(project.skills(CLAUDE), ["my-pdf", "pdf"]);
+}
+
+#[test]
+fn lc_11_switch_leaves_the_skills_of_a_project_alone() {
+    let project = Project::new();
+    project.add(&["acme/skills", "--skill", "pdf", "-a", "claude"]).ok();
+    project.world.skill("a");
+    project.world.pack("team", "name: team\ninclude: ['**']\n");
+    let root = project.world.repo().display().to_string();
+    let args = ["switch", "team", "-a", "claude", "--scope", "project", "--root", &root];
+    project.sp(&args).ok();
+    assert_eq!(project.skills(CLAUDE), ["pdf", "team__a"]);
+    project.sp(&["sync"]).ok();
+    assert_eq!(project.skills(CLAUDE), ["pdf", "team__a"]);
+}
+
+#[test]
+fn lc_04_sections_that_cannot_be_synced_are_refused() {
+    let project = Project::new();
+    for section in ["packs: [team]\n", "packages: {'@acme/notes': ^1}\n", "context: [./pack]\n"] {
+        project.write("skillpack.yaml", section);
+        let error = project.world.sp_error_in("home/app", &["sync"]);
+        assert_eq!((error.code.as_str(), error.findings[0].line), ("LC-04", 1), "{section}");
+    }
+}
+
+#[test]
+fn lc_20_a_dry_run_has_the_plan_of_the_change() {
+    let project = Project::new();
+    let add = ["acme/skills", "--skill", "pdf", "-a", "claude", "--format", "json"];
+    let plan = |run: &Run| -> String {
+        let report: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
+        report["plan"].as_str().unwrap().to_owned()
+    };
+    let dry = project.add(&[&add[..], &["--dry-run"]].concat()).ok();
+    assert!(!project.path("skillpack.yaml").exists() && !project.path(".claude").exists());
+    let other = format!("sha256:{}", "0".repeat(64));
+    project.add(&[&add[..], &["--plan", &other]].concat()).fails(4);
+    assert!(!project.path("skillpack.yaml").exists());
+    let applied = project.add(&[&add[..], &["--plan", &plan(&dry)]].concat()).ok();
+    assert_eq!(plan(&dry), plan(&applied));
+    assert_eq!(project.skills(CLAUDE), ["pdf"]);
+}

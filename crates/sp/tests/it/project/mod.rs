@@ -3,6 +3,7 @@
 
 mod adding;
 mod interruptions;
+mod kinds;
 mod syncing;
 mod updating;
 
