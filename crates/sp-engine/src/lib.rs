@@ -88,9 +88,9 @@ pub use mcp_config::{
 pub use open_files::raise_open_file_limit;
 pub use plan_id::{ApplyOptions, PlanId};
 pub use project::{
-    AddRequest, EditChoice, FileTexts, ProjectLocation, RemoveRequest, SkillChoice, SkillPicker,
-    SyncPolicy, SyncRequest, UpdateRequest, add, list_source_skills, outdated, remove, sync,
-    update,
+    AddRequest, EditChoice, FileTexts, MigrateRequest, ProjectLocation, RemoveRequest, SkillChoice,
+    SkillPicker, SyncPolicy, SyncRequest, UpdateRequest, add, list_source_skills, migrate,
+    outdated, remove, sync, update,
 };
 pub use show::show;
 pub use sinks::{SinkRequest, SinkScope};

@@ -58,6 +58,8 @@ pub(super) struct LifecycleRequest {
     pub lock_change: LockChange,
     pub edit_choice: EditChoice,
     pub texts: FileTexts,
+    /// Folders that belong to the project from now on, if they exist.
+    pub adopted: BTreeSet<String>,
     pub options: ApplyOptions,
 }
 
@@ -70,6 +72,7 @@ impl LifecycleRequest {
             lock_change: LockChange::Allowed,
             edit_choice: EditChoice::Policy,
             texts: FileTexts::Omit,
+            adopted: BTreeSet::new(),
             options,
         }
     }
@@ -228,6 +231,9 @@ impl<'a> LifecycleChange<'a> {
                 let agents = sink.agents.clone();
                 let folders = SinkFolders::of(&mut folders, sink);
                 folders.agents.extend(&agents);
+                if self.request.adopted.contains(skill.folder.as_str()) {
+                    folders.locked.insert(skill.folder.to_string(), skill.locked.tree);
+                }
                 folders.skills.push(installable);
             }
         }

@@ -11,8 +11,8 @@
 //! targets        agents → sinks
 //! edits          what happens to skills that were edited locally; bases has what they are based on
 //! change         all of it as one plan, and one transaction
-//! add, sync, remove, update, outdated
-//!                one file per verb
+//! add, sync, remove, update, outdated, migrate
+//!                one file, or folder, per verb
 //! ```
 //!
 //! # Ownership
@@ -34,6 +34,7 @@ mod catalog;
 mod change;
 mod edits;
 mod files;
+mod migrate;
 mod offer;
 mod outdated;
 mod remove;
@@ -47,6 +48,7 @@ mod update;
 pub use add::{AddRequest, SkillChoice, SkillPicker, add, list_source_skills};
 pub use edits::EditChoice;
 pub use files::ProjectLocation;
+pub use migrate::{MigrateRequest, migrate};
 pub use outdated::outdated;
 pub use remove::{RemoveRequest, remove};
 pub use skill_changes::FileTexts;

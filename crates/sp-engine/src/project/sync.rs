@@ -1,13 +1,9 @@
 //! `sp sync`: makes the folders match the manifest and the lockfile.
 
-use std::collections::BTreeSet;
-
 use sp_formats::output::ProjectChangeReport;
 
 use super::change::{LifecycleChange, LifecycleRequest, LockChange};
-use super::edits::EditChoice;
 use super::files::{GitConflicts, MissingManifest, ProjectDir, ProjectFiles, ProjectLocation};
-use super::skill_changes::FileTexts;
 use crate::context::{Context, Network};
 use crate::error::Result;
 use crate::home::LockedHome;
@@ -52,13 +48,7 @@ pub fn sync(context: &Context<'_>, request: &SyncRequest) -> Result<ProjectChang
         SyncPolicy::Resolve => LockChange::Allowed,
         SyncPolicy::Locked | SyncPolicy::Frozen => LockChange::Refused,
     };
-    let lifecycle = LifecycleRequest {
-        edits: Vec::new(),
-        refreshed: BTreeSet::new(),
-        lock_change,
-        edit_choice: EditChoice::Policy,
-        texts: FileTexts::Omit,
-        options: request.apply,
-    };
+    let lifecycle =
+        LifecycleRequest { lock_change, ..LifecycleRequest::edit(Vec::new(), request.apply) };
     LifecycleChange::new(&session, home.as_ref(), &files, lifecycle, Vec::new())?.run()
 }

@@ -41,12 +41,11 @@ pub fn update(context: &Context<'_>, request: &UpdateRequest) -> Result<ProjectC
     let files = ProjectFiles::read(&session, &dir, GitConflicts::Refuse)?;
     let named = named_sources(&files, &request.names)?;
     let lifecycle = LifecycleRequest {
-        edits: Vec::new(),
         refreshed: newer_sources(&session, &files, &named)?,
         lock_change: LockChange::Allowed,
         edit_choice: request.edits,
         texts: request.texts,
-        options: request.apply,
+        ..LifecycleRequest::edit(Vec::new(), request.apply)
     };
     LifecycleChange::new(&session, home.as_ref(), &files, lifecycle, Vec::new())?.run()
 }

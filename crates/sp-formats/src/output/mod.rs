@@ -432,6 +432,7 @@ pub fn schemas() -> Vec<(&'static str, schemars::Schema)> {
         ("add --list", schemars::schema_for!(SourceContentList)),
         ("sync", schemars::schema_for!(ProjectChangeReport)),
         ("outdated", schemars::schema_for!(OutdatedList)),
+        ("migrate", schemars::schema_for!(ProjectMigrationReport)),
         ("error", schemars::schema_for!(ErrorReport)),
     ]
 }

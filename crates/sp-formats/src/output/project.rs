@@ -170,3 +170,27 @@ pub struct ProjectAddReport {
     /// The sources, with the selected skills.
     pub sources: Vec<SourceContent>,
 }
+
+/// `sp migrate`, also with `--dry-run`
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct ProjectMigrationReport {
+    #[serde(flatten)]
+    pub change: ProjectChangeReport,
+    /// Files of other tools that were read.
+    pub files: Vec<String>,
+    /// Names of the skills that are taken over, sorted.
+    pub adopted: Vec<String>,
+    /// What is not taken over.
+    pub skipped: Vec<SkippedMigrationItem>,
+}
+
+/// Something that another tool installed and that is not taken over.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct SkippedMigrationItem {
+    /// File, line and column.
+    pub position: String,
+    /// Its name in the file.
+    pub name: String,
+    /// Why it is not taken over.
+    pub reason: String,
+}

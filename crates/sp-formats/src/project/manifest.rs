@@ -175,13 +175,14 @@ impl SkillsEntry {
 
     /// Returns the folder of a skill with this name.
     pub fn folder_name(&self, name: &str) -> Result<Name, FolderNameError> {
-        entry_naming(&self.prefix).folder_name(name)
+        entry_folder_name(&self.prefix, name)
     }
 }
 
-/// A folder is named like its skill, after the prefix.
-fn entry_naming(prefix: &str) -> FolderNaming {
-    FolderNaming { prefix: prefix.into(), sep: String::new(), flatten: true }
+/// Returns the folder of a skill of an entry with this prefix: its name after the prefix.
+pub fn entry_folder_name(prefix: &str, name: &str) -> Result<Name, FolderNameError> {
+    let naming = FolderNaming { prefix: prefix.into(), sep: String::new(), flatten: true };
+    naming.folder_name(name)
 }
 
 /// What identifies an entry of `skills`. A manifest has at most one entry with a key.
@@ -328,7 +329,7 @@ fn read_version(
 
 fn read_prefix(fields: &YamlMapping<'_>, report: &mut Report) -> String {
     let Some((prefix, span)) = fields.text("prefix", report) else { return String::new() };
-    if let Err(why) = entry_naming(&prefix).folder_name("x") {
+    if let Err(why) = entry_folder_name(&prefix, "x") {
         report
             .error(&LC_03, span, format!("invalid `prefix`: {why}"))
             .help("use letters, digits, `-`, `_` and `.`");

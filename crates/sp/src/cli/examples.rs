@@ -21,6 +21,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ("remove", &["sp remove pdf", "sp remove anthropics/skills"]),
     ("update", &["sp update", "sp update pdf --dry-run --diff"]),
     ("outdated", &["sp outdated"]),
+    ("migrate", &["sp migrate --dry-run", "sp migrate"]),
     ("list", &["sp list", "sp list --json"]),
     ("packs", &["sp packs"]),
     ("show", &["sp show team", "sp show ./packs/team.yaml"]),

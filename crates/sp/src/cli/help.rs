@@ -17,7 +17,7 @@ const GROUPS: &[CommandGroup] = &[
     CommandGroup {
         path: &[],
         title: "Projects",
-        commands: &["add", "sync", "remove", "update", "outdated"],
+        commands: &["add", "sync", "remove", "update", "outdated", "migrate"],
     },
     CommandGroup {
         path: &[],

@@ -42,7 +42,9 @@ pub(crate) use pkg::{
     EnvelopeVersionArg, GraphFormatArg, PackageCommand, PackageCreateArgs, PackageKindArg,
     SecretArgs, SignArgs, TrustArgs,
 };
-pub(crate) use project::{AddArgs, ManifestArgs, OutdatedArgs, RemoveArgs, SyncArgs, UpdateArgs};
+pub(crate) use project::{
+    AddArgs, ManifestArgs, MigrateArgs, OutdatedArgs, RemoveArgs, SyncArgs, UpdateArgs,
+};
 pub(crate) use serve::{
     LogFormatArg, RegistryLocationArgs, ServeArgs, ServeCommand, ServeTokenArgs, TokenScopeArg,
 };
@@ -141,6 +143,12 @@ pub(crate) enum CliCommand {
     Update(UpdateArgs),
     /// List sources of a project that have newer versions
     Outdated(OutdatedArgs),
+    /// Take over the skills that another tool installed
+    ///
+    /// Reads the manifests and lockfiles of `skills`, `apm`, `dotagents`, `openskills` and `skil`,
+    /// and the plugins in the settings of Claude Code. Installed skills are taken over if their
+    /// files are those of the source. The files of the other tool stay as they are.
+    Migrate(MigrateArgs),
     /// List the skills of the repository
     #[command(visible_alias = "skills")]
     List,

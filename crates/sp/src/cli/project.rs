@@ -1,4 +1,4 @@
-//! `sp add`, `sp sync`, `sp remove`, `sp update`, `sp outdated`.
+//! `sp add`, `sp sync`, `sp remove`, `sp update`, `sp outdated`, `sp migrate`.
 
 use clap::Args;
 
@@ -97,4 +97,12 @@ pub(crate) struct OutdatedArgs {
     pub exit_code: bool,
     #[command(flatten)]
     pub manifest: ManifestArgs,
+}
+
+#[derive(Debug, Clone, Args)]
+pub(crate) struct MigrateArgs {
+    #[command(flatten)]
+    pub manifest: ManifestArgs,
+    #[command(flatten)]
+    pub plan: PlanArgs,
 }

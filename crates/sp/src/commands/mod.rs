@@ -73,6 +73,9 @@ pub(crate) fn run(cli: &Cli, terminal: &Terminal) -> Result<ExitCode> {
         CliCommand::Outdated(args) => {
             return project::outdated(&context, &cli.options, args, terminal);
         }
+        CliCommand::Migrate(args) => {
+            return project::migrate(&context, &cli.options, args, terminal);
+        }
         CliCommand::Key(command) => key::run(&context, command, terminal),
         CliCommand::Bag(command) => return bag::run(&context, &cli.options, command, terminal),
         CliCommand::Context(command) => {

@@ -1,6 +1,7 @@
-//! `sp add`, `sp sync`, `sp remove`, `sp update` and `sp outdated`.
+//! `sp add`, `sp sync`, `sp remove`, `sp update`, `sp outdated` and `sp migrate`.
 
 mod contents;
+mod migrate;
 mod outdated;
 mod picker;
 mod report;
@@ -8,8 +9,8 @@ mod report;
 use std::process::ExitCode;
 
 use sp_engine::{
-    AddRequest, Context, EditChoice, FileTexts, ProjectLocation, RemoveRequest, Result, SinkScope,
-    SkillChoice, SyncPolicy, SyncRequest, UpdateRequest,
+    AddRequest, Context, EditChoice, FileTexts, MigrateRequest, ProjectLocation, RemoveRequest,
+    Result, SinkScope, SkillChoice, SyncPolicy, SyncRequest, UpdateRequest,
 };
 
 use self::contents::{print_list, write_contents};
@@ -126,4 +127,16 @@ pub(super) fn outdated(
     outdated::print(&list, terminal)?;
     let fails = args.exit_code && !list.sources.is_empty();
     Ok(if fails { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+pub(super) fn migrate(
+    context: &Context<'_>,
+    options: &GlobalOptions,
+    args: &cli::MigrateArgs,
+    terminal: &Terminal,
+) -> Result<ExitCode> {
+    let location = location(options, &args.manifest);
+    let request = MigrateRequest { location, apply: apply_options(&args.plan) };
+    let report = sp_engine::migrate(context, &request)?;
+    migrate::print(context, &report, terminal)
 }

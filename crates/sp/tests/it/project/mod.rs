@@ -4,6 +4,7 @@
 mod adding;
 mod interruptions;
 mod kinds;
+mod migrating;
 mod syncing;
 mod updating;
 

@@ -39,6 +39,7 @@ const RUN_PAGES: &[&str] = &[
     "docs/context.md",
     "docs/lifecycle.md",
     "docs/mcp.md",
+    "docs/migrating.md",
     "docs/packages.md",
     "docs/packs.md",
     "docs/reference.md",
@@ -82,6 +83,12 @@ fn walkthrough_of_the_readme_is_correct() {
 #[test]
 fn lc_10_walkthrough_of_projects_is_correct() {
     let runner = run_page("docs/lifecycle.md");
+    assert!(runner.world.home().join("app/skillpack.lock").is_file());
+}
+
+#[test]
+fn lc_17_walkthrough_of_migrations_is_correct() {
+    let runner = run_page("docs/migrating.md");
     assert!(runner.world.home().join("app/skillpack.lock").is_file());
 }
 
