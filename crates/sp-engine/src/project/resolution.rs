@@ -126,15 +126,11 @@ fn is_locked(entry: &SkillsEntry, key: &SourceKey, lock: &ProjectLock) -> bool {
         None => entry.prefix.is_empty(),
     };
     let is_recorded = |pattern: &String| source.patterns.contains(pattern);
-    // An exclude that was removed selects more.
-    let still_excluded = source
-        .patterns
-        .iter()
-        .filter(of_entry)
-        .filter(|pattern| {
-            pattern.trim_start_matches(&format!("{} ", entry.prefix)).starts_with('!')
-        })
-        .all(|pattern| patterns.contains(pattern));
+    // An exclude that was removed selects more, unless only IDs are selected.
+    let mut recorded = source.patterns.iter().filter(of_entry).filter(|pattern| {
+        pattern.trim_start_matches(&format!("{} ", entry.prefix)).starts_with('!')
+    });
+    let still_excluded = patterns.is_empty() || recorded.all(|pattern| patterns.contains(pattern));
     let includes_locked = patterns.iter().filter(|it| !it.contains('!')).all(is_recorded);
     let literals =
         entry.include.iter().map(|it| it.pattern.as_str()).filter(|pattern| is_literal(pattern));
