@@ -6,6 +6,7 @@ use axum::extract::{Path, Query, State as Shared};
 use sp_formats::registry::RegistryIndexItem;
 use sp_formats::text::pluralize;
 
+use super::members::MemberList;
 use super::visitor::{PageLayout, PageVisitor};
 use super::{PageResult, render_page};
 use crate::registry::error::ResponseError;
@@ -98,6 +99,7 @@ struct NamespacePage<'a> {
     namespace: &'a str,
     packages: Vec<PackageListView>,
     counted: String,
+    members: MemberList,
 }
 
 /// A namespace without visible packages is not found.
@@ -114,8 +116,10 @@ pub(super) async fn namespace(
     if found.is_empty() {
         return Err(ResponseError::not_found());
     }
+    let members = MemberList::load(&state, &namespace, &visit).await?;
     render_page(&NamespacePage {
         frame: &visit.layout,
+        members,
         namespace: &namespace,
         counted: pluralize(found.len(), "package"),
         packages: found.into_iter().map(PackageListView::new).collect(),

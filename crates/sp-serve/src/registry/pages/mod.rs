@@ -13,6 +13,7 @@ mod error_page;
 mod forms;
 mod home;
 mod login;
+mod members;
 mod package;
 mod tokens;
 mod visitor;
@@ -46,6 +47,7 @@ pub(crate) fn router() -> Router<AppState> {
         .route("/packages/{ns}/{name}", get(package::latest))
         .route("/packages/{ns}/{name}/{version}", get(package::version))
         .route("/namespaces/{ns}", get(home::namespace))
+        .route("/namespaces/{ns}/members", post(members::change))
         .route("/login", get(login::login_page).post(login::login))
         .route("/logout", post(login::logout))
         .route("/tokens", get(tokens::list).post(tokens::mint))

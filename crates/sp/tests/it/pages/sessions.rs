@@ -128,3 +128,34 @@ fn login_does_not_redirect_elsewhere_or_forge_headers() {
         assert!([200, 400, 404].contains(&answer.status), "{path}: {}", answer.status);
     }
 }
+
+#[test]
+fn rg_103_owners_change_members_on_the_page_of_the_namespace() {
+    let fixture = RegistryFixture::new();
+    let [owner, reader] = ["owner1", "reader1"]
+        .map(|user| create_token(&fixture.registry, &fixture.admin, user, "publish"));
+    let bytes = package("team1/notes", "1.0.0", "Notes.", 2);
+    let put = "PUT /api/v1/packages/team1/notes/1.0.0";
+    assert_eq!(fixture.registry.request(put, Some(&owner), &bytes).status, 201);
+    let (cookie, form) = fixture.login(&owner);
+    let (path, page) = ("/namespaces/team1/members", "/namespaces/team1");
+    let set = |form: &str, cookie: &str, change: &str| {
+        fixture.form(path, cookie, &format!("form_token={form}&{change}")).status
+    };
+    assert_eq!(set(&form, &cookie, "user=reader1&role=reader"), 303);
+    assert_eq!(set(&form, &cookie, "user=owner1&role=reader"), 409);
+    assert_eq!(set(&form, &cookie, "user=owner1"), 409);
+    assert_eq!(set(&form, &cookie, "user=reader1&role=king"), 400);
+    assert_eq!(set("", &cookie, "user=eve&role=owner"), 403);
+    let (reader_cookie, reader_form) = fixture.login(&reader);
+    assert_eq!(set(&reader_form, &reader_cookie, "user=eve&role=owner"), 403);
+    for (cookie, has_members, has_form) in
+        [(&*cookie, true, true), (&*reader_cookie, true, false), ("", false, false)]
+    {
+        let text = fixture.page_as(page, cookie).text();
+        assert_eq!(text.contains("reader1</td>"), has_members, "{text}");
+        assert_eq!(text.contains(&format!("action=\"{path}\"")), has_form, "{text}");
+    }
+    assert_eq!(set(&form, &cookie, "user=reader1"), 303);
+    assert!(!fixture.page_as(page, &cookie).text().contains("reader1</td>"));
+}
