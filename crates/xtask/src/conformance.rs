@@ -119,7 +119,8 @@ fn test_names(source: &str) -> Vec<&str> {
 fn rule_of(name: &str) -> Option<String> {
     let (prefix, rest) = name.split_once('_')?;
     let (number, _) = rest.split_once('_')?;
-    let is_number = number.len() == 2 && number.bytes().all(|byte| byte.is_ascii_digit());
+    let is_number =
+        (2..=3).contains(&number.len()) && number.bytes().all(|byte| byte.is_ascii_digit());
     let prefix = format!("{}-", prefix.to_uppercase());
     let is_prefix = rule_sets().flat_map(|set| set.rules).any(|rule| rule.id.starts_with(&prefix));
     (is_number && is_prefix).then(|| format!("{prefix}{number}"))
@@ -139,6 +140,7 @@ mod tests {
     fn a_name_names_one_rule_or_none() {
         assert_eq!(rule_of("sp_17_include_that_matches_nothing").as_deref(), Some("SP-17"));
         assert_eq!(rule_of("se_04_every_limit").as_deref(), Some("SE-04"));
+        assert_eq!(rule_of("rg_101_stalled_bodies").as_deref(), Some("RG-101"));
         assert_eq!(rule_of("zz_04_other"), None);
         assert_eq!(rule_of("sp_seventeen_x"), None);
         assert_eq!(rule_of("a_slip_of_the_finger"), None);
