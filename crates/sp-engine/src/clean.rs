@@ -1,16 +1,18 @@
-//! `sp clean`: empties the trash and, on request, the cache.
+//! `sp clean`: empties the trash, removes versions that no project needs, and, on request, empties
+//! the cache.
 
 use std::path::{Path, PathBuf};
 
-use sp_formats::output::CleanReport;
+use sp_formats::output::{CleanReport, CleanedItem};
 use sp_tree::transaction::TRASH_DIR;
 use sp_tree::{Dir, DirEntry, EntryKind, FileError, Follow, Segment};
 
-use crate::context::Context;
+use crate::context::{Context, Event};
 use crate::downloads::ARTIFACTS_DIR;
 use crate::error::Result;
 use crate::home::LockedHome;
 use crate::plan_id::{ApplyOptions, PlanHasher, PlanId};
+use crate::project::unneeded_bases;
 use crate::registry::downloads_dir;
 use crate::session::Session;
 
@@ -25,9 +27,9 @@ pub enum CleanScope {
 
 /// Empties the trash and, depending on the scope, the cache.
 pub fn clean(context: &Context<'_>, scope: CleanScope, apply: ApplyOptions) -> Result<CleanReport> {
-    let Some(home) = open_home(context)? else {
+    let Some(CleanedHome { session, home }) = open_home(context)? else {
         let status = apply.confirm(plan_id(&[]))?;
-        return Ok(CleanReport { status, removed: Vec::new(), bytes: 0 });
+        return Ok(CleanReport { status, removed: Vec::new(), items: Vec::new(), bytes: 0 });
     };
     let mut dirs = Vec::new();
     dirs.extend(home.dir.open_dir(&TRASH_DIR, Follow::Never).ok());
@@ -39,8 +41,22 @@ pub fn clean(context: &Context<'_>, scope: CleanScope, apply: ApplyOptions) -> R
             dirs.push(Dir::open(&dir)?);
         }
     }
-    let entries: Vec<CleanedEntry<'_>> =
+    let (bases, unneeded) = match unneeded_bases(&session) {
+        Ok((dir, unneeded)) => (Dir::open(&dir).ok(), unneeded),
+        Err(error) => {
+            context.emit(Event::Warning(format!("kept all stored versions: {error}")));
+            (None, Vec::new())
+        }
+    };
+    let mut entries: Vec<CleanedEntry<'_>> =
         dirs.iter().map(list_entries).collect::<Result<Vec<_>>>()?.into_iter().flatten().collect();
+    if let Some(dir) = &bases {
+        let listed = list_entries(dir)?;
+        let is_unneeded = |entry: &CleanedEntry<'_>| {
+            unneeded.iter().any(|name| entry.entry.name() == name.as_str())
+        };
+        entries.extend(listed.into_iter().filter(is_unneeded));
+    }
     let status = apply.confirm(plan_id(&entries))?;
     if status.applied {
         entries.iter().try_for_each(|entry| entry.dir.remove_tree(&entry.entry))?;
@@ -48,17 +64,28 @@ pub fn clean(context: &Context<'_>, scope: CleanScope, apply: ApplyOptions) -> R
     Ok(CleanReport {
         status,
         removed: entries.iter().map(CleanedEntry::path).collect(),
+        items: entries
+            .iter()
+            .map(|entry| CleanedItem { path: entry.path(), bytes: entry.bytes })
+            .collect(),
         bytes: entries.iter().map(|entry| entry.bytes).sum(),
     })
 }
 
 /// Opens the home directory; none if there is none, so that nothing is to be removed.
-fn open_home<'a>(context: &'a Context<'a>) -> Result<Option<LockedHome<'a>>> {
+fn open_home<'a>(context: &'a Context<'a>) -> Result<Option<CleanedHome<'a>>> {
     if !context.home.exists() {
         return Ok(None);
     }
     let session = Session::begin(context)?;
-    LockedHome::open(context, &session.limits).map(Some)
+    let home = LockedHome::open(context, &session.limits)?;
+    Ok(Some(CleanedHome { session, home }))
+}
+
+/// The locked home directory, and the configuration.
+struct CleanedHome<'a> {
+    session: Session<'a>,
+    home: LockedHome<'a>,
 }
 
 /// An entry that is removed.

@@ -158,6 +158,16 @@ impl<'a> LockedHome<'a> {
         Some(Self { context, dir, _lock: lock })
     }
 
+    /// Stores the indexes that a command without the lock has learned, unless another process has
+    /// it.
+    pub(crate) fn store_indexes(context: &'a Context<'a>, indexes: &DigestIndexes<'_>) {
+        if indexes.is_changed()
+            && let Some(home) = Self::try_open(context)
+        {
+            indexes.store(&home);
+        }
+    }
+
     /// Stores an index file. A failure is only a detail: the next run is slower.
     fn store_index_file(&self, name: &str, bytes: &[u8]) {
         let store = || -> std::result::Result<(), FileError> {
@@ -208,6 +218,10 @@ impl<'a> DigestIndexes<'a> {
     pub(crate) fn for_dir(&mut self, root: &Path) -> &mut DigestIndex {
         let read = || DigestIndex::decode(read_index_file(self.context, &index_name(root)));
         self.by_root.entry(root.into()).or_insert_with(read)
+    }
+
+    fn is_changed(&self) -> bool {
+        self.by_root.values().any(DigestIndex::is_changed)
     }
 
     /// Writes the indexes that changed.

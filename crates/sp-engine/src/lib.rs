@@ -88,9 +88,11 @@ pub use mcp_config::{
 pub use open_files::raise_open_file_limit;
 pub use plan_id::{ApplyOptions, PlanId};
 pub use project::{
-    AddRequest, EditChoice, FileTexts, MigrateRequest, ProjectLocation, RemoveRequest, SkillChoice,
-    SkillPicker, SyncPolicy, SyncRequest, UpdateRequest, add, list_source_skills, migrate,
-    outdated, remove, sync, update,
+    AddRequest, AdoptRequest, EditChoice, FileTexts, MigrateRequest, ProjectLocation,
+    RemoveRequest, RestoreRequest, RestoredVersion, SkillChoice, SkillPicker, SkillToggle,
+    SyncPolicy, SyncRequest, ToggleRequest, UpdateRequest, add, adopt, diff_skills,
+    list_source_skills, list_trashed, migrate, outdated, remove, restore, status, sync, toggle,
+    update, why,
 };
 pub use show::show;
 pub use sinks::{SinkRequest, SinkScope};

@@ -362,6 +362,7 @@ impl Dir {
     pub(crate) fn new_file_mode(&self, access: FileAccess) -> Mode {
         self.access.mask_mode(match access {
             FileAccess::Ordinary => 0o666,
+            FileAccess::Executable => 0o777,
             FileAccess::Private => 0o600,
         })
     }

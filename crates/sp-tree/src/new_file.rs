@@ -15,6 +15,8 @@ use crate::file_stamp::{FileStamp, stamp_of};
 pub enum FileAccess {
     /// As the user's umask allows.
     Ordinary,
+    /// As the user's umask allows; the file can be executed.
+    Executable,
     /// Only the owner.
     Private,
 }

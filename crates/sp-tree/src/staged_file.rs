@@ -150,6 +150,7 @@ fn create_locked(dir: &Dir, name: &Name, access: FileAccess) -> Result<NewFile, 
     for _ in 0..MAX_ATTEMPTS {
         let file = match access {
             FileAccess::Ordinary => dir.create_file(name, false)?,
+            FileAccess::Executable => dir.create_file(name, true)?,
             FileAccess::Private => dir.create_private_file(name)?,
         };
         if try_lock(&file)? && file.has_name()? {

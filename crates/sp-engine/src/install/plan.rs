@@ -244,6 +244,12 @@ impl FilePlan {
         }
     }
 
+    /// Makes the file executable, if it is new.
+    pub(crate) fn executable(mut self) -> Self {
+        self.readers = FileAccess::Executable;
+        self
+    }
+
     /// Makes the file readable only by its owner, if it is new.
     pub(crate) fn private(mut self) -> Self {
         self.readers = FileAccess::Private;

@@ -4,13 +4,18 @@
 //! installed for a project is kept under the digest of its tree, and added in the transaction that
 //! installs it. What is missing can be fetched again from the locked source.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
+use sp_formats::project::{LOCK_FILE, lock};
+use sp_formats::state::InstallSource;
 use sp_tree::transaction::PriorState;
-use sp_tree::{Digest, LoadedTree, Name, RelPath, compress, decompress, read_optional};
+use sp_tree::{Digest, Dir, LoadedTree, Name, RelPath, compress, decompress, read_optional};
 
+use super::disabled::DisabledRecord;
 use crate::context::Context;
-use crate::error::Result;
+use crate::error::{Error, ErrorCode, Result};
+use crate::home::read_state;
 use crate::install::plan::FilePlan;
 use crate::session::Session;
 
@@ -47,6 +52,52 @@ pub(crate) fn base_plan(
     };
     let bytes = compress(&encode(tree));
     Ok(Some(FilePlan::new(dir, name, before, Some(bytes.into())).private()))
+}
+
+/// Returns the directory of the stored versions and the names of those that nothing on this machine
+/// needs: no lockfile of a known project, no record of an installed skill, and no disabled skill.
+pub(crate) fn unneeded_bases(session: &Session<'_>) -> Result<(PathBuf, Vec<String>)> {
+    let dir = bases_dir(session.context);
+    let Ok(opened) = Dir::open(&dir) else { return Ok((dir, Vec::new())) };
+    let needed: BTreeSet<String> =
+        needed_bases(session)?.iter().map(|digest| digest.hex().to_string()).collect();
+    let mut unneeded: Vec<String> = opened
+        .entries()?
+        .iter()
+        .filter_map(|entry| entry.name().to_str().map(str::to_owned))
+        .filter(|name| !needed.contains(name))
+        .collect();
+    unneeded.sort();
+    Ok((dir, unneeded))
+}
+
+/// Returns the versions that are needed. A lockfile that cannot be read is an error: what it needs
+/// is unknown.
+fn needed_bases(session: &Session<'_>) -> Result<BTreeSet<Digest>> {
+    let state = read_state(session.context)?;
+    let mut needed = BTreeSet::new();
+    let mut locks = BTreeSet::from([session.context.home.join(LOCK_FILE)]);
+    for install in &state.installs {
+        needed.extend(install.skills.iter().map(|skill| skill.digest));
+        if let InstallSource::Project(manifest) = &install.source {
+            locks.insert(PathBuf::from(manifest).with_file_name(LOCK_FILE));
+        }
+    }
+    for disabled in &DisabledRecord::read(session)?.skills.skills {
+        needed.extend(disabled.edits.iter().flat_map(|edits| [edits.edited, edits.base]));
+        locks.insert(PathBuf::from(&disabled.manifest).with_file_name(LOCK_FILE));
+    }
+    for path in locks {
+        let Some(bytes) = read_optional(&path, MAX_BASE_BYTES)? else { continue };
+        let label = session.context.display_path(&path);
+        let (lock, report) = lock::read(&label, &String::from_utf8_lossy(&bytes));
+        let lock = lock.ok_or_else(|| {
+            let message = "a lockfile is invalid, so that it is unknown which versions it needs";
+            Error::in_file(ErrorCode::InvalidProject, message, report)
+        })?;
+        needed.extend(lock.skills.values().map(|skill| skill.tree));
+    }
+    Ok(needed)
 }
 
 fn encode(tree: &LoadedTree) -> Vec<u8> {

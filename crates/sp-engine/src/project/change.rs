@@ -10,6 +10,7 @@ use std::sync::Arc;
 use sp_formats::Report;
 use sp_formats::naming::FolderNaming;
 use sp_formats::output::{EditedSkillItem, PlanStatus, ProjectChangeReport};
+use sp_formats::project::disabled::DisabledSkills;
 use sp_formats::project::lock::{LockedProjectSkill, ProjectLock, SourceKey};
 use sp_formats::project::manifest::{self, ProjectManifest};
 use sp_formats::project::manifest_edit::{ManifestEdit, ManifestEditError, apply_all};
@@ -21,8 +22,10 @@ use sp_tree::{Digest, LoadedTree};
 
 use super::bases::{base_plan, read_base};
 use super::catalog::SourceCatalog;
+use super::disabled::DisabledRecord;
 use super::edits::{EditChoice, EditPlanner};
 use super::files::ProjectFiles;
+use super::overrides::{FolderOverrides, apply_overrides};
 use super::resolution::{
     DemandedVersion, ProjectResolution, SelectedSkill, SourceDemand, add_locked_dependencies,
     demands, entry_source_key, resolve, select,
@@ -60,6 +63,12 @@ pub(super) struct LifecycleRequest {
     pub texts: FileTexts,
     /// Folders that belong to the project from now on, if they exist.
     pub adopted: BTreeSet<String>,
+    /// Folders for which the command decides what they contain.
+    pub overrides: FolderOverrides,
+    /// The skills that are disabled after the change, if that changes.
+    pub disabled: Option<DisabledSkills>,
+    /// Files to write in addition.
+    pub files: Vec<FilePlan>,
     pub options: ApplyOptions,
 }
 
@@ -73,6 +82,9 @@ impl LifecycleRequest {
             edit_choice: EditChoice::Policy,
             texts: FileTexts::Omit,
             adopted: BTreeSet::new(),
+            overrides: FolderOverrides::new(),
+            disabled: None,
+            files: Vec::new(),
             options,
         }
     }
@@ -88,6 +100,7 @@ pub(super) struct LifecycleChange<'a> {
     manifest: ProjectManifest,
     manifest_text: String,
     sources: ProjectSources<'a>,
+    disabled: DisabledRecord,
 }
 
 /// The folders of each sink, before and after the change.
@@ -120,7 +133,8 @@ impl<'a> LifecycleChange<'a> {
         refuse_unsupported(session, files, &manifest, &manifest_text)?;
         let mut sources = ProjectSources::new(session, &files.dir.path, request.refreshed.clone());
         opened.into_iter().for_each(|catalog| sources.insert(catalog));
-        Ok(Self { session, home, files, request, manifest, manifest_text, sources })
+        let disabled = DisabledRecord::read(session)?;
+        Ok(Self { session, home, files, request, manifest, manifest_text, sources, disabled })
     }
 
     /// Plans the change and, unless it is a dry run, applies it.
@@ -138,8 +152,15 @@ impl<'a> LifecycleChange<'a> {
         let mut indexes = DigestIndexes::new(self.session.context);
         let mut plan = executor.plan(state, &plan_request, Vec::new(), &mut indexes)?;
         let edits = self.plan_edits(&mut plan, &resolution)?;
+        apply_overrides(&mut plan, &self.request.overrides, &resolution.lock);
         self.add_content(&mut plan, &resolution.lock)?;
         plan.files = self.file_plans(&plan, &resolution.lock)?;
+        for file in std::mem::take(&mut self.request.files) {
+            if !plan.files.iter().any(|known| (&known.dir, &known.name) == (&file.dir, &file.name))
+            {
+                plan.files.push(file);
+            }
+        }
         let (packages, events) = self.sources.plan_packages()?;
         plan.files.extend(packages);
         let texts = self.request.texts;
@@ -229,12 +250,15 @@ impl<'a> LifecycleChange<'a> {
                 let installable =
                     InstallableSkill { folder: skill.folder.clone(), source: source.clone() };
                 let agents = sink.agents.clone();
+                let is_disabled = self.is_disabled(&sink, skill.folder.as_str());
                 let folders = SinkFolders::of(&mut folders, sink);
                 folders.agents.extend(&agents);
                 if self.request.adopted.contains(skill.folder.as_str()) {
                     folders.locked.insert(skill.folder.to_string(), skill.locked.tree);
                 }
-                folders.skills.push(installable);
+                if !is_disabled {
+                    folders.skills.push(installable);
+                }
             }
         }
         for skill in self.locked_before() {
@@ -263,6 +287,11 @@ impl<'a> LifecycleChange<'a> {
         let mut selected = select(manifest, lock, &BTreeMap::new(), &mut report);
         add_locked_dependencies(&mut selected, lock);
         selected
+    }
+
+    fn is_disabled(&self, sink: &Sink, folder: &str) -> bool {
+        let disabled = self.request.disabled.as_ref().unwrap_or(&self.disabled.skills);
+        disabled.find(&self.project_name(), &sink.path.to_string_lossy(), folder).is_some()
     }
 
     fn project_name(&self) -> String {
@@ -378,6 +407,9 @@ impl<'a> LifecycleChange<'a> {
     /// Plans the manifest, the lockfile and the versions to keep for merges.
     fn file_plans(&mut self, plan: &ChangePlan, lock: &ProjectLock) -> Result<Vec<FilePlan>> {
         let mut files = self.files.plans(&self.manifest_text, lock)?;
+        if let Some(disabled) = &self.request.disabled {
+            files.extend(self.disabled.plan(disabled)?);
+        }
         let changed = plan.changed_folders().map(|(_, folder)| folder);
         let recorded: BTreeSet<&str> =
             changed.filter(|it| it.source.is_some()).map(|it| it.name.as_str()).collect();

@@ -29,28 +29,45 @@
 //! the lockfile and the folder cannot differ.
 
 mod add;
+mod adopt;
 mod bases;
 mod catalog;
 mod change;
+mod diff_skill;
+mod disabled;
 mod edits;
 mod files;
 mod migrate;
 mod offer;
 mod outdated;
+mod overrides;
 mod remove;
 mod resolution;
+mod restore;
 mod skill_changes;
 mod sources;
+mod status;
 mod sync;
 mod targets;
+mod toggle;
 mod update;
+mod view;
+mod why;
 
 pub use add::{AddRequest, SkillChoice, SkillPicker, add, list_source_skills};
+pub use adopt::{AdoptRequest, adopt};
+pub use diff_skill::diff_skills;
 pub use edits::EditChoice;
 pub use files::ProjectLocation;
 pub use migrate::{MigrateRequest, migrate};
 pub use outdated::outdated;
 pub use remove::{RemoveRequest, remove};
+pub use restore::{RestoreRequest, RestoredVersion, list_trashed, restore};
 pub use skill_changes::FileTexts;
+pub use status::status;
 pub use sync::{SyncPolicy, SyncRequest, sync};
+pub use toggle::{SkillToggle, ToggleRequest, toggle};
 pub use update::{UpdateRequest, update};
+pub use why::why;
+
+pub(crate) use bases::unneeded_bases;

@@ -65,7 +65,11 @@ pub(super) fn skill_changes(
     Ok(changes)
 }
 
-fn file_changes(before: Option<&LoadedTree>, after: Option<&LoadedTree>) -> Vec<SkillFileChange> {
+/// Returns the files that differ between two versions of a skill.
+pub(super) fn file_changes(
+    before: Option<&LoadedTree>,
+    after: Option<&LoadedTree>,
+) -> Vec<SkillFileChange> {
     let (old, new) = (files(before), files(after));
     let paths: BTreeSet<&str> = old.keys().chain(new.keys()).copied().collect();
     let text = |bytes: Option<&(bool, &[u8])>| {

@@ -45,7 +45,7 @@ impl<'a> ProjectSinks<'a> {
         Ok(merge_sinks(sinks))
     }
 
-    fn of_agent(&mut self, agent: &str) -> Result<Sink> {
+    pub(super) fn of_agent(&mut self, agent: &str) -> Result<Sink> {
         if let Some(sink) = self.by_agent.get(agent) {
             return Ok(sink.clone());
         }

@@ -10,6 +10,7 @@ mod context_pack;
 mod mcp;
 mod pkg;
 mod project;
+mod project_status;
 mod registry;
 mod workspace;
 
@@ -25,6 +26,7 @@ pub use context_pack::*;
 pub use mcp::*;
 pub use pkg::*;
 pub use project::*;
+pub use project_status::*;
 pub use registry::*;
 pub use workspace::*;
 
@@ -323,7 +325,17 @@ pub struct CleanReport {
     pub status: PlanStatus,
     /// Files and directories that are deleted.
     pub removed: Vec<PathBuf>,
+    /// The same with their sizes.
+    pub items: Vec<CleanedItem>,
     /// Total size in bytes.
+    pub bytes: u64,
+}
+
+/// A file or directory that is deleted.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct CleanedItem {
+    pub path: PathBuf,
+    /// Size in bytes.
     pub bytes: u64,
 }
 
@@ -433,6 +445,10 @@ pub fn schemas() -> Vec<(&'static str, schemars::Schema)> {
         ("sync", schemars::schema_for!(ProjectChangeReport)),
         ("outdated", schemars::schema_for!(OutdatedList)),
         ("migrate", schemars::schema_for!(ProjectMigrationReport)),
+        ("status", schemars::schema_for!(ProjectStatusReport)),
+        ("why", schemars::schema_for!(SkillReasonList)),
+        ("diff", schemars::schema_for!(SkillEditReport)),
+        ("restore --list", schemars::schema_for!(TrashedSkillList)),
         ("error", schemars::schema_for!(ErrorReport)),
     ]
 }

@@ -8,6 +8,7 @@
 //! - [`lock`]: reading and writing. Nothing in it depends on the machine.
 //! - [`conflict`]: conflict markers of git. [`merge`]: uniting the two sides of a merge.
 //! - [`source`]: where skills come from, as people write it.
+//! - [`disabled`]: what is disabled on a machine.
 //!
 //! ```
 //! use sp_formats::project::manifest;
@@ -20,6 +21,7 @@
 //! ```
 
 pub mod conflict;
+pub mod disabled;
 pub mod lock;
 pub mod manifest;
 pub mod manifest_edit;

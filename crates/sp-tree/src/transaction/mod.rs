@@ -237,6 +237,7 @@ impl<'a> Transaction<'a> {
             dir.stat(&change.name, Follow::Never)?.filter(|old| old.kind() == EntryKind::File);
         let mut file = match (replaced, readers) {
             (None, FileAccess::Ordinary) => stage.create_file(&staged_name(index), false)?,
+            (None, FileAccess::Executable) => stage.create_file(&staged_name(index), true)?,
             // The staged copy must not be more accessible than the file itself.
             _ => stage.create_private_file(&staged_name(index))?,
         };

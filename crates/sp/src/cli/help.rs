@@ -17,7 +17,10 @@ const GROUPS: &[CommandGroup] = &[
     CommandGroup {
         path: &[],
         title: "Projects",
-        commands: &["add", "sync", "remove", "update", "outdated", "migrate"],
+        commands: &[
+            "add", "sync", "remove", "update", "outdated", "status", "why", "diff", "restore",
+            "adopt", "disable", "enable", "migrate",
+        ],
     },
     CommandGroup {
         path: &[],

@@ -14,7 +14,6 @@ const INTENTIONS: &[(&[&str], &str)] = &[
          --agent <agent>`",
     ),
     (&["ls"], "to list skills, run `sp list`; to list what is installed, run `sp installed`"),
-    (&["status"], "to list what is installed, run `sp installed`"),
     (
         &["new", "create"],
         "to create a repository, run `sp init`; to create a package, run `sp pkg create`",

@@ -43,7 +43,8 @@ pub(crate) use pkg::{
     SecretArgs, SignArgs, TrustArgs,
 };
 pub(crate) use project::{
-    AddArgs, ManifestArgs, MigrateArgs, OutdatedArgs, RemoveArgs, SyncArgs, UpdateArgs,
+    AddArgs, AdoptArgs, DiffArgs, ManifestArgs, MigrateArgs, OutdatedArgs, RemoveArgs, RestoreArgs,
+    StatusArgs, SyncArgs, ToggleArgs, UpdateArgs, WhyArgs,
 };
 pub(crate) use serve::{
     LogFormatArg, RegistryLocationArgs, ServeArgs, ServeCommand, ServeTokenArgs, TokenScopeArg,
@@ -149,6 +150,25 @@ pub(crate) enum CliCommand {
     /// and the plugins in the settings of Claude Code. Installed skills are taken over if their
     /// files are those of the source. The files of the other tool stay as they are.
     Migrate(MigrateArgs),
+    /// Show which skills of a project are up to date, edited or missing
+    Status(StatusArgs),
+    /// Show which entry of the manifest brings in a skill
+    Why(WhyArgs),
+    /// Show how skills of a project were edited
+    Diff(DiffArgs),
+    /// Take edits of a skill back, or bring an edited version out of the trash
+    ///
+    /// The version that is replaced is moved to the trash if it was edited.
+    Restore(RestoreArgs),
+    /// Take folders that you made, or that another tool installed, under management
+    ///
+    /// If a source of the project has the same files, the skill comes from there. Otherwise it is
+    /// copied into `skills/`.
+    Adopt(AdoptArgs),
+    /// Take skills away from agents on this machine, without changing the project
+    Disable(ToggleArgs),
+    /// Install disabled skills again, with their edits
+    Enable(ToggleArgs),
     /// List the skills of the repository
     #[command(visible_alias = "skills")]
     List,
@@ -273,7 +293,7 @@ pub(crate) enum CliCommand {
     Mcp(McpArgs),
     /// Show agents, directories and limits
     Config,
-    /// Delete edited skills that were kept when they were replaced
+    /// Delete replaced skills that were edited, and versions that no project needs
     Clean {
         /// Delete cached git repositories too
         #[arg(long)]

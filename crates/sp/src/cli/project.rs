@@ -1,4 +1,4 @@
-//! `sp add`, `sp sync`, `sp remove`, `sp update`, `sp outdated`, `sp migrate`.
+//! The commands that manage a project.
 
 use clap::Args;
 
@@ -97,6 +97,78 @@ pub(crate) struct OutdatedArgs {
     pub exit_code: bool,
     #[command(flatten)]
     pub manifest: ManifestArgs,
+}
+
+#[derive(Debug, Clone, Args)]
+pub(crate) struct StatusArgs {
+    /// Exit with 1 if a skill is not as the lockfile declares it
+    #[arg(long)]
+    pub exit_code: bool,
+    #[command(flatten)]
+    pub manifest: ManifestArgs,
+}
+
+#[derive(Debug, Clone, Args)]
+pub(crate) struct WhyArgs {
+    /// Names or IDs of skills
+    #[arg(required = true, value_name = "SKILL")]
+    pub names: Vec<String>,
+    #[command(flatten)]
+    pub manifest: ManifestArgs,
+}
+
+#[derive(Debug, Clone, Args)]
+pub(crate) struct DiffArgs {
+    /// Names or IDs of skills [default: all skills]
+    #[arg(value_name = "SKILL")]
+    pub names: Vec<String>,
+    #[command(flatten)]
+    pub manifest: ManifestArgs,
+}
+
+#[derive(Debug, Clone, Args)]
+pub(crate) struct RestoreArgs {
+    /// Names or IDs of skills
+    #[arg(required_unless_present = "list", value_name = "SKILL")]
+    pub names: Vec<String>,
+    /// Bring the newest version back that is in the trash, or that of a run
+    #[arg(long, value_name = "RUN", num_args = 0..=1, require_equals = true, default_missing_value = "")]
+    pub trash: Option<String>,
+    /// List the versions in the trash
+    #[arg(long, conflicts_with_all = ["trash", "dry_run", "plan"])]
+    pub list: bool,
+    /// Only for these agents; repeat, or separate with commas [default: all of the manifest]
+    #[arg(long, short, value_name = "AGENT", value_delimiter = ',')]
+    pub agent: Vec<String>,
+    #[command(flatten)]
+    pub manifest: ManifestArgs,
+    #[command(flatten)]
+    pub plan: PlanArgs,
+}
+
+#[derive(Debug, Clone, Args)]
+pub(crate) struct ToggleArgs {
+    /// Names or IDs of skills
+    #[arg(required = true, value_name = "SKILL")]
+    pub names: Vec<String>,
+    /// Only for these agents; repeat, or separate with commas [default: all of the manifest]
+    #[arg(long, short, value_name = "AGENT", value_delimiter = ',')]
+    pub agent: Vec<String>,
+    #[command(flatten)]
+    pub manifest: ManifestArgs,
+    #[command(flatten)]
+    pub plan: PlanArgs,
+}
+
+#[derive(Debug, Clone, Args)]
+pub(crate) struct AdoptArgs {
+    /// Names of folders in the agents' directories, or paths
+    #[arg(required = true, value_name = "FOLDER", value_hint = clap::ValueHint::DirPath)]
+    pub folders: Vec<String>,
+    #[command(flatten)]
+    pub manifest: ManifestArgs,
+    #[command(flatten)]
+    pub plan: PlanArgs,
 }
 
 #[derive(Debug, Clone, Args)]

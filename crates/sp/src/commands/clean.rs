@@ -5,7 +5,7 @@ use sp_formats::text::{ByteSize, pluralize};
 
 use super::plan::write_apply_command;
 use crate::cli::OutputFormat;
-use crate::terminal::{REMOVED, Terminal};
+use crate::terminal::{DIM, REMOVED, Terminal};
 
 pub(super) fn run(
     context: &Context<'_>,
@@ -18,8 +18,9 @@ pub(super) fn run(
         if terminal.format == OutputFormat::Plain {
             return report.removed.iter().try_for_each(|path| writeln!(out, "{}", path.display()));
         }
-        report.removed.iter().try_for_each(|path| {
-            writeln!(out, "{REMOVED}-{REMOVED:#} {}", context.display_path(path))
+        report.items.iter().try_for_each(|item| {
+            let (path, size) = (context.display_path(&item.path), ByteSize(item.bytes));
+            writeln!(out, "{REMOVED}-{REMOVED:#} {path}  {DIM}{size}{DIM:#}")
         })?;
         let verb = if report.status.applied { "removed" } else { "would remove" };
         let count = pluralize(report.removed.len(), "item");

@@ -66,15 +66,20 @@ pub(crate) fn run(cli: &Cli, terminal: &Terminal) -> Result<ExitCode> {
             return audit::run(&context, &request, terminal);
         }
         CliCommand::Pkg(command) => return pkg::run(context, &cli.options, command, terminal),
-        CliCommand::Add(args) => return project::add(&context, &cli.options, args, terminal),
-        CliCommand::Sync(args) => return project::sync(&context, &cli.options, args, terminal),
-        CliCommand::Remove(args) => return project::remove(&context, &cli.options, args, terminal),
-        CliCommand::Update(args) => return project::update(&context, &cli.options, args, terminal),
-        CliCommand::Outdated(args) => {
-            return project::outdated(&context, &cli.options, args, terminal);
-        }
-        CliCommand::Migrate(args) => {
-            return project::migrate(&context, &cli.options, args, terminal);
+        CliCommand::Add(_)
+        | CliCommand::Sync(_)
+        | CliCommand::Remove(_)
+        | CliCommand::Update(_)
+        | CliCommand::Outdated(_)
+        | CliCommand::Status(_)
+        | CliCommand::Why(_)
+        | CliCommand::Diff(_)
+        | CliCommand::Restore(_)
+        | CliCommand::Adopt(_)
+        | CliCommand::Disable(_)
+        | CliCommand::Enable(_)
+        | CliCommand::Migrate(_) => {
+            return project::run(&context, &cli.options, &cli.command, terminal);
         }
         CliCommand::Key(command) => key::run(&context, command, terminal),
         CliCommand::Bag(command) => return bag::run(&context, &cli.options, command, terminal),

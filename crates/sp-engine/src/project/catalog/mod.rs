@@ -38,8 +38,6 @@ use crate::pkg::SkillPackage;
 use crate::session::Session;
 use crate::source::{OpenedSource, load_commit_folders};
 
-#[cfg(test)]
-pub(crate) use newest::CachedContent;
 pub(crate) use newest::{BranchHistory, NewestQuery, NewestSource, newest_versions};
 pub(crate) use skill_dirs::ROOT_ID;
 
@@ -67,9 +65,6 @@ pub(crate) struct CatalogSkill {
     /// The name in the frontmatter if it is valid, or else that of its folder.
     pub name: String,
     pub description: String,
-    /// The text of its `SKILL.md`.
-    #[cfg(test)]
-    pub text: Arc<str>,
     /// The skills that it declares to need.
     pub dependencies: Vec<SkillDependency>,
     content: SkillContent,
@@ -130,6 +125,26 @@ pub(crate) fn open_catalog(
     }
     let OfferedSkills { locked, skills, extra_steps, package, opened } = offered;
     Ok(SourceCatalog { key, locked, skills, extra_steps, package, opened })
+}
+
+/// Opens a local source that need not exist yet.
+pub(crate) fn open_local_or_empty(
+    session: &Session<'_>,
+    base: &Path,
+    source: &ManifestSource,
+) -> Result<SourceCatalog> {
+    let missing = [ErrorCode::SourceNotFound, ErrorCode::NothingFound];
+    match open_catalog(session, base, source, CatalogRequest::Newest(None)) {
+        Err(error) if missing.into_iter().any(|code| error.has_code(code)) => Ok(SourceCatalog {
+            key: SourceKey::new(source, None),
+            locked: LockedSource::default(),
+            skills: Vec::new(),
+            extra_steps: None,
+            package: None,
+            opened: None,
+        }),
+        opened => opened,
+    }
 }
 
 fn no_skills_error(source: &ManifestSource) -> Error {
@@ -201,6 +216,28 @@ impl SourceCatalog {
         }
     }
 
+    /// Adds a skill that the source will have when the change is applied.
+    pub(crate) fn with_skill(
+        mut self,
+        session: &Session<'_>,
+        id: &str,
+        tree: &Arc<LoadedTree>,
+    ) -> Result<Self> {
+        let draft = SkillDraft {
+            id: id.to_owned(),
+            folder: id.rsplit('/').next().unwrap_or(id),
+            bytes: tree.get(SKILL_FILE).unwrap_or_default(),
+            content: SkillContent::Loaded(Arc::clone(tree)),
+        };
+        let skill = draft.read(session).ok_or_else(|| {
+            Error::new(ErrorCode::InvalidSkill, format!("the `{SKILL_FILE}` of `{id}` is not text"))
+                .hint("nothing was changed: save it as UTF-8")
+        })?;
+        self.skills.retain(|known| known.id != id);
+        self.skills.push(skill);
+        Ok(self)
+    }
+
     /// Returns the skill with this ID.
     pub(crate) fn skill(&self, id: &str) -> Result<&CatalogSkill> {
         self.skills.iter().find(|skill| skill.id == id).ok_or_else(|| {
@@ -240,8 +277,6 @@ impl SkillDraft<'_> {
             name: own_name.unwrap_or_else(|| self.folder.to_owned()),
             id: self.id,
             description: description.split_whitespace().collect::<Vec<_>>().join(" "),
-            #[cfg(test)]
-            text: text.into(),
             dependencies,
             content: self.content,
         })

@@ -238,6 +238,10 @@ impl NewestAsker<'_> {
         let Some(old) = query.locked.commit.as_deref().filter(|old| *old != target.commit) else {
             return Ok(NewestSource::Current);
         };
+        if target.kind != RefKind::Tag {
+            let seen = git_ref.as_ref().map(GitRef::as_str);
+            self.opener().remember_newest(&git.repo, seen, &target.commit);
+        }
         let name = git_ref.as_ref().map_or_else(|| "HEAD".to_owned(), ToString::to_string);
         if target.kind == RefKind::Tag {
             return Ok(NewestSource::MovedTag { tag: name, commit: target.commit });

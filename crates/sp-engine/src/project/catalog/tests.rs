@@ -11,9 +11,10 @@ use sp_formats::project::source::{ManifestSource, SourceVersion};
 use sp_testkit::{GitRepository, WebResponse, WebServer, World, zip};
 use sp_tree::Digest;
 
+use super::newest::CachedContent;
 use super::{
-    BranchHistory, CachedContent, CatalogRequest, NewestQuery, NewestSource, SourceCatalog,
-    newest_versions, open_catalog,
+    BranchHistory, CatalogRequest, NewestQuery, NewestSource, SourceCatalog, newest_versions,
+    open_catalog,
 };
 use crate::context::{Context, Event, EventListener, Network};
 use crate::error::{Error, ErrorCode, Result};
@@ -141,7 +142,6 @@ fn lc_03_skills_of_a_repository_have_names_texts_and_dependencies() {
     let tidy = catalog.skill("skills/a b").unwrap();
     assert_eq!((tidy.name.as_str(), tidy.description.as_str()), ("tidy", "Sweeps up."));
     assert_eq!(tidy.dependencies[0].name.as_str(), "review");
-    assert!(tidy.text.contains("## Dependencies"));
     assert_eq!(catalog.skill("skills/Odd").unwrap().name, "Odd");
     assert_eq!(sources.file(&catalog, "skills/a b", "scripts/run.sh"), "exit 0\n");
     let missing = catalog.skill("skills/od").unwrap_err();
@@ -217,12 +217,13 @@ fn lc_11_locked_commit_is_opened_although_the_branch_moved() {
     repo.write("a/SKILL.md", SKILL.replace("Read it.", "Read it twice."));
     repo.commit("two");
     let locked = sources.open_locked(Network::Allowed, &git, &lock).unwrap();
-    assert_eq!((&locked.locked, &*locked.skills[0].text), (&lock, SKILL));
-    assert!(sources.open(&git).skills[0].text.contains("twice"));
+    assert_eq!(locked.locked, lock);
+    assert_eq!(sources.file(&locked, "a", "SKILL.md"), SKILL);
+    assert!(sources.file(&sources.open(&git), "a", "SKILL.md").contains("twice"));
     // After its server is gone, the cache still has it.
     std::fs::rename(repo.path(), sources.world.path("moved")).unwrap();
     let offline = sources.open_locked(Network::Offline, &git, &lock).unwrap();
-    assert_eq!(&*offline.skills[0].text, SKILL);
+    assert_eq!(sources.file(&offline, "a", "SKILL.md"), SKILL);
 }
 
 #[test]

@@ -375,11 +375,20 @@ impl CachedRepository<'_> {
         if git_ref.is_some_and(GitRef::is_commit) || self.context.network == Network::Offline {
             return Ok(());
         }
+        self.record_newest(git_ref.map(GitRef::as_str), commit)?;
         if self.recorded_commit(git_ref).as_deref() == Some(commit) {
             return Ok(());
         }
         let name = Name::new(&ref_record_name(git_ref))?;
         self.write_file(&name, commit)
+    }
+
+    /// Records the newest commit of a ref, which need not be in the cache.
+    pub(super) fn record_newest(&self, git_ref: Option<&str>, commit: &str) -> Result<()> {
+        if read_newest(self.dir, git_ref).as_deref() == Some(commit) {
+            return Ok(());
+        }
+        self.write_file(&Name::new(&newest_record_name(git_ref))?, commit)
     }
 
     fn resolve_offline(&self, git_ref: Option<&GitRef>) -> Result<ResolvedCommit> {
@@ -390,8 +399,7 @@ impl CachedRepository<'_> {
     }
 
     fn recorded_commit(&self, git_ref: Option<&GitRef>) -> Option<String> {
-        let bytes = read_limited(&self.dir.join(ref_record_name(git_ref)), 100).ok()?;
-        String::from_utf8(bytes).ok().filter(|commit| is_oid(commit))
+        read_commit(&self.dir.join(ref_record_name(git_ref)))
     }
 
     fn no_head_error(&self) -> Error {
@@ -411,8 +419,26 @@ impl CachedRepository<'_> {
 
 /// Returns the name of the file that records the commit of a ref.
 fn ref_record_name(git_ref: Option<&GitRef>) -> String {
-    let text = git_ref.map_or("", GitRef::as_str);
-    format!("sp-ref-{}", &Digest::of(text.as_bytes()).hex()[..32])
+    record_name("sp-ref", git_ref.map_or("", GitRef::as_str))
+}
+
+/// Returns the name of the file that records the newest commit of a ref.
+fn newest_record_name(git_ref: Option<&str>) -> String {
+    record_name("sp-newest", git_ref.unwrap_or_default())
+}
+
+fn record_name(kind: &str, git_ref: &str) -> String {
+    format!("{kind}-{}", &Digest::of(git_ref.as_bytes()).hex()[..32])
+}
+
+/// Returns the newest commit of a ref that was seen, from a cached repository.
+pub(super) fn read_newest(dir: &Path, git_ref: Option<&str>) -> Option<String> {
+    read_commit(&dir.join(newest_record_name(git_ref)))
+}
+
+fn read_commit(path: &Path) -> Option<String> {
+    let bytes = read_limited(path, 100).ok()?;
+    String::from_utf8(bytes).ok().filter(|commit| is_oid(commit))
 }
 
 pub(super) fn never_fetched_error(repo: &GitRepo, git_ref: Option<&str>) -> Error {

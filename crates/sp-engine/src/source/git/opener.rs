@@ -10,7 +10,9 @@ use sp_formats::git_repo::{GitRef, GitRepo, GitTransport};
 use sp_formats::pack::PackImport;
 use sp_tree::{Digest, Limits};
 
-use super::cache::{CachedRepository, GitCheckout, never_fetched_error, require_online};
+use super::cache::{
+    CachedRepository, GitCheckout, never_fetched_error, read_newest, require_online,
+};
 use super::command::{GitRepository, succeeds};
 use super::import_error::ImportError;
 use super::object_dir::remove_stale_files;
@@ -168,6 +170,22 @@ impl CheckoutOpener<'_> {
         let dir = self.cached_dir(repo, &url);
         let (context, limits) = (self.context, self.limits);
         RefListing { context, limits, repo, url: &url, dir: &dir }.run()
+    }
+
+    /// Returns the newest commit of a ref that this machine has seen, without asking the server.
+    pub(crate) fn newest_known(&self, repo: &GitRepo, git_ref: Option<&str>) -> Option<String> {
+        let url = self.url(repo).ok()?;
+        read_newest(&self.cached_dir(repo, &url), git_ref)
+    }
+
+    /// Remembers the newest commit of a ref, if the repository is in the cache. Best effort.
+    pub(crate) fn remember_newest(&self, repo: &GitRepo, git_ref: Option<&str>, commit: &str) {
+        let Ok(url) = self.url(repo) else { return };
+        if self.cached_dir(repo, &url).is_dir() {
+            let key = CachedRepositoryKey { repo, url: &url, git_ref };
+            // Without the record, `sp status` knows less.
+            let _ = self.with_repository(&key, |cache| cache.record_newest(git_ref, commit));
+        }
     }
 
     /// Whether the cache has a commit, so that it can be installed although its server is gone.

@@ -1,31 +1,62 @@
-//! `sp add`, `sp sync`, `sp remove`, `sp update`, `sp outdated` and `sp migrate`.
+//! The commands that manage a project.
 
 mod contents;
 mod migrate;
 mod outdated;
 mod picker;
 mod report;
+mod state;
 
 use std::process::ExitCode;
 
 use sp_engine::{
-    AddRequest, Context, EditChoice, FileTexts, MigrateRequest, ProjectLocation, RemoveRequest,
-    Result, SinkScope, SkillChoice, SyncPolicy, SyncRequest, UpdateRequest,
+    AddRequest, AdoptRequest, Context, EditChoice, FileTexts, MigrateRequest, ProjectLocation,
+    RemoveRequest, RestoreRequest, RestoredVersion, Result, SinkScope, SkillChoice, SkillToggle,
+    SyncPolicy, SyncRequest, ToggleRequest, UpdateRequest,
 };
 
 use self::contents::{print_list, write_contents};
 use self::picker::TerminalPicker;
 use self::report::{exit_code, write_human, write_plain};
 use super::plan::apply_options;
-use crate::cli::{self, GlobalOptions, OutputFormat};
+use crate::cli::{self, CliCommand, GlobalOptions, OutputFormat};
 use crate::terminal::Terminal;
+
+/// Runs a command that manages a project.
+pub(super) fn run(
+    context: &Context<'_>,
+    options: &GlobalOptions,
+    command: &CliCommand,
+    terminal: &Terminal,
+) -> Result<ExitCode> {
+    let done = |result: Result<()>| result.map(|()| ExitCode::SUCCESS);
+    match command {
+        CliCommand::Add(args) => add(context, options, args, terminal),
+        CliCommand::Sync(args) => sync(context, options, args, terminal),
+        CliCommand::Remove(args) => remove(context, options, args, terminal),
+        CliCommand::Update(args) => update(context, options, args, terminal),
+        CliCommand::Outdated(args) => outdated(context, options, args, terminal),
+        CliCommand::Migrate(args) => migrate(context, options, args, terminal),
+        CliCommand::Status(args) => status(context, options, args, terminal),
+        CliCommand::Why(args) => done(why(context, options, args, terminal)),
+        CliCommand::Diff(args) => done(diff(context, options, args, terminal)),
+        CliCommand::Restore(args) => restore(context, options, args, terminal),
+        CliCommand::Adopt(args) => adopt(context, options, args, terminal),
+        CliCommand::Disable(args) => {
+            toggle(context, options, (args, SkillToggle::Disable), terminal)
+        }
+        CliCommand::Enable(args) => toggle(context, options, (args, SkillToggle::Enable), terminal),
+        // The caller only passes these commands.
+        _ => Ok(ExitCode::SUCCESS),
+    }
+}
 
 fn location(options: &GlobalOptions, manifest: &cli::ManifestArgs) -> ProjectLocation {
     let scope = if manifest.global { SinkScope::Global } else { SinkScope::Project };
     ProjectLocation { scope, root: options.root.clone() }
 }
 
-pub(super) fn add(
+fn add(
     context: &Context<'_>,
     options: &GlobalOptions,
     args: &cli::AddArgs,
@@ -60,7 +91,7 @@ pub(super) fn add(
     Ok(exit_code(&report.change))
 }
 
-pub(super) fn sync(
+fn sync(
     context: &Context<'_>,
     options: &GlobalOptions,
     args: &cli::SyncArgs,
@@ -80,7 +111,7 @@ pub(super) fn sync(
     report::print(context, &report, terminal)
 }
 
-pub(super) fn remove(
+fn remove(
     context: &Context<'_>,
     options: &GlobalOptions,
     args: &cli::RemoveArgs,
@@ -95,7 +126,7 @@ pub(super) fn remove(
     report::print(context, &report, terminal)
 }
 
-pub(super) fn update(
+fn update(
     context: &Context<'_>,
     options: &GlobalOptions,
     args: &cli::UpdateArgs,
@@ -117,7 +148,7 @@ pub(super) fn update(
     report::print(context, &report, terminal)
 }
 
-pub(super) fn outdated(
+fn outdated(
     context: &Context<'_>,
     options: &GlobalOptions,
     args: &cli::OutdatedArgs,
@@ -129,7 +160,7 @@ pub(super) fn outdated(
     Ok(if fails { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-pub(super) fn migrate(
+fn migrate(
     context: &Context<'_>,
     options: &GlobalOptions,
     args: &cli::MigrateArgs,
@@ -139,4 +170,92 @@ pub(super) fn migrate(
     let request = MigrateRequest { location, apply: apply_options(&args.plan) };
     let report = sp_engine::migrate(context, &request)?;
     migrate::print(context, &report, terminal)
+}
+
+fn status(
+    context: &Context<'_>,
+    options: &GlobalOptions,
+    args: &cli::StatusArgs,
+    terminal: &Terminal,
+) -> Result<ExitCode> {
+    let report = sp_engine::status(context, &location(options, &args.manifest))?;
+    state::print_status(context, &report, terminal)?;
+    let fails = args.exit_code && !report.in_sync;
+    Ok(if fails { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+fn why(
+    context: &Context<'_>,
+    options: &GlobalOptions,
+    args: &cli::WhyArgs,
+    terminal: &Terminal,
+) -> Result<()> {
+    let list = sp_engine::why(context, &location(options, &args.manifest), &args.names)?;
+    state::print_reasons(&list, terminal)
+}
+
+fn diff(
+    context: &Context<'_>,
+    options: &GlobalOptions,
+    args: &cli::DiffArgs,
+    terminal: &Terminal,
+) -> Result<()> {
+    let report = sp_engine::diff_skills(context, &location(options, &args.manifest), &args.names)?;
+    state::print_edits(context, &report, terminal)
+}
+
+fn restore(
+    context: &Context<'_>,
+    options: &GlobalOptions,
+    args: &cli::RestoreArgs,
+    terminal: &Terminal,
+) -> Result<ExitCode> {
+    if args.list {
+        let list = sp_engine::list_trashed(context, &args.names)?;
+        state::print_trashed(context, &list, terminal)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let version = match args.trash.as_deref() {
+        None => RestoredVersion::Locked,
+        Some("") => RestoredVersion::NewestTrashed,
+        Some(run) => RestoredVersion::Trashed(run.to_owned()),
+    };
+    let request = RestoreRequest {
+        location: location(options, &args.manifest),
+        names: args.names.clone(),
+        agents: args.agent.clone(),
+        version,
+        apply: apply_options(&args.plan),
+    };
+    report::print(context, &sp_engine::restore(context, &request)?, terminal)
+}
+
+fn toggle(
+    context: &Context<'_>,
+    options: &GlobalOptions,
+    (args, toggle): (&cli::ToggleArgs, SkillToggle),
+    terminal: &Terminal,
+) -> Result<ExitCode> {
+    let request = ToggleRequest {
+        location: location(options, &args.manifest),
+        names: args.names.clone(),
+        agents: args.agent.clone(),
+        toggle,
+        apply: apply_options(&args.plan),
+    };
+    report::print(context, &sp_engine::toggle(context, &request)?, terminal)
+}
+
+fn adopt(
+    context: &Context<'_>,
+    options: &GlobalOptions,
+    args: &cli::AdoptArgs,
+    terminal: &Terminal,
+) -> Result<ExitCode> {
+    let request = AdoptRequest {
+        location: location(options, &args.manifest),
+        folders: args.folders.clone(),
+        apply: apply_options(&args.plan),
+    };
+    report::print(context, &sp_engine::adopt(context, &request)?, terminal)
 }

@@ -5,7 +5,8 @@ use std::process::ExitCode;
 
 use sp_engine::{Context, Result};
 use sp_formats::output::{
-    EditOutcome, EditedSkillItem, FolderAction, ProjectChangeReport, ProjectSkillChange, SinkChange,
+    EditOutcome, EditedSkillItem, FolderAction, ProjectChangeReport, ProjectSkillChange,
+    SinkChange, SkillFileChange,
 };
 use sp_formats::printable::printable;
 use sp_formats::text::pluralize;
@@ -98,20 +99,24 @@ fn write_skill(skill: &ProjectSkillChange, out: &mut dyn Write) -> io::Result<()
     let (style, sign) = change_sign(skill.change);
     let (name, source) = (printable(&skill.name), printable(&skill.source));
     writeln!(out, "{style}{sign}{style:#} {name}  {DIM}{source}{DIM:#}")?;
-    for file in &skill.files {
-        let path = format!("{}/{}", skill.name, file.path);
-        match (&file.before, &file.after) {
-            (None, None) => {
-                writeln!(out, "{} `{}`", change_word(file.change), printable(&path))?;
-            }
-            (before, after) => {
-                let (before, after) = (before.as_deref(), after.as_deref());
-                let diff = colored_diff(&path, before.unwrap_or(""), after.unwrap_or(""));
-                write!(out, "{diff}")?;
-            }
+    skill.files.iter().try_for_each(|file| write_file_change(&skill.name, file, out))
+}
+
+/// Writes how a file of a skill changes.
+pub(super) fn write_file_change(
+    folder: &str,
+    file: &SkillFileChange,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let path = format!("{folder}/{}", file.path);
+    match (&file.before, &file.after) {
+        (None, None) => writeln!(out, "{} `{}`", change_word(file.change), printable(&path)),
+        (before, after) => {
+            let (before, after) = (before.as_deref(), after.as_deref());
+            let diff = colored_diff(&path, before.unwrap_or(""), after.unwrap_or(""));
+            write!(out, "{diff}")
         }
     }
-    Ok(())
 }
 
 fn write_edit(

@@ -21,6 +21,7 @@ fn completions_exist_for_every_shell() {
 /// Every command with a man page.
 const PAGES: &[&str] = &[
     "add",
+    "adopt",
     "audit",
     "bag",
     "bag-add",
@@ -60,6 +61,9 @@ const PAGES: &[&str] = &[
     "context-url",
     "context-zip",
     "cost",
+    "diff",
+    "disable",
+    "enable",
     "explain",
     "info",
     "init",
@@ -107,6 +111,7 @@ const PAGES: &[&str] = &[
     "pkg-verify",
     "publish",
     "remove",
+    "restore",
     "schema",
     "search",
     "serve",
@@ -117,10 +122,12 @@ const PAGES: &[&str] = &[
     "serve-token",
     "serve-verify",
     "show",
+    "status",
     "switch",
     "sync",
     "uninstall",
     "update",
+    "why",
     "yank",
 ];
 

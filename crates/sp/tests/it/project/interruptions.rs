@@ -1,6 +1,6 @@
 //! Kills and errors at every mutating call.
 
-use sp_testkit::{FaultScenario, Faults, sweep};
+use sp_testkit::{FaultScenario, Faults, FileEntry, observed_files, sweep};
 
 use super::*;
 use crate::support::engine::recover;
@@ -77,4 +77,61 @@ fn lc_20_eight_adds_at_once_lose_nothing() {
     let folders: Vec<&String> = installed.keys().filter(|name| !name.contains('/')).collect();
     assert_eq!(folders, names.iter().collect::<Vec<_>>());
     world.sp_in("home/app", &["sync", "--frozen"]).ok();
+}
+
+fn edited(world: &World) {
+    added(world);
+    let skill = world.path("home/app/.claude/skills/a/SKILL.md");
+    std::fs::write(skill, "---\nname: a\ndescription: Does a.\n---\n\nMine.\n").unwrap();
+}
+
+fn edited_and_disabled(world: &World) {
+    edited(world);
+    world.sp_in("home/app", &["disable", "a"]).ok();
+}
+
+fn with_foreign_folder(world: &World) {
+    added(world);
+    let dir = world.path("home/app/.claude/skills/mine");
+    std::fs::create_dir_all(&dir).unwrap();
+    std::fs::write(dir.join("SKILL.md"), "---\nname: mine\ndescription: x\n---\n").unwrap();
+}
+
+/// A scenario in which a skill was edited. The edits are in the project, in the trash, or both.
+fn scenario_with_edits(args: &[&str], prepare: fn(&World)) -> FaultScenario {
+    let has_edits = |world: &World, dir: &str| {
+        let is_edited =
+            |entry: &FileEntry| matches!(entry, FileEntry::File(text, _) if text.contains("Mine."));
+        world.files(dir).values().any(is_edited)
+    };
+    let keeps_edits = move |world: &World, when: &str| {
+        let dirs = ["home/app", "home/.skillpack/trash"];
+        assert!(dirs.iter().any(|dir| has_edits(world, dir)), "{when}");
+    };
+    FaultScenario {
+        observe: Box::new(|world| observed_files(world, "home/app")),
+        recovered: Box::new(keeps_edits),
+        done: Box::new(keeps_edits),
+        ..scenario(args, prepare)
+    }
+}
+
+#[test]
+fn lc_20_restore_interrupted_at_every_call_is_all_or_nothing() {
+    sweep(|| scenario_with_edits(&["restore", "a"], edited), Faults::All);
+}
+
+#[test]
+fn lc_20_disable_interrupted_at_every_call_is_all_or_nothing() {
+    sweep(|| scenario_with_edits(&["disable", "a"], edited), Faults::All);
+}
+
+#[test]
+fn lc_20_enable_interrupted_at_every_call_is_all_or_nothing() {
+    sweep(|| scenario_with_edits(&["enable", "a"], edited_and_disabled), Faults::All);
+}
+
+#[test]
+fn lc_20_adopt_interrupted_at_every_call_is_all_or_nothing() {
+    sweep(|| scenario(&["adopt", "mine"], with_foreign_folder), Faults::All);
 }

@@ -5,6 +5,7 @@ mod adding;
 mod interruptions;
 mod kinds;
 mod migrating;
+mod states;
 mod syncing;
 mod updating;
 

@@ -1,0 +1,170 @@
+//! `sp status`: how the folders of a project differ from its lockfile.
+//!
+//! A folder whose files have the same stamps as when its digest was computed is not read, so that
+//! the status of an unchanged project costs one `stat` per file.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use sp_formats::output::{ProjectStatusReport, SinkStatus, SkillStatus, SkillStatusItem};
+use sp_formats::project::lock::SourceKey;
+use sp_formats::project::source::{ManifestSource, RepoFolder, SourceVersion};
+use sp_formats::skill::SKILL_FILE;
+use sp_tree::{Dir, EntryKind, Follow, Name};
+
+use super::files::ProjectLocation;
+use super::resolution::{demands, entry_source_key};
+use super::view::{FolderState, LockedFolder, ProjectView, SinkView};
+use crate::context::Context;
+use crate::error::Result;
+use crate::home::{DigestIndexes, LockedHome};
+use crate::session::Session;
+use crate::sinks::Sink;
+use crate::source::git::CheckoutOpener;
+
+const UNSYNCED_NOTE: &str = "the lockfile has another version; run `sp sync`";
+const OUTDATED_NOTE: &str = "a newer version is known; run `sp update`";
+
+/// Returns the status of every skill of a project.
+pub fn status(context: &Context<'_>, location: &ProjectLocation) -> Result<ProjectStatusReport> {
+    let session = Session::begin(context)?;
+    let view = ProjectView::read(&session, location)?;
+    let outdated = outdated_sources(&view);
+    let mut indexes = DigestIndexes::new(context);
+    let mut sinks = Vec::new();
+    for sink in &view.sinks {
+        sinks.push(sink_status(&view, sink, &outdated, &mut indexes)?);
+    }
+    // What was read now need not be read again. Another command may have the lock.
+    LockedHome::store_indexes(context, &indexes);
+    let manifest = &view.files.manifest;
+    let unlocked: Vec<String> = demands(manifest, &view.files.lock, &BTreeSet::new())
+        .into_iter()
+        .filter(|demand| !demand.source.is_local() || !is_locked(&view, &demand.key))
+        .map(|demand| demand.source.to_string())
+        .collect();
+    let is_wrong = |item: &SkillStatusItem| {
+        matches!(item.status, SkillStatus::Edited | SkillStatus::Missing | SkillStatus::Unsynced)
+    };
+    let in_sync = unlocked.is_empty()
+        && !sinks.iter().flat_map(|sink: &SinkStatus| &sink.skills).any(is_wrong);
+    Ok(ProjectStatusReport { manifest: view.files.dir.manifest_path(), in_sync, unlocked, sinks })
+}
+
+fn is_locked(view: &ProjectView<'_>, key: &SourceKey) -> bool {
+    view.files.lock.sources.contains_key(key)
+}
+
+fn sink_status(
+    view: &ProjectView<'_>,
+    sink: &SinkView,
+    outdated: &BTreeSet<SourceKey>,
+    indexes: &mut DigestIndexes<'_>,
+) -> Result<SinkStatus> {
+    let folders: Vec<&LockedFolder> = sink.folders.values().collect();
+    let names: Vec<&Name> = folders.iter().map(|folder| &folder.name).collect();
+    let states = view.observe(&sink.sink, &names, indexes)?;
+    let mut skills: Vec<SkillStatusItem> = folders
+        .iter()
+        .zip(&states)
+        .map(|(folder, state)| skill_status(view, &sink.sink, folder, state, outdated))
+        .collect();
+    skills.extend(foreign_skills(view, sink)?);
+    skills.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(SinkStatus {
+        agents: sink.sink.agents.names().to_vec(),
+        path: sink.sink.path.clone(),
+        skills,
+    })
+}
+
+fn skill_status(
+    view: &ProjectView<'_>,
+    sink: &Sink,
+    folder: &LockedFolder,
+    state: &FolderState,
+    outdated: &BTreeSet<SourceKey>,
+) -> SkillStatusItem {
+    let locked = folder.locked.tree;
+    let (status, note) = if view.is_disabled(sink, folder.name.as_str()) {
+        (SkillStatus::Disabled, None)
+    } else if !state.exists {
+        (SkillStatus::Missing, None)
+    } else if state.digest == Some(locked) {
+        if outdated.contains(&folder.locked.source) {
+            (SkillStatus::Outdated, Some(OUTDATED_NOTE))
+        } else {
+            (SkillStatus::UpToDate, None)
+        }
+    } else if state.digest == Some(view.base(sink, folder)) {
+        (SkillStatus::Unsynced, Some(UNSYNCED_NOTE))
+    } else {
+        (SkillStatus::Edited, None)
+    };
+    SkillStatusItem {
+        name: folder.name.to_string(),
+        status,
+        source: Some(folder.locked.source.to_string()),
+        note: note.map(Into::into),
+    }
+}
+
+/// Returns the skills in a sink that the project did not bring in.
+fn foreign_skills(view: &ProjectView<'_>, sink: &SinkView) -> Result<Vec<SkillStatusItem>> {
+    let Some(dir) = sink.sink.pinned.dir() else { return Ok(Vec::new()) };
+    let project = view.project_name();
+    let mut owners: BTreeMap<&str, &str> = BTreeMap::new();
+    for install in view.state.installs.iter().filter(|it| sink.sink.matches_record(it)) {
+        for path in install.installed_paths.iter().filter(|_| install.pack != project) {
+            owners.insert(path.rsplit('/').next().unwrap_or_default(), &install.pack);
+        }
+    }
+    let mut skills = Vec::new();
+    for entry in dir.entries()? {
+        let Some(name) = entry.name().to_str().filter(|name| !sink.folders.contains_key(*name))
+        else {
+            continue;
+        };
+        let is_folder = matches!(entry.kind, EntryKind::Dir | EntryKind::Link);
+        if !is_folder || name.starts_with('.') || !has_skill_file(dir, name) {
+            continue;
+        }
+        skills.push(SkillStatusItem {
+            name: name.to_owned(),
+            status: SkillStatus::Foreign,
+            source: None,
+            note: owners.get(name).map(|pack| format!("installed by `{pack}`")),
+        });
+    }
+    Ok(skills)
+}
+
+fn has_skill_file(dir: &Dir, folder: &str) -> bool {
+    let file = sp_tree::RelPath::new(&format!("{folder}/{SKILL_FILE}"));
+    file.is_ok_and(|file| dir.stat_beneath(&file, Follow::Links).is_ok_and(|stamp| stamp.is_some()))
+}
+
+/// Returns the sources of which this machine knows a newer version. No server is asked.
+fn outdated_sources(view: &ProjectView<'_>) -> BTreeSet<SourceKey> {
+    let session = view.session;
+    let opener = CheckoutOpener {
+        context: session.context,
+        limits: &session.limits,
+        root: &view.files.dir.path,
+    };
+    let mut outdated = BTreeSet::new();
+    for entry in &view.files.manifest.skills {
+        let key = entry_source_key(entry);
+        let locked = view.files.lock.sources.get(&key);
+        let (ManifestSource::Git(git), Some(locked)) = (&entry.source, locked) else { continue };
+        let git_ref = match (&entry.version, &git.folder) {
+            (Some(SourceVersion::Git(git_ref)), _) => Some(git_ref.as_str().to_owned()),
+            (_, Some(RepoFolder::RefAndPath(_))) => locked.git_ref.clone(),
+            _ => None,
+        };
+        let newest = opener.newest_known(&git.repo, git_ref.as_deref());
+        if newest.is_some_and(|newest| locked.commit.as_deref() != Some(&*newest)) {
+            outdated.insert(key);
+        }
+    }
+    outdated
+}

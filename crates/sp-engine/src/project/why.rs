@@ -1,0 +1,62 @@
+//! `sp why`: which entries of a manifest bring in a skill.
+
+use sp_formats::Report;
+use sp_formats::output::{ManifestEntryItem, SkillReason, SkillReasonList};
+
+use super::files::ProjectLocation;
+use super::view::{LockedFolder, ProjectView};
+use crate::agent_set::AgentSet;
+use crate::context::Context;
+use crate::error::Result;
+use crate::session::Session;
+
+/// Returns why skills are installed.
+pub fn why(
+    context: &Context<'_>,
+    location: &ProjectLocation,
+    names: &[String],
+) -> Result<SkillReasonList> {
+    let session = Session::begin(context)?;
+    let view = ProjectView::read(&session, location)?;
+    let mut skills: Vec<SkillReason> = Vec::new();
+    for selection in view.select(names, &[])? {
+        let folder = selection.folder;
+        if !skills.iter().any(|skill| skill.name == folder.name.as_str()) {
+            skills.push(reason(&view, folder));
+        }
+    }
+    skills.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(SkillReasonList { manifest: view.files.dir.manifest_path(), skills })
+}
+
+fn reason(view: &ProjectView<'_>, folder: &LockedFolder) -> SkillReason {
+    let files = &view.files;
+    let locked = &folder.locked;
+    let label = view.session.context.display_relative_path(&files.dir.manifest_path());
+    let report = Report::new(label, files.manifest_text.as_str());
+    let is_required = !locked.required_by.is_empty();
+    let entries = folder.entries.iter().filter(|_| !is_required);
+    let entries = entries.filter_map(|number| files.manifest.skills.get(*number));
+    let mut agents = AgentSet::default();
+    let sinks = view.sinks.iter().filter(|sink| sink.folders.contains_key(folder.name.as_str()));
+    sinks.for_each(|sink| agents.extend(&sink.sink.agents));
+    let source = files.lock.sources.get(&locked.source);
+    let version = source.and_then(|source| {
+        let digest = || source.digest.map(|digest| digest.to_string());
+        source.commit.clone().or_else(|| source.version.clone()).or_else(digest)
+    });
+    SkillReason {
+        name: folder.name.to_string(),
+        id: locked.id.clone(),
+        source: locked.source.to_string(),
+        version,
+        entries: entries
+            .map(|entry| ManifestEntryItem {
+                source: entry.source.to_string(),
+                location: report.format_position(entry.span.start),
+            })
+            .collect(),
+        required_by: locked.required_by.clone(),
+        agents: agents.names().to_vec(),
+    }
+}

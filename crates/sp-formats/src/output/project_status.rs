@@ -1,0 +1,140 @@
+//! Output of the commands that show the state of a project.
+
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::SkillFileChange;
+
+/// `sp status`
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct ProjectStatusReport {
+    /// Path of the manifest.
+    pub manifest: PathBuf,
+    /// Whether every skill is as the manifest and the lockfile declare it.
+    pub in_sync: bool,
+    /// Sources that the manifest selects skills from and that are not locked.
+    pub unlocked: Vec<String>,
+    /// The agents' directories, in the order of the manifest.
+    pub sinks: Vec<SinkStatus>,
+}
+
+/// The skills in a directory.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct SinkStatus {
+    /// The agents that read the directory.
+    pub agents: Vec<String>,
+    /// Path of the directory.
+    pub path: PathBuf,
+    /// Its skills, sorted by name.
+    pub skills: Vec<SkillStatusItem>,
+}
+
+/// A skill in a directory.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct SkillStatusItem {
+    /// Name of the folder.
+    pub name: String,
+    pub status: SkillStatus,
+    /// Source of the skill, with its ref; absent if it is foreign.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+    /// What to know about the status.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+}
+
+/// How a skill differs from the lockfile.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum SkillStatus {
+    /// The locked version is installed.
+    UpToDate,
+    /// The installed version was edited.
+    Edited,
+    /// It is not installed.
+    Missing,
+    /// Another version than the locked one is installed.
+    Unsynced,
+    /// The locked version is installed, and a newer one is known.
+    Outdated,
+    /// It is disabled on this machine.
+    Disabled,
+    /// Neither the manifest nor the lockfile has it.
+    Foreign,
+}
+
+/// `sp why`
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct SkillReasonList {
+    /// Path of the manifest.
+    pub manifest: PathBuf,
+    /// The skills that were asked for, sorted by name.
+    pub skills: Vec<SkillReason>,
+}
+
+/// Why a skill is installed.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct SkillReason {
+    /// Name of the folder.
+    pub name: String,
+    /// ID of the skill in its source.
+    pub id: String,
+    /// Source of the skill, with its ref.
+    pub source: String,
+    /// Locked commit, version or digest of the source.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// The entries of the manifest that select it.
+    pub entries: Vec<ManifestEntryItem>,
+    /// The skills that need it, if no entry selects it.
+    pub required_by: Vec<String>,
+    /// The agents that it is installed for.
+    pub agents: Vec<String>,
+}
+
+/// An entry of a manifest.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct ManifestEntryItem {
+    /// The source as written.
+    pub source: String,
+    /// File and line of the entry.
+    pub location: String,
+}
+
+/// `sp diff`
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct SkillEditReport {
+    /// The folders of the skill that were edited.
+    pub folders: Vec<EditedFolder>,
+}
+
+/// A folder that was edited.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct EditedFolder {
+    /// Name of the folder.
+    pub name: String,
+    /// Path of the folder.
+    pub path: PathBuf,
+    /// The files that differ from the version that was installed.
+    pub files: Vec<SkillFileChange>,
+}
+
+/// `sp restore --list`
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct TrashedSkillList {
+    /// The folders in the trash, the newest first.
+    pub folders: Vec<TrashedSkill>,
+}
+
+/// A folder in the trash.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct TrashedSkill {
+    /// Name of the folder.
+    pub name: String,
+    /// The run that replaced it, which identifies it.
+    pub run: String,
+    /// Path of the folder.
+    pub path: PathBuf,
+}

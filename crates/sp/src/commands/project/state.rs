@@ -1,0 +1,177 @@
+//! What the commands print that show the state of a project.
+
+use std::io::{self, Write};
+
+use anstyle::Style;
+use sp_engine::{Context, Result};
+use sp_formats::output::{
+    EditedFolder, ProjectStatusReport, SinkStatus, SkillEditReport, SkillReason, SkillReasonList,
+    SkillStatus, SkillStatusItem, TrashedSkillList,
+};
+use sp_formats::printable::printable;
+use sp_formats::text::pluralize;
+
+use super::report::write_file_change;
+use crate::cli::OutputFormat;
+use crate::terminal::{ADDED, CHANGED, DIM, REMOVED, STRONG, Terminal, WARNING, plain_diff};
+
+pub(super) fn print_status(
+    context: &Context<'_>,
+    report: &ProjectStatusReport,
+    terminal: &Terminal,
+) -> Result<()> {
+    terminal.print(report, |out| match terminal.format {
+        OutputFormat::Plain => report.sinks.iter().try_for_each(|it| write_plain_status(it, out)),
+        _ => write_status(context, report, out),
+    })
+}
+
+/// Writes status, agents, name and path, separated by tabs.
+fn write_plain_status(sink: &SinkStatus, out: &mut dyn Write) -> io::Result<()> {
+    let agents = sink.agents.join(",");
+    for skill in &sink.skills {
+        let path = sink.path.join(&skill.name).display().to_string();
+        let (agents, path) = (printable(&agents), printable(&path));
+        writeln!(out, "{}\t{agents}\t{path}", status_word(skill.status).replace(' ', "-"))?;
+    }
+    Ok(())
+}
+
+fn write_status(
+    context: &Context<'_>,
+    report: &ProjectStatusReport,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    for sink in &report.sinks {
+        let place = context.display_relative_path(&sink.path);
+        writeln!(out, "{STRONG}{}{STRONG:#} · {place}", printable(&sink.agents.join(", ")))?;
+        let width = sink.skills.iter().map(|skill| skill.name.chars().count()).max().unwrap_or(0);
+        sink.skills.iter().try_for_each(|skill| write_skill_status(skill, width, out))?;
+    }
+    if report.sinks.is_empty() {
+        writeln!(out, "no skills are locked")?;
+    }
+    for source in &report.unlocked {
+        let source = printable(source);
+        writeln!(out, "{WARNING}warning{WARNING:#}: `{source}` is not locked; run `sp sync`")?;
+    }
+    if report.in_sync { writeln!(out, "\neverything is in sync") } else { Ok(()) }
+}
+
+fn write_skill_status(
+    skill: &SkillStatusItem,
+    width: usize,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let style = status_style(skill.status);
+    let name = printable(&skill.name);
+    write!(out, "  {name:width$}  {style}{}{style:#}", status_word(skill.status))?;
+    if let Some(note) = &skill.note {
+        write!(out, "  {DIM}{}{DIM:#}", printable(note))?;
+    }
+    writeln!(out)
+}
+
+fn status_word(status: SkillStatus) -> &'static str {
+    match status {
+        SkillStatus::UpToDate => "up to date",
+        SkillStatus::Edited => "edited",
+        SkillStatus::Missing => "missing",
+        SkillStatus::Unsynced => "unsynced",
+        SkillStatus::Outdated => "outdated",
+        SkillStatus::Disabled => "disabled",
+        SkillStatus::Foreign => "foreign",
+    }
+}
+
+fn status_style(status: SkillStatus) -> Style {
+    match status {
+        SkillStatus::UpToDate => ADDED,
+        SkillStatus::Edited | SkillStatus::Outdated | SkillStatus::Unsynced => CHANGED,
+        SkillStatus::Missing => REMOVED,
+        SkillStatus::Disabled | SkillStatus::Foreign => DIM,
+    }
+}
+
+pub(super) fn print_reasons(list: &SkillReasonList, terminal: &Terminal) -> Result<()> {
+    terminal.print(list, |out| match terminal.format {
+        OutputFormat::Plain => list.skills.iter().try_for_each(|it| write_plain_reason(it, out)),
+        _ => list.skills.iter().try_for_each(|it| write_reason(it, out)),
+    })
+}
+
+/// Writes the name of the skill and what brings it in, separated by tabs.
+fn write_plain_reason(skill: &SkillReason, out: &mut dyn Write) -> io::Result<()> {
+    let name = printable(&skill.name);
+    for entry in &skill.entries {
+        writeln!(out, "{name}\tentry\t{}", printable(&entry.location))?;
+    }
+    skill.required_by.iter().try_for_each(|by| writeln!(out, "{name}\tskill\t{}", printable(by)))
+}
+
+fn write_reason(skill: &SkillReason, out: &mut dyn Write) -> io::Result<()> {
+    let (id, source) = (printable(&skill.id), printable(&skill.source));
+    writeln!(out, "{STRONG}{}{STRONG:#}  `{id}` of {source}", printable(&skill.name))?;
+    if let Some(version) = &skill.version {
+        writeln!(out, "  version: {}", printable(version))?;
+    }
+    writeln!(out, "  agents: {}", printable(&skill.agents.join(", ")))?;
+    for entry in &skill.entries {
+        let (source, location) = (printable(&entry.source), printable(&entry.location));
+        writeln!(out, "  selected by `{source}` in {location}")?;
+    }
+    skill.required_by.iter().try_for_each(|by| writeln!(out, "  needed by `{}`", printable(by)))
+}
+
+pub(super) fn print_edits(
+    context: &Context<'_>,
+    report: &SkillEditReport,
+    terminal: &Terminal,
+) -> Result<()> {
+    terminal.print(report, |out| match terminal.format {
+        OutputFormat::Plain => report.folders.iter().try_for_each(|it| write_plain_edits(it, out)),
+        _ if report.folders.is_empty() => writeln!(out, "no skill was edited"),
+        _ => report.folders.iter().try_for_each(|it| write_edits(context, it, out)),
+    })
+}
+
+fn write_plain_edits(folder: &EditedFolder, out: &mut dyn Write) -> io::Result<()> {
+    for file in &folder.files {
+        let path = folder.path.join(&file.path).display().to_string();
+        let (before, after) = (file.before.as_deref(), file.after.as_deref());
+        write!(out, "{}", plain_diff(&path, before.unwrap_or(""), after.unwrap_or("")))?;
+    }
+    Ok(())
+}
+
+fn write_edits(
+    context: &Context<'_>,
+    folder: &EditedFolder,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let path = context.display_relative_path(&folder.path);
+    let files = pluralize(folder.files.len(), "file");
+    writeln!(out, "{STRONG}{path}{STRONG:#} · {files} edited")?;
+    folder.files.iter().try_for_each(|file| write_file_change(&path, file, out))
+}
+
+pub(super) fn print_trashed(
+    context: &Context<'_>,
+    list: &TrashedSkillList,
+    terminal: &Terminal,
+) -> Result<()> {
+    terminal.print(list, |out| {
+        if terminal.format != OutputFormat::Plain && list.folders.is_empty() {
+            return writeln!(out, "the trash is empty");
+        }
+        list.folders.iter().try_for_each(|folder| {
+            let (name, run) = (printable(&folder.name), printable(&folder.run));
+            let path = context.display_path(&folder.path);
+            if terminal.format == OutputFormat::Plain {
+                writeln!(out, "{name}\t{run}\t{path}")
+            } else {
+                writeln!(out, "{STRONG}{name}{STRONG:#}  {run}  {DIM}{path}{DIM:#}")
+            }
+        })
+    })
+}
