@@ -26,6 +26,7 @@ mod slow_clients;
 mod snapshot;
 mod swap;
 mod tab;
+mod terminal;
 mod tls;
 mod trace;
 mod url_like;

@@ -281,34 +281,12 @@ fn as_06_a_flipped_bit_in_the_cache_changes_no_number() {
 
 /// Returns the lines that a command prints on a terminal of this width, without colors.
 fn on_terminal(world: &World, width: u16, command: &str) -> Vec<String> {
-    let sp = env!("CARGO_BIN_EXE_sp");
-    let inner = format!("stty cols {width} rows 40 </dev/tty; {sp} {command}");
-    let mut script = std::process::Command::new("script");
-    script
-        .args(["--quiet", "--return", "--command", &inner, "/dev/null"])
-        .current_dir(world.repo());
-    script
-        .env_clear()
-        .env("HOME", world.home())
-        .env("PATH", std::env::var_os("PATH").unwrap())
-        .env("NO_COLOR", "1");
-    script.env("SHELL", "/bin/sh").env("TERM", "xterm").stdin(Stdio::null());
-    let run = world.run(script).ok();
+    let run = world.sp_on_terminal(width, &[command], "", &[]).ok();
     run.stdout.lines().map(|line| line.trim_end_matches('\r').to_owned()).collect()
-}
-
-fn has_script() -> bool {
-    std::process::Command::new("script")
-        .arg("--version")
-        .output()
-        .is_ok_and(|output| output.status.success())
 }
 
 #[test]
 fn as_06_bars_of_cost_fit_the_terminal() {
-    if !has_script() {
-        return;
-    }
     let world = large_and_small_skill();
     let mut bars = Vec::new();
     for width in [40, 80, 200] {
@@ -329,9 +307,6 @@ fn as_06_bars_of_cost_fit_the_terminal() {
 
 #[test]
 fn as_06_lines_of_cost_fit_the_terminal() {
-    if !has_script() {
-        return;
-    }
     let world = large_and_small_skill();
     world
         .write(&format!("skills/{}/SKILL.md", "a-rather-long-name-".repeat(3)), "no frontmatter\n");
@@ -344,9 +319,6 @@ fn as_06_lines_of_cost_fit_the_terminal() {
 
 #[test]
 fn lines_of_explain_fit_the_terminal() {
-    if !has_script() {
-        return;
-    }
     for width in [40, 80, 200] {
         let lines = on_terminal(&world!(), width, "explain");
         assert!(lines.len() > sp_engine::check_rules().len(), "{lines:?}");

@@ -349,37 +349,20 @@ fn a_fix_on_a_read_only_file_system_is_an_error() {
     );
 }
 
-/// Runs `sp check --fix` on a terminal, with this input.
-fn fix_on_terminal(world: &World, args: &str, input: &str, env: &[(&str, &str)]) -> Run {
-    let sp = format!("{} check --fix {args}", env!("CARGO_BIN_EXE_sp"));
-    let answer = world.path("answer");
-    std::fs::write(&answer, input).unwrap();
-    let mut command = std::process::Command::new("script");
-    command.args(["--quiet", "--return", "--command", &sp, "/dev/null"]);
-    command.current_dir(world.repo()).env_clear().env("HOME", world.home()).envs(env.to_vec());
-    command.env("PATH", std::env::var_os("PATH").unwrap()).env("NO_COLOR", "1");
-    command.env("SHELL", "/bin/sh").env("TERM", "xterm");
-    command.stdin(std::fs::File::open(&answer).unwrap());
-    world.run(command)
-}
-
 #[test]
 fn sp_31_a_fix_on_a_terminal_asks_after_the_diff() {
-    if std::process::Command::new("script").arg("--version").output().is_err() {
-        return;
-    }
     for (args, input, env, code, is_fixed, is_asked) in [
-        ("", "n\n", &[][..], 1, false, true),
-        ("", "\n", &[], 1, false, true),
-        ("", "y\n", &[], 0, true, true),
-        ("", "YES\n", &[], 0, true, true),
-        ("--yes", "", &[], 0, true, false),
-        ("", "", &[("CI", "true")], 0, true, false),
-        ("--dry-run", "", &[], 1, false, false),
+        (&[][..], "n\n", &[][..], 1, false, true),
+        (&[], "\n", &[], 1, false, true),
+        (&[], "y\n", &[], 0, true, true),
+        (&[], "YES\n", &[], 0, true, true),
+        (&["--yes"], "", &[], 0, true, false),
+        (&[], "", &[("CI", "true")], 0, true, false),
+        (&["--dry-run"], "", &[], 1, false, false),
     ] {
         let world = world!();
         world.write("skills/tidy-up/SKILL.md", BROKEN);
-        let run = fix_on_terminal(&world, args, input, env);
+        let run = world.sp_on_terminal(80, &[&["check", "--fix"], args].concat(), input, env);
         let context = format!("{args:?} {input:?} {env:?}: {run}");
         assert_eq!(run.code, Some(code), "{context}");
         let expected = if is_fixed { FIXED } else { BROKEN };

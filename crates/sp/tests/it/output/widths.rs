@@ -1,27 +1,16 @@
 //! Output fits terminals of 40, 80 and 200 columns.
 
-use std::process::{Command, Stdio};
-
 use super::*;
 
-/// Returns the lines of stdout and stderr of a command on a terminal of this width.
+/// Returns the lines that a command prints on a terminal of this width.
 fn on_terminal(world: &World, width: u16, command: &str) -> Vec<String> {
-    let sp = env!("CARGO_BIN_EXE_sp");
-    let inner = format!("stty cols {width} rows 40 </dev/tty; {sp} {command}; true");
-    let mut script = Command::new("script");
-    script.args(["--quiet", "--return", "--command", &inner, "/dev/null"]);
-    script.current_dir(world.repo()).env_clear().env("HOME", world.home());
-    script.env("PATH", std::env::var_os("PATH").unwrap()).env("NO_COLOR", "1");
-    script.env("SHELL", "/bin/sh").env("TERM", "xterm").stdin(Stdio::null());
-    let run = world.run(script).ok();
+    let args: Vec<&str> = command.split(' ').collect();
+    let run = world.sp_on_terminal(width, &args, "", &[]);
     run.stdout.lines().map(|line| line.trim_end_matches('\r').to_owned()).collect()
 }
 
 #[test]
 fn lines_fit_terminals_of_40_80_and_200_columns() {
-    if Command::new("script").arg("--version").output().is_err() {
-        return;
-    }
     let world = installed();
     let long = "Reviews a diff before it is merged, and looks for problems. ".repeat(5);
     world.write("skills/long/SKILL.md", format!("---\nname: long\ndescription: {long}\n---\n"));
