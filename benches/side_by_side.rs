@@ -13,6 +13,7 @@
     reason = "a bench drives programs and prints"
 )]
 
+mod audit;
 mod collections;
 mod graphs;
 mod mcp;
@@ -46,7 +47,7 @@ fn main() {
         "{:<44} {:>10} {:>10} {:>7} {:>7}",
         "measurement", "sp", "reference", "ratio", "limit"
     );
-    let measurements: [(&str, Measurement); 13] = [
+    let measurements: [(&str, Measurement); 14] = [
         ("install", Bench::install),
         ("list", Bench::list),
         ("check", Bench::check),
@@ -60,6 +61,7 @@ fn main() {
         ("registry", Bench::registry),
         ("mcp", Bench::mcp),
         ("start", Bench::start),
+        ("audit", Bench::audit),
     ];
     // `cargo bench -p sp -- verify` runs a single measurement.
     let names: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();

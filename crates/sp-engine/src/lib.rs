@@ -22,6 +22,7 @@ mod check;
 mod clean;
 mod completion;
 mod config;
+mod content_audit;
 mod context;
 pub mod context_pack;
 mod cost;
@@ -63,7 +64,7 @@ pub mod workspace;
 pub use agent_selection::{ALL_AGENTS, DETECTED_AGENTS, select_agents};
 pub use agents::{Agent, agents};
 pub use apply_mode::ApplyMode;
-pub use audit::{AuditRequest, audit};
+pub use audit::{AuditRequest, audit, audit_diff};
 pub use check::{
     AcceptedCounts, AuditFacts, CheckRequest, CheckResults, CheckStrictness, CheckWatcher,
     FixResults, FixedFile, ImportPolicy, WorkspaceRepairs, check, check_rules, check_targets_help,

@@ -1,4 +1,5 @@
-//! `docs/rules.md`: every rule that `sp check` can report, with the text of `sp explain`.
+//! `docs/rules.md`: every rule that `sp check` or `sp audit` can report, with the text of
+//! `sp explain`.
 
 use sp_analyze::hidden::mark;
 use sp_engine::check_rules;
@@ -6,7 +7,7 @@ use sp_formats::printable::printable;
 use sp_formats::rules::{CheckRule, ExampleContent, ExampleFile, example_files, truncate_example};
 
 pub(crate) fn page() -> String {
-    let mut text = String::from("# Rules of `sp check`\n\n");
+    let mut text = String::from("# Rules of `sp check` and `sp audit`\n\n");
     text += &crate::notice("the `rules.rs` of each format");
     text += "\n`sp explain <RULE>` prints the same text. Depending on the problem, a finding is an error, a warning or \
              a note. With `--strict`, warnings are errors.\n";

@@ -72,6 +72,11 @@ pub fn find_lookalikes(text: &str) -> Vec<Lookalike> {
     found
 }
 
+/// Replaces letters that look Latin with the Latin ones.
+pub(crate) fn to_latin(word: &str) -> String {
+    word.chars().map(|c| latin_lookalike(c).unwrap_or(c)).collect()
+}
+
 /// Whether a text contains a letter that looks Latin. Most texts contain none, so this has to be
 /// fast.
 fn has_confusable(text: &str) -> bool {

@@ -19,13 +19,14 @@ mod report;
 use std::ops::Range;
 
 pub use kind::HiddenKind;
+pub(crate) use lookalikes::to_latin;
 pub use lookalikes::{Lookalike, LookalikeContext, find_lookalikes};
 pub use mark::mark;
 pub use report::{check_json, check_name, check_part, check_text, check_value};
 
 use kind::{kind_of, may_start_hidden};
 use legitimate::is_legitimate;
-use position_counter::PositionCounter;
+pub(crate) use position_counter::PositionCounter;
 
 /// Maximum number of runs reported per text, to bound memory.
 pub const MAX_HIDDEN_RUNS: usize = 1_000;

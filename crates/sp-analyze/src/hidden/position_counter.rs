@@ -2,7 +2,7 @@
 
 /// The current offset with its line and column, counted like in reports.
 #[derive(Debug, Default)]
-pub(super) struct PositionCounter {
+pub(crate) struct PositionCounter {
     offset: usize,
     lines: usize,
     characters: usize,
@@ -10,7 +10,7 @@ pub(super) struct PositionCounter {
 
 impl PositionCounter {
     /// Advances to an offset, which must not be before the current one.
-    pub(super) fn advance(&mut self, text: &str, to: usize) {
+    pub(crate) fn advance(&mut self, text: &str, to: usize) {
         let passed = &text[self.offset..to];
         match passed.rfind('\n') {
             Some(last) => {
@@ -22,11 +22,11 @@ impl PositionCounter {
         self.offset = to;
     }
 
-    pub(super) fn line(&self) -> u32 {
+    pub(crate) fn line(&self) -> u32 {
         to_one_based(self.lines)
     }
 
-    pub(super) fn column(&self) -> u32 {
+    pub(crate) fn column(&self) -> u32 {
         to_one_based(self.characters)
     }
 }

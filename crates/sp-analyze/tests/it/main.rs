@@ -6,6 +6,7 @@
     reason = "tests set up files with std and stop at the first failure"
 )]
 
+mod audit;
 mod compose;
 mod extract;
 mod loading;

@@ -3,7 +3,7 @@
 
 use std::hint::black_box;
 
-use sp_analyze::audit::SkillFacts;
+use sp_analyze::audit::{AuditInput, audit_tree};
 use sp_analyze::knowledge::{
     FolderDefaults, KnowledgeFile, index_words, parse_file, to_plain_text,
 };
@@ -20,6 +20,10 @@ fn scan_document(path: &str, text: &str) {
     });
     file.documents.iter().for_each(|document| drop(black_box(index_words(document))));
     black_box(to_plain_text(text));
+}
+
+fn audit_file(path: &str, text: &str) {
+    black_box(audit_tree(&[AuditInput::new(path, text.as_bytes())]));
 }
 
 linear_scans! {
@@ -44,10 +48,15 @@ linear_scans! {
         black_box(hidden::find_lookalikes(&format!("{text}\u{430}")));
         black_box(hidden::find_lookalikes(&format!("#!{text}\u{430}")));
     };
-    se_04_hosts_are_found_in_linear_time: |text| {
-        let mut facts = SkillFacts::default();
-        facts.add_file("SKILL.md", false, Some(text));
-        black_box(facts);
+    au_10_documents_are_audited_in_linear_time: |text| audit_file("SKILL.md", text);
+    au_10_shell_scripts_are_audited_in_linear_time: |text| audit_file("a.sh", text);
+    au_10_python_scripts_are_audited_in_linear_time: |text| audit_file("a.py", text);
+    au_10_javascript_is_audited_in_linear_time: |text| audit_file("a.js", text);
+    au_10_other_scripts_are_audited_in_linear_time: |text| audit_file("a.rb", text);
+    au_10_data_is_audited_in_linear_time: |text| audit_file("a.json", text);
+    au_10_recipes_are_audited_in_linear_time: |text| audit_file("Makefile", text);
+    au_10_code_blocks_are_audited_in_linear_time: |text| {
+        audit_file("a.md", &format!("```bash\n{text}\n```\n"));
     };
     se_04_notes_are_read_in_linear_time: |text| scan_document("notes/a.md", text);
     se_04_pages_are_read_in_linear_time: |text| scan_document("pages/a.html", text);

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use sp_formats::output::CountedKind;
-use sp_formats::rules::{CheckRule, RuleSet, mcp, registry, safety};
+use sp_formats::rules::{CheckRule, RuleSet, audit, mcp, registry, safety};
 
 use super::format::{Form, Format, Specificity};
 use super::target::CheckTarget;
@@ -59,7 +59,8 @@ pub fn check_targets_help() -> String {
 
 /// Returns the rules of all formats, then those that concern all of them.
 pub fn rule_sets() -> impl Iterator<Item = RuleSet> {
-    FORMATS.iter().map(|format| format.rules).chain([mcp::RULES, registry::RULES, safety::RULES])
+    let others = [audit::RULES, mcp::RULES, registry::RULES, safety::RULES];
+    FORMATS.iter().map(|format| format.rules).chain(others)
 }
 
 /// Returns all rules that a finding can report, sorted by ID.

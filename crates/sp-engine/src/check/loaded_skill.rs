@@ -3,7 +3,6 @@
 
 use std::collections::HashSet;
 
-use sp_analyze::audit::SkillFacts;
 use sp_analyze::hidden::{check_name, check_text};
 use sp_formats::output::{AuditedSkill, FindingItem, SkillCost};
 use sp_formats::report::Report;
@@ -14,6 +13,7 @@ use sp_formats::skill::{
 use sp_tree::{Limits, LoadedTree, RelPath};
 
 use super::hidden::check_description_escapes;
+use crate::content_audit::{AuditFiles, audit_uncached, to_audited_skill};
 use crate::token_counter::TokenCounter;
 
 /// What is known about a skill before it is installed.
@@ -57,15 +57,13 @@ impl SkillInspector<'_> {
             inspection.check_references(text, skill.body_start, "", &mut report);
         }
         inspection.reports.push(report);
-        let mut facts = SkillFacts::of(&skill);
-        facts.add_file(SKILL_FILE, false, Some(text));
-        for (path, executable, bytes) in tree.files().filter(|it| it.0.as_str() != SKILL_FILE) {
+        for (path, _, bytes) in tree.files().filter(|it| it.0.as_str() != SKILL_FILE) {
             let text = std::str::from_utf8(bytes).ok().filter(|text| !text.contains('\0'));
-            facts.add_file(path.as_str(), executable, text);
             cost.files += inspection.check_file(self, path, text);
         }
         let findings = inspection.into_findings();
-        InspectedSkill { cost, findings, facts: facts.into_audited_skill(id.into()) }
+        let audit = audit_uncached(&AuditFiles::from_tree(tree, ""));
+        InspectedSkill { cost, findings, facts: to_audited_skill(id.into(), skill.name, &audit) }
     }
 
     fn cost(&self, id: &str, text: &str, skill: &SkillMetadata) -> SkillCost {

@@ -25,6 +25,7 @@ mod report;
 mod repository;
 mod resolve;
 mod skill;
+mod skill_audit;
 mod skill_checks;
 mod skillpacks;
 mod skills_below;

@@ -2,19 +2,20 @@
 
 use std::path::Path;
 
-use sp_analyze::audit::SkillFacts;
 use sp_analyze::hidden::{check_json, check_part, check_text};
 use sp_formats::output::{AuditedPackage, CountedKind};
 use sp_formats::package::rules::{PK_13, RULES};
 use sp_formats::package::{Package, VerificationOutcome, check_level, read};
 use sp_formats::report::{Report, Severity};
-use sp_formats::skill::{self, SKILL_FILE, SkillMetadata};
+use sp_formats::skill::{self, SKILL_FILE};
 use sp_tree::{LoadedTree, RelPath};
 
 use super::discover::find_packages;
 use super::format::{Form, Format, Specificity};
+use super::skill_audit::audit_skill;
 use super::target::CheckTarget;
 use super::{CheckMode, Checker, hidden};
+use crate::content_audit::AuditFiles;
 use crate::error::Result;
 use crate::pkg::{is_package_file, verify_signer};
 
@@ -59,7 +60,9 @@ fn check_documents(checker: &Checker<'_>, file: &Path, package: &Package) {
     for (path, _, bytes) in package.documents.iter().flat_map(LoadedTree::files) {
         let full_path = file.join(path.as_str());
         hidden::check_file_name(checker, &full_path, path.file_name());
-        hidden::check_file_bytes(checker, &full_path, bytes);
+        if checker.mode == CheckMode::FindingsOnly {
+            hidden::check_file_bytes(checker, &full_path, bytes);
+        }
         if path.file_name() == SKILL_FILE {
             let folder =
                 path.parent().and_then(|parent| parent.rsplit('/').next()).unwrap_or_default();
@@ -68,32 +71,25 @@ fn check_documents(checker: &Checker<'_>, file: &Path, package: &Package) {
             report.findings.iter_mut().for_each(|finding| finding.fix.clear());
             checker.collector.add_report(&full_path, &report);
             if let Some(skill) = skill.filter(|_| checker.mode == CheckMode::WithFacts) {
-                collect_skill_facts(checker, file, package, path, &skill);
+                audit_packaged_skill(checker, file, package, path, skill.name);
             }
         }
     }
 }
 
-/// Collects the facts of a skill in a package.
-fn collect_skill_facts(
+/// Audits a skill in a package.
+fn audit_packaged_skill(
     checker: &Checker<'_>,
     file: &Path,
     package: &Package,
     skill_file: &RelPath,
-    skill: &SkillMetadata,
+    name: Option<String>,
 ) {
     let folder = skill_file.parent().unwrap_or_default();
-    let mut facts = SkillFacts::of(skill);
-    for (path, executable, bytes) in package.documents.iter().flat_map(LoadedTree::files) {
-        let inside = match folder {
-            "" => Some(path.as_str()),
-            folder => path.as_str().strip_prefix(folder).and_then(|rest| rest.strip_prefix('/')),
-        };
-        if let Some(inside) = inside {
-            facts.add_file(inside, executable, std::str::from_utf8(bytes).ok());
-        }
+    if let Some(documents) = &package.documents {
+        let files = AuditFiles::from_tree(documents, folder);
+        audit_skill(checker, &file.join(folder), name, &files);
     }
-    checker.collector.add_audited_skill(facts.into_audited_skill(file.join(folder)));
 }
 
 /// Records who signed a package, and reports a signer who is not trusted.

@@ -34,15 +34,25 @@ impl CheckResults {
     /// Converts the results of an audit.
     pub fn to_audit_report(&self) -> AuditReport {
         AuditReport {
-            summary: AuditSummary {
-                checked: self.checked_counts(),
-                found: self.finding_counts(),
-                accepted: self.accepted.total(),
-            },
+            summary: self.audit_summary(),
             findings: self.finding_items(),
             skills: self.facts.skills.clone(),
             packages: self.facts.packages.clone(),
             unreadable: self.unreadable_items(),
+        }
+    }
+
+    /// Sums up what an audit read, and what it found.
+    pub fn audit_summary(&self) -> AuditSummary {
+        let skills = &self.facts.skills;
+        AuditSummary {
+            checked: self.checked_counts(),
+            found: self.finding_counts(),
+            accepted: self.accepted.total(),
+            read_files: skills.iter().map(|skill| skill.read_files).sum(),
+            read_bytes: skills.iter().map(|skill| skill.read_bytes).sum(),
+            opaque_files: skills.iter().map(|skill| skill.opaque.len()).sum(),
+            imports_left: self.imports_left,
         }
     }
 

@@ -4,7 +4,6 @@ use std::collections::HashSet;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use sp_analyze::audit::SkillFacts;
 use sp_analyze::hidden::check_text;
 use sp_formats::output::{CountedKind, SkillCost};
 use sp_formats::pack::rules::SP_21;
@@ -21,7 +20,9 @@ use sp_tree::{
 };
 
 use super::discover::OtherSkills;
+use super::skill_audit::audit_skill;
 use super::{CheckMode, Checker, hidden};
+use crate::content_audit::AuditFiles;
 use crate::error::{Error, Result};
 
 /// What the summary counts.
@@ -120,23 +121,41 @@ impl ParsedSkill<'_> {
     ) -> Result<()> {
         let Self { dir, path, text, metadata: skill } = *self;
         let folder = path.file_name().unwrap_or_default().to_string_lossy();
-        check_text(text, report);
+        if checker.mode == CheckMode::FindingsOnly {
+            check_text(text, report);
+        }
         hidden::check_description_escapes(skill, text, report);
         hidden::check_file_name(checker, path, &folder);
         let mut cost = skill_cost(checker, path, text, skill);
-        let mut facts = (checker.mode == CheckMode::WithFacts).then(|| SkillFacts::of(skill));
         check_body_size(&(skill.body_start..text.len()), cost.body, report);
         if let Some(listing) = listing {
             let files = SkillPaths::new(listing, path);
             files.check_markdown(text, skill.body_start, ReferencingFile::SkillMd, report);
-            cost.files = check_other_files(checker, dir, listing, &files, &mut facts)?;
+            cost.files = check_other_files(checker, dir, listing, &files)?;
         }
-        if let Some(mut facts) = facts {
-            facts.add_file(SKILL_FILE, false, Some(text));
-            checker.collector.add_audited_skill(facts.into_audited_skill(path.into()));
+        if checker.mode == CheckMode::WithFacts {
+            self.audit(checker, listing)?;
         }
         checker.collector.add_item(SKILLS, path);
         checker.collector.add_cost(path, cost);
+        Ok(())
+    }
+}
+
+impl ParsedSkill<'_> {
+    /// Audits all files, or `SKILL.md` alone if the others could not be listed.
+    fn audit(&self, checker: &Checker<'_>, listing: Option<&Listing<FileStamp>>) -> Result<()> {
+        let files = match listing {
+            Some(listing) => {
+                AuditFiles::from_dir(self.dir, listing, checker.session.limits.file_bytes)?
+            }
+            None => {
+                let mut files = AuditFiles::default();
+                files.add(SKILL_FILE, self.text.as_bytes());
+                files
+            }
+        };
+        audit_skill(checker, self.path, self.metadata.name.clone(), &files);
         Ok(())
     }
 }
@@ -193,20 +212,17 @@ fn check_other_files(
     dir: &Dir,
     listing: &Listing<FileStamp>,
     files: &SkillPaths<'_>,
-    facts: &mut Option<SkillFacts>,
 ) -> Result<usize> {
     let mut tokens = 0;
     for entry in &listing.entries {
         let path = entry.path.as_str();
         hidden::check_file_name(checker, &dir.path().join(path), entry.path.file_name());
-        let ListingKind::File { executable, .. } = entry.kind else { continue };
-        if path == SKILL_FILE {
+        let is_file = matches!(entry.kind, ListingKind::File { .. });
+        // An audit reads the files itself.
+        if !is_file || path == SKILL_FILE || checker.mode == CheckMode::WithFacts {
             continue;
         }
         let text = read_text(dir, &entry.path, checker.session.limits.file_bytes)?;
-        if let Some(facts) = facts {
-            facts.add_file(path, executable, text.as_deref());
-        }
         let Some(text) = text else { continue };
         tokens += checker.tokens.count(&text);
         if text.len() as u64 <= checker.session.limits.markdown_bytes {

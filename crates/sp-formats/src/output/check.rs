@@ -246,6 +246,27 @@ pub struct FindingItem {
     pub help: Option<String>,
     /// Whether `sp check --fix` can fix the problem.
     pub fixable: bool,
+    /// What an audit knows in addition.
+    #[serde(flatten)]
+    pub audit: Option<AuditFindingDetails>,
+}
+
+/// What an audit knows about a finding, in addition to a check.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct AuditFindingDetails {
+    /// ID of the finding. It stays the same while the file contains the same text.
+    pub id: String,
+    /// Class of danger, such as `exfiltration`.
+    pub class: String,
+    /// Possible damage: `high`, `medium` or `low`.
+    pub risk: String,
+    /// Probability that the finding is right: `certain`, `likely` or `hint`.
+    pub confidence: String,
+    /// Text after decoding.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub decoded: Option<String>,
+    /// Why it matters.
+    pub why: String,
 }
 
 impl FindingItem {
@@ -265,6 +286,14 @@ impl FindingItem {
             message: finding.message.clone(),
             help: finding.help.clone(),
             fixable: !finding.fix.is_empty(),
+            audit: finding.audit.as_deref().map(|details| AuditFindingDetails {
+                id: details.id.clone(),
+                class: details.class.into(),
+                risk: details.risk.into(),
+                confidence: details.confidence.into(),
+                decoded: details.decoded.clone(),
+                why: finding.check.why.into(),
+            }),
         }
     }
 }

@@ -390,6 +390,7 @@ pub fn schemas() -> Vec<(&'static str, schemars::Schema)> {
         ("clean", schemars::schema_for!(CleanReport)),
         ("check", schemars::schema_for!(CheckReport)),
         ("audit", schemars::schema_for!(AuditReport)),
+        ("audit --diff", schemars::schema_for!(AuditChanges)),
         ("cost", schemars::schema_for!(CostReport)),
         ("explain", schemars::schema_for!(RuleList)),
         ("bag add", schemars::schema_for!(WorkspaceChangeReport)),

@@ -79,6 +79,20 @@ pub struct Finding {
     pub help: Option<String>,
     /// Edits that fix it automatically. They do not overlap.
     pub fix: Vec<TextEdit>,
+    /// What an audit knows in addition.
+    pub audit: Option<Box<AuditDetails>>,
+}
+
+/// What an audit knows about a finding.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AuditDetails {
+    /// Identifies the finding as long as the file contains the same text.
+    pub id: String,
+    pub class: &'static str,
+    pub risk: &'static str,
+    pub confidence: &'static str,
+    /// The text after decoding, unescaped.
+    pub decoded: Option<String>,
 }
 
 /// The findings of one file.
@@ -229,7 +243,8 @@ impl Report {
         if let Cow::Owned(masked) = mask_secrets(&message) {
             message = masked;
         }
-        let finding = Finding { check, severity, span, message, help: None, fix: Vec::new() };
+        let finding =
+            Finding { check, severity, span, message, help: None, fix: Vec::new(), audit: None };
         if index < MAX_FINDINGS {
             self.findings.push(finding);
             return &mut self.findings[index];
@@ -244,7 +259,7 @@ impl Report {
         let (check, severity) = (self.findings.last()?.check, self.worst_overflow?);
         let message = format!("{} more problems are not shown", self.overflow_count);
         let help = Some("fix the reported problems first".into());
-        Some(Finding { check, severity, span: None, message, help, fix: Vec::new() })
+        Some(Finding { check, severity, span: None, message, help, fix: Vec::new(), audit: None })
     }
 
     /// Sorts the findings by location.

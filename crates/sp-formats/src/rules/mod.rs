@@ -9,6 +9,7 @@
 //! explain` cannot explain. `sp-engine` collects the rule sets of all formats. A test that proves a
 //! rule has its ID in its name (`sp_17_…`), and tests run `sp check` on every example.
 
+pub mod audit;
 pub mod mcp;
 pub mod registry;
 pub mod safety;

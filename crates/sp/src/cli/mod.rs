@@ -199,6 +199,15 @@ pub(crate) enum CliCommand {
         /// Do not report the findings that `sp check --write-baseline` wrote to this file
         #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
         baseline: Option<PathBuf>,
+        /// Show what the second version of a skill adds to the first
+        #[arg(
+            long,
+            num_args = 2,
+            value_names = ["OLD", "NEW"],
+            value_hint = ValueHint::DirPath,
+            conflicts_with_all = ["paths", "agent"]
+        )]
+        diff: Vec<PathBuf>,
         #[command(flatten)]
         agents: AgentFilterArgs,
     },

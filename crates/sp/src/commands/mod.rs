@@ -38,8 +38,8 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use sp_engine::{
-    ApplyMode, AuditRequest, CleanScope, Context, CostRequest, OtherPacks, Result, SinkRequest,
-    SinkScope,
+    ApplyMode, AuditRequest, CleanScope, Context, CostRequest, ImportPolicy, OtherPacks, Result,
+    SinkRequest, SinkScope,
 };
 
 pub(crate) use self::complete::answer as answer_completion;
@@ -56,12 +56,16 @@ pub(crate) fn run(cli: &Cli, terminal: &Terminal) -> Result<ExitCode> {
     let root = cli.options.root.as_deref();
     let result = match &cli.command {
         CliCommand::Check(check) => return check::run(&context, &cli.options, check, terminal),
-        CliCommand::Audit { paths, baseline, agents } => {
+        CliCommand::Audit { diff, .. } if !diff.is_empty() => {
+            return audit::run_diff(&context, diff, terminal);
+        }
+        CliCommand::Audit { paths, baseline, agents, .. } => {
             let request = AuditRequest {
                 paths: paths.clone(),
                 baseline: baseline.clone(),
                 root: cli.options.root.clone(),
                 sinks: sink_requests(&context, &agents.agent, None, agents.scope)?,
+                imports: ImportPolicy::Fetch,
             };
             return audit::run(&context, &request, terminal);
         }

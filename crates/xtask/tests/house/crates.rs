@@ -70,6 +70,7 @@ const DEPENDENCIES: &[(&str, &[&str], InTests)] = &[
     ("roxmltree", &["sp-analyze"], OnlyShipping),
     ("toml", &["sp-analyze"], OnlyShipping),
     ("tree-sitter", &["sp-analyze"], OnlyShipping),
+    ("tree-sitter-bash", &["sp-analyze"], OnlyShipping),
     ("tree-sitter-go", &["sp-analyze"], OnlyShipping),
     ("tree-sitter-java", &["sp-analyze"], OnlyShipping),
     ("tree-sitter-javascript", &["sp-analyze"], OnlyShipping),
@@ -118,7 +119,7 @@ const DEPENDENCIES: &[(&str, &[&str], InTests)] = &[
     // Files and processes.
     ("ureq", &["sp-engine"], OnlyShipping),
     ("rustix", &["sp-tree", "sp-engine", "sp-testkit"], AllCrates),
-    ("flate2", &["sp-tree", "sp-serve"], OnlyShipping),
+    ("flate2", &["sp-tree", "sp-analyze", "sp-serve"], OnlyShipping),
     ("ignore", &["sp-engine"], OnlyShipping),
     ("notify", &["sp-engine"], OnlyShipping),
     ("pubgrub", &["sp-engine"], OnlyShipping),

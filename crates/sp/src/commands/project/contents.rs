@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use sp_engine::Result;
-use sp_formats::output::{FactList, OfferedSkillItem, SourceContent, SourceContentList};
+use sp_formats::output::{OfferedSkillItem, SourceContent, SourceContentList};
 use sp_formats::printable::printable;
 use sp_formats::text::{group_digits, pluralize, truncate_printable};
 
@@ -96,20 +96,22 @@ fn write_skill(
 /// Writes what to review before a skill is trusted.
 fn write_facts(skill: &OfferedSkillItem, out: &mut dyn Write) -> io::Result<()> {
     let facts = &skill.facts;
-    let secrets = FactList {
-        count: facts.secrets.count,
-        listed: facts.secrets.listed.iter().map(ToString::to_string).collect(),
+    let of_kind = |kind: &str| -> Vec<&str> {
+        let capabilities = facts.capabilities.iter().filter(|it| it.kind == kind);
+        capabilities.map(|capability| capability.value.as_str()).collect()
     };
+    let scripts = facts.scripts.listed.iter().map(String::as_str).collect();
     let parts: Vec<String> = [
-        (&facts.scripts, "script"),
-        (&facts.hosts, "host"),
-        (&facts.allowed_tools, "pre-approved tool"),
-        (&secrets, "possible secret"),
+        (scripts, "script"),
+        (of_kind("host"), "host"),
+        (of_kind("program"), "program"),
+        (of_kind("tool"), "pre-approved tool"),
+        (of_kind("secret"), "credential"),
     ]
-    .iter()
-    .filter(|(list, _)| list.count > 0)
-    .map(|(list, noun)| {
-        format!("{}: {}", pluralize(list.count, noun), printable(&list.listed.join(", ")))
+    .into_iter()
+    .filter(|(values, _)| !values.is_empty())
+    .map(|(values, noun)| {
+        format!("{}: {}", pluralize(values.len(), noun), printable(&values.join(", ")))
     })
     .collect();
     if parts.is_empty() {

@@ -92,11 +92,11 @@ fn au_07_fetched_content_cannot_accept_its_findings() {
         world.write(&format!("{dir}/skillpack-accept.yaml"), everything);
         for command in ["check", "audit"] {
             let run = world.sp(&[command, dir, "--format", "plain"]);
-            assert!(run.stdout.contains("error[SE-09]"), "{command} {dir}: {run}");
+            assert!(run.stdout.contains("[SE-09]"), "{command} {dir}: {run}");
             let inside = format!("home/repo/{dir}");
             let run = world.sp_in(&inside, &[command, ".", "--format", "plain"]);
             let is_own = dir == "../other/skills/one";
-            assert_eq!(run.stdout.contains("error[SE-09]"), !is_own, "{command} in {dir}: {run}");
+            assert_eq!(run.stdout.contains("[SE-09]"), !is_own, "{command} in {dir}: {run}");
         }
     }
     world.write("../other/skillpack-accept.yaml", everything);

@@ -72,6 +72,7 @@ fn audit(
         root: local.settings.library_filter.root.clone(),
         sinks: Vec::new(),
         baseline: None,
+        imports: ImportPolicy::Skip,
     };
     Ok(local
         .with_context(Some(call), |context| sp_engine::audit(context, &request))?

@@ -1,8 +1,12 @@
 //! `sp audit`: what a user should know before trusting skills, packs and packages.
 //!
-//! An audit is a check that keeps only the findings of security rules, and collects facts: what
-//! each skill contains and requests, who signed each package. It changes nothing and does not use
-//! the network.
+//! An audit reads the same bytes as an install would. It keeps the findings of security rules of a
+//! check, and adds what [`crate::content_audit`] finds in the content of each skill: dangers,
+//! capabilities, and what could not be read. It changes nothing. Only a pack that is named, and has
+//! imports, uses the network.
+
+mod diff;
+mod pack;
 
 use std::path::PathBuf;
 
@@ -11,6 +15,8 @@ use crate::context::Context;
 use crate::error::Result;
 use crate::session::Session;
 use crate::sinks::{SinkRequest, resolve_sinks};
+
+pub use diff::audit_diff;
 
 /// What to audit. If everything is empty, the directory that `sp check` would check.
 #[derive(Debug, Clone)]
@@ -23,6 +29,8 @@ pub struct AuditRequest {
     pub sinks: Vec<SinkRequest>,
     /// A file with findings that are not reported.
     pub baseline: Option<PathBuf>,
+    /// Whether the imports of packs in `paths` are fetched and audited.
+    pub imports: ImportPolicy,
 }
 
 /// Audits skills, packs and packages.
@@ -38,17 +46,18 @@ pub fn audit(context: &Context<'_>, request: &AuditRequest) -> Result<CheckResul
     if paths.is_empty() && !request.sinks.is_empty() {
         return Ok(CheckResults::default());
     }
-    let request = CheckRequest {
+    let check = CheckRequest {
         paths,
         root: request.root.clone(),
         strictness: CheckStrictness::Lenient,
         imports: ImportPolicy::Skip,
         baseline: request.baseline.clone(),
     };
-    let mut checked = check_with_facts(&session, &request)?;
+    let mut checked = check_with_facts(&session, &check)?;
     for file in &mut checked.files {
         file.findings.retain(|placed| placed.finding.check.is_security);
     }
+    pack::audit_packs(&session, request, &mut checked);
     checked.files.retain(|file| !file.findings.is_empty());
     Ok(checked)
 }

@@ -1,0 +1,60 @@
+//! The words that phrases consist of. All other words are equal.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use super::words::all_words;
+
+/// The number of a known word; zero for all others.
+pub(super) type WordId = u16;
+
+pub(super) const UNKNOWN: WordId = 0;
+
+/// Longer words are unknown.
+const MAX_WORD_LEN: usize = 32;
+
+/// The known words.
+pub(super) struct Vocabulary {
+    ids: HashMap<&'static str, WordId, foldhash::fast::RandomState>,
+    pub url: WordId,
+    pub email: WordId,
+    pub credential: WordId,
+}
+
+impl Vocabulary {
+    /// The number of a word in any case.
+    pub(super) fn id_of(&self, word: &str) -> WordId {
+        let mut buffer = [0; MAX_WORD_LEN];
+        let mut length = 0;
+        for byte in word.bytes() {
+            // A typographic apostrophe has three bytes.
+            let byte = match byte {
+                0xE2 => b'\'',
+                0x80 | 0x99 => continue,
+                byte if byte.is_ascii() => byte.to_ascii_lowercase(),
+                _ => return UNKNOWN,
+            };
+            if length == MAX_WORD_LEN {
+                return UNKNOWN;
+            }
+            buffer[length] = byte;
+            length += 1;
+        }
+        let word = std::str::from_utf8(&buffer[..length]).unwrap_or_default();
+        self.ids.get(word).copied().unwrap_or(UNKNOWN)
+    }
+}
+
+pub(super) fn vocabulary() -> &'static Vocabulary {
+    static VOCABULARY: LazyLock<Vocabulary> = LazyLock::new(|| {
+        let mut ids = HashMap::default();
+        for word in all_words() {
+            let next = WordId::try_from(ids.len() + 1).unwrap_or(UNKNOWN);
+            ids.entry(word).or_insert(next);
+        }
+        let id = |word: &str| ids.get(word).copied().unwrap_or(UNKNOWN);
+        let (url, email, credential) = (id("<url>"), id("<email>"), id("<credential>"));
+        Vocabulary { ids, url, email, credential }
+    });
+    &VOCABULARY
+}
