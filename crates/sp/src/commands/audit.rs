@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use sp_engine::{AuditRequest, CheckResults, Context, Result, audit_diff};
@@ -40,8 +40,12 @@ const LABELS: &[(&str, &str)] = &[
 pub(super) fn run(
     context: &Context<'_>,
     request: &AuditRequest,
+    diff: &[PathBuf],
     terminal: &Terminal,
 ) -> Result<ExitCode> {
+    if let [old, new] = diff {
+        return run_diff(context, old, new, terminal);
+    }
     let audited = sp_engine::audit(context, request)?;
     match terminal.format {
         OutputFormat::Json => terminal.print_json(&audited.to_audit_report())?,
@@ -61,12 +65,12 @@ pub(super) fn run(
 }
 
 /// Prints what an update adds.
-pub(super) fn run_diff(
+fn run_diff(
     context: &Context<'_>,
-    versions: &[PathBuf],
+    old: &Path,
+    new: &Path,
     terminal: &Terminal,
 ) -> Result<ExitCode> {
-    let [old, new] = versions else { return Ok(ExitCode::from(2)) };
     let changes = audit_diff(context, old, new)?;
     match terminal.format {
         OutputFormat::Json => terminal.print_json(&changes)?,

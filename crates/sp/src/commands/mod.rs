@@ -56,10 +56,7 @@ pub(crate) fn run(cli: &Cli, terminal: &Terminal) -> Result<ExitCode> {
     let root = cli.options.root.as_deref();
     let result = match &cli.command {
         CliCommand::Check(check) => return check::run(&context, &cli.options, check, terminal),
-        CliCommand::Audit { diff, .. } if !diff.is_empty() => {
-            return audit::run_diff(&context, diff, terminal);
-        }
-        CliCommand::Audit { paths, baseline, agents, .. } => {
+        CliCommand::Audit { paths, baseline, diff, agents } => {
             let request = AuditRequest {
                 paths: paths.clone(),
                 baseline: baseline.clone(),
@@ -67,7 +64,7 @@ pub(crate) fn run(cli: &Cli, terminal: &Terminal) -> Result<ExitCode> {
                 sinks: sink_requests(&context, &agents.agent, None, agents.scope)?,
                 imports: ImportPolicy::Fetch,
             };
-            return audit::run(&context, &request, terminal);
+            return audit::run(&context, &request, diff, terminal);
         }
         CliCommand::Pkg(command) => return pkg::run(context, &cli.options, command, terminal),
         CliCommand::Add(_)
