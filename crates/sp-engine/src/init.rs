@@ -8,6 +8,8 @@ use sp_tree::{Dir, Follow, Name, RelPath};
 
 use crate::context::Context;
 use crate::error::{Error, ErrorCode, Result};
+use crate::files::canonicalize_existing;
+use crate::plan_id::{ApplyOptions, PlanHasher, PlanId};
 
 const SKILL_TEMPLATE: &str = include_str!("init/SKILL.md");
 const CHECKLIST_TEMPLATE: &str = include_str!("init/checklist.md");
@@ -15,7 +17,7 @@ const PACK_TEMPLATE: &str = include_str!("init/pack.yaml");
 const README_TEMPLATE: &str = include_str!("init/README.md");
 
 /// Creates a repository in `dir`. Fails if one of its files exists.
-pub fn init(context: &Context<'_>, dir: Option<&Path>) -> Result<InitReport> {
+pub fn init(context: &Context<'_>, dir: Option<&Path>, apply: ApplyOptions) -> Result<InitReport> {
     let root = dir
         .map_or_else(|| context.current_dir.clone(), |dir| context.expand(&dir.to_string_lossy()));
     let pack = default_pack_name(&root);
@@ -37,12 +39,26 @@ pub fn init(context: &Context<'_>, dir: Option<&Path>) -> Result<InitReport> {
         )
         .hint("run `sp init` in an empty directory, or create a new one with `sp init <dir>`"));
     }
-    let top = Dir::create_all(&root)?;
-    let root = root.canonicalize().unwrap_or(root);
-    for (path, text) in &files {
-        write_new_file(context, &top, path, text)?;
+    let real_root = canonicalize_existing(&root);
+    let status = apply.confirm(plan_id(&real_root, &files))?;
+    if status.applied {
+        let top = Dir::create_all(&root)?;
+        for (path, text) in &files {
+            write_new_file(context, &top, path, text)?;
+        }
     }
-    Ok(InitReport { root, pack, files: files.into_iter().map(|(path, _)| path).collect() })
+    let files = files.into_iter().map(|(path, _)| path).collect();
+    Ok(InitReport { status, root: real_root, pack, files })
+}
+
+fn plan_id(root: &Path, files: &[(String, String)]) -> PlanId {
+    let mut hasher = PlanHasher::of_operation("init");
+    hasher.path(root);
+    hasher.list(files.iter(), |hasher, (path, text)| {
+        hasher.text(path);
+        hasher.text(text);
+    });
+    hasher.finish()
 }
 
 fn write_new_file(context: &Context<'_>, top: &Dir, path: &str, text: &str) -> Result<()> {

@@ -68,7 +68,8 @@ pub use audit::{AuditRequest, audit, audit_diff};
 pub use check::{
     AcceptedCounts, AuditFacts, CheckRequest, CheckResults, CheckStrictness, CheckWatcher,
     FixResults, FixedFile, ImportPolicy, WorkspaceRepairs, check, check_rules, check_targets_help,
-    find_check_rule, fix, fix_if_confirmed, repair_workspaces, rule_sets, watch, write_baseline,
+    confirm_fixes, find_check_rule, fix, fix_if_confirmed, repair_workspaces, rule_sets, watch,
+    write_baseline,
 };
 pub use clean::{CleanScope, clean};
 pub use completion::{CompletionKind, CompletionValue, completion_values};

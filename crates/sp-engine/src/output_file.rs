@@ -33,6 +33,20 @@ impl From<Overwrite> for ExistingFilePolicy {
 pub(crate) const OUTPUT_OR_FORCE_HINT: &str =
     "choose another file with `--output`, or add `--force` to overwrite this one";
 
+/// Fails if [`write_output_file`] would refuse to replace an existing file.
+pub(crate) fn check_output_file(
+    context: &Context<'_>,
+    path: &Path,
+    overwrite: Overwrite,
+    hint: &str,
+) -> Result<()> {
+    if overwrite == Overwrite::Allow || path.symlink_metadata().is_err() {
+        return Ok(());
+    }
+    let message = format!("`{}` already exists", context.display_path(path));
+    Err(Error::new(ErrorCode::AlreadyExists, message).hint(hint))
+}
+
 /// Writes a file atomically. If it exists and must not be replaced, the error carries `hint`, which
 /// names the flags that the command has.
 pub(crate) fn write_output_file(

@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use sp_formats::FileFindings;
+use sp_formats::output::PlanStatus;
 use sp_formats::report::{apply_edits, text_digest};
 use sp_tree::transaction::PriorState;
 use sp_tree::{Digest, Dir, FileError, FileStamp, Follow, Name, read_limited};
@@ -21,6 +22,7 @@ use crate::error::{Error, ErrorCode, FailureKind, Result};
 use crate::home::LockedHome;
 use crate::install::change::ChangeExecutor;
 use crate::install::plan::FilePlan;
+use crate::plan_id::{ApplyOptions, PlanHasher};
 use crate::session::Session;
 use crate::token_counter::TokenCounter;
 use crate::workspace::workspace_dir::is_workspace;
@@ -157,6 +159,26 @@ pub fn fix_if_confirmed(
     confirm: &dyn Fn(&[FixedFile]) -> Result<bool>,
 ) -> Result<FixResults> {
     run_fix(context, request, ApplyMode::Apply, Some(confirm))
+}
+
+/// Returns the status of a plan of fixes, unless another plan is expected.
+pub fn confirm_fixes(
+    repairs: &WorkspaceRepairs,
+    files: &[FixedFile],
+    apply: ApplyOptions,
+) -> Result<PlanStatus> {
+    let mut hasher = PlanHasher::of_operation("check --fix");
+    hasher.list(repairs.files.iter(), |hasher, file| {
+        hasher.path(&file.path);
+        hasher.text(&file.before);
+        hasher.text(&file.after);
+    });
+    hasher.list(files.iter(), |hasher, file| {
+        hasher.path(&file.path);
+        hasher.text(&file.before);
+        hasher.text(&file.after);
+    });
+    apply.confirm(hasher.finish())
 }
 
 /// What was created in workspaces.

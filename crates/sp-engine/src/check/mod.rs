@@ -43,7 +43,10 @@ use sp_formats::report::Severity;
 use sp_formats::skill::SKILL_FILE;
 
 pub use baseline::write_baseline;
-pub use fix::{FixResults, FixedFile, WorkspaceRepairs, fix, fix_if_confirmed, repair_workspaces};
+pub use fix::{
+    FixResults, FixedFile, WorkspaceRepairs, confirm_fixes, fix, fix_if_confirmed,
+    repair_workspaces,
+};
 pub use formats::{check_rules, check_targets_help, find_check_rule, rule_sets};
 pub(crate) use loaded_skill::{InspectedSkill, SkillInspector};
 pub use watch::{CheckWatcher, watch};

@@ -26,6 +26,7 @@ impl CheckResults {
             findings: self.finding_items(),
             skills: self.costs.clone(),
             tokenizer: TOKENIZER.into(),
+            plan: None,
             fixed,
             unreadable: self.unreadable_items(),
         }

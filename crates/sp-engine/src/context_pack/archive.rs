@@ -12,6 +12,7 @@ use sp_tree::{Digest, Dir};
 
 use super::entries::{ContextPackLocation, read_entries};
 use super::write::write_files;
+use crate::apply_mode::ApplyMode;
 use crate::context::{Context, Event};
 use crate::error::{Error, ErrorCode, Result};
 use crate::output_file::{OUTPUT_OR_FORCE_HINT, Overwrite, write_output_file};
@@ -73,7 +74,7 @@ pub fn unzip(context: &Context<'_>, zip: &Path, dir: &Path) -> Result<ContextPac
         .hint("specify a new or empty directory"));
     }
     Dir::create_all(&dir)?;
-    write_files(&session, &dir, &listed_files(&pack, &entries))
+    write_files(&session, &dir, &listed_files(&pack, &entries), ApplyMode::Apply)
 }
 
 /// Reads a pack and all its entries. A pack with errors is refused.

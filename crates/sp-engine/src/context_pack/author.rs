@@ -22,6 +22,8 @@ use super::entries::{ContextPackLocation, read_entries};
 use super::write::write_files;
 use crate::context::{Context, Event};
 use crate::error::{Error, ErrorCode, Result};
+use crate::files::canonicalize_existing;
+use crate::plan_id::{ApplyOptions, PlanHasher};
 use crate::session::Session;
 
 /// The arguments of `sp context new`.
@@ -35,6 +37,7 @@ pub struct ContextPackNewRequest {
     pub description: Option<String>,
     /// The technologies of the project.
     pub stack: Vec<String>,
+    pub apply: ApplyOptions,
 }
 
 const RULES_TEMPLATE: &str = include_str!("templates/rules.md");
@@ -55,8 +58,24 @@ pub fn new(
     }
     let manifest = new_manifest(context, request, &dir);
     let documents = placeholder_documents(&manifest.project)?;
-    Dir::create_all(&dir)?;
-    write_files(&session, &dir, &ContextPackDraft { manifest, documents }.files())
+    // The manifest has the time and an ID that is derived from it.
+    let mut hasher = PlanHasher::of_operation("context new");
+    hasher.path(&canonicalize_existing(&dir));
+    hash_documents(&mut hasher, &documents);
+    let status = request.apply.confirm(hasher.finish())?;
+    if status.applied {
+        Dir::create_all(&dir)?;
+    }
+    let files = ContextPackDraft { manifest, documents }.files();
+    let report = write_files(&session, &dir, &files, request.apply.mode)?;
+    Ok(ContextPackWriteReport { status, ..report })
+}
+
+fn hash_documents(hasher: &mut PlanHasher, documents: &BTreeMap<RelPath, String>) {
+    hasher.list(documents.iter(), |hasher, (path, text)| {
+        hasher.text(path.as_str());
+        hasher.text(text);
+    });
 }
 
 fn new_manifest(
@@ -111,13 +130,28 @@ fn placeholder_documents(project: &ContextPackProject) -> Result<BTreeMap<RelPat
 
 /// Updates the frontmatter and the hashes of a pack. Nothing is written if there is a problem that
 /// only the author can fix.
-pub fn seal(context: &Context<'_>, dir: &Path) -> Result<ContextPackWriteReport> {
+pub fn seal(
+    context: &Context<'_>,
+    dir: &Path,
+    apply: ApplyOptions,
+) -> Result<ContextPackWriteReport> {
     let session = Session::begin(context)?;
     let dir = local_dir(context, dir)?;
     let entries = read_entries(&session, &ContextPackLocation::Local(dir.clone()))?;
     let label = context.display_relative_path(&dir);
     let mut manifest = sealable_manifest(&session, &entries, &label)?;
     let documents = markdown_files(&entries)?;
+    // What is sealed determines the result, except for a new pack ID, which depends on the time.
+    let mut hasher = PlanHasher::of_operation("context seal");
+    hasher.path(&canonicalize_existing(&dir));
+    hasher.list(entries.iter(), |hasher, (path, entry)| {
+        hasher.text(path);
+        match entry {
+            ContextPackEntry::File(bytes) => hasher.bytes(bytes),
+            ContextPackEntry::NotAFile => hasher.text("not a file"),
+        }
+    });
+    let plan_id = hasher.finish();
     if !is_pack_id(&manifest.pack_id) {
         let all: String = documents.values().map(String::as_str).collect();
         manifest.pack_id = derive_pack_id(context.now, &Digest::of(all.as_bytes()));
@@ -132,7 +166,9 @@ pub fn seal(context: &Context<'_>, dir: &Path) -> Result<ContextPackWriteReport>
         let message = format!("cannot seal `{label}`; nothing was changed");
         return Err(invalid_pack_error(&session, message, result.reports));
     }
-    write_files(&session, &dir, &files)
+    let status = apply.confirm(plan_id)?;
+    let report = write_files(&session, &dir, &files, apply.mode)?;
+    Ok(ContextPackWriteReport { status, ..report })
 }
 
 fn local_dir(context: &Context<'_>, dir: &Path) -> Result<PathBuf> {

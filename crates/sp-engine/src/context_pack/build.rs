@@ -15,19 +15,22 @@ use sp_tree::Dir;
 use super::archive::{ContextPackZipRequest, read_valid_pack, zip};
 use super::build_request::{ContextPackBuildRequest, DEFAULT_OUT_DIR, ExplainOmitted, ZipOutput};
 use super::entries::{ContextPackLocation, read_entries};
-use super::generate::generate_in;
+use super::generate::{GeneratedContextPack, generate_in};
 use super::generation_progress::GenerationProgress;
 use super::write::{FileReplacement, change_files_with_home};
 use crate::context::Context;
 use crate::error::{Error, ErrorCode, Result};
+use crate::files::canonicalize_existing;
 use crate::home::LockedHome;
 use crate::output_file::Overwrite;
+use crate::plan_id::{ApplyOptions, PlanHasher, PlanId};
 use crate::session::Session;
 
 /// Builds a pack and writes it.
 pub fn build(
     context: &Context<'_>,
     request: &ContextPackBuildRequest,
+    apply: ApplyOptions,
 ) -> Result<ContextPackBuildReport> {
     let session = Session::begin(context)?;
     let out = context.absolute(request.out.as_deref().unwrap_or(Path::new(DEFAULT_OUT_DIR)));
@@ -38,16 +41,18 @@ pub fn build(
     }
     let mut progress = GenerationProgress::new(context);
     let generated = generate_in(&session, request, &mut progress)?;
-    let home = LockedHome::open(context, &session.limits)?;
+    let home = LockedHome::open_unless_dry_run(context, &session.limits, apply.mode)?;
     // The last chance to cancel: from here on, everything is written.
     progress.advance()?;
-    let files = write_pack(&session, &home, &out, old, generated.files)?;
+    let status = apply.confirm(plan_id(&out, request, &old, &generated))?;
+    let files = write_pack(&session, home.as_ref(), &out, old, generated.files)?;
     drop(home);
     let zip = match request.zip {
-        ZipOutput::Yes => Some(zip(context, &zip_request)?),
-        ZipOutput::No => None,
+        ZipOutput::Yes if status.applied => Some(zip(context, &zip_request)?),
+        ZipOutput::Yes | ZipOutput::No => None,
     };
     Ok(ContextPackBuildReport {
+        status,
         zip,
         pack_id: generated.pack_id,
         generated_at: generated.generated_at,
@@ -62,6 +67,32 @@ pub fn build(
         model: generated.model,
         dir: out,
     })
+}
+
+/// Returns the ID of a build: what it replaces, and the new documents without the time and the pack
+/// ID, which is derived from it. The manifest has digests of texts that contain both.
+fn plan_id(
+    out: &Path,
+    request: &ContextPackBuildRequest,
+    old: &ExistingContextPack,
+    generated: &GeneratedContextPack,
+) -> PlanId {
+    let mut hasher = PlanHasher::of_operation("context build");
+    hasher.path(&canonicalize_existing(out));
+    hasher.text(&request.brief.name);
+    hasher.text(&request.brief.description);
+    hasher.list(request.brief.stack.iter(), |hasher, word| hasher.text(word));
+    hasher.text(if request.zip == ZipOutput::Yes { "zip" } else { "no zip" });
+    hasher.list(old.files.iter(), |hasher, (path, bytes)| {
+        hasher.text(path);
+        hasher.bytes(bytes);
+    });
+    for (path, bytes) in generated.files.iter().filter(|(path, _)| *path != MANIFEST_FILE) {
+        let text = String::from_utf8_lossy(bytes);
+        hasher.text(path);
+        hasher.text(&text.replace(&generated.pack_id, "").replace(&generated.generated_at, ""));
+    }
+    hasher.finish()
 }
 
 /// The files of the pack that a build replaces.
@@ -125,12 +156,14 @@ fn pack_files(entries: &ContextPackEntries) -> BTreeMap<String, Vec<u8>> {
 
 fn write_pack(
     session: &Session<'_>,
-    home: &LockedHome<'_>,
+    home: Option<&LockedHome<'_>>,
     out: &Path,
     mut old: ExistingContextPack,
     files: BTreeMap<String, Vec<u8>>,
 ) -> Result<Vec<ContextPackBuiltFile>> {
-    Dir::create_all(out)?;
+    if home.is_some() {
+        Dir::create_all(out)?;
+    }
     let costs: BTreeMap<String, usize> = files
         .iter()
         .map(|(path, bytes)| (path.clone(), tokens::count(&String::from_utf8_lossy(bytes))))

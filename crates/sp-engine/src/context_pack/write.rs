@@ -53,13 +53,14 @@ pub(super) fn write_files(
     session: &Session<'_>,
     dir: &Path,
     files: &BTreeMap<String, Vec<u8>>,
+    mode: ApplyMode,
 ) -> Result<ContextPackWriteReport> {
     let mut targets = BTreeMap::new();
     for (path, bytes) in files {
         let old = read_optional(&dir.join(path), session.limits.skill_bytes)?;
         targets.insert(path.clone(), FileReplacement::from_bytes(old, Some(bytes.clone())));
     }
-    change_files(session, dir, targets, ApplyOptions::APPLY)
+    change_files(session, dir, targets, mode.into())
 }
 
 /// Changes files atomically, or reports what would change.
@@ -69,7 +70,7 @@ pub(super) fn change_files(
     files: BTreeMap<String, FileReplacement>,
     apply: ApplyOptions,
 ) -> Result<ContextPackWriteReport> {
-    let dir = real_dir(dir)?;
+    let dir = real_dir(dir, apply.mode)?;
     let written = written_files(&files);
     let changes = files.values().any(|target| target.change() != FileChangeKind::Same);
     let home = match apply.mode {
@@ -83,20 +84,26 @@ pub(super) fn change_files(
     Ok(ContextPackWriteReport { status, dir, files: written })
 }
 
-/// Changes files atomically, for callers that hold the lock of the home.
+/// Changes files atomically, for callers that hold the lock of the home. Without a home, it reports
+/// what would change.
 pub(super) fn change_files_with_home(
     session: &Session<'_>,
-    home: &LockedHome<'_>,
+    home: Option<&LockedHome<'_>>,
     dir: &Path,
     files: BTreeMap<String, FileReplacement>,
 ) -> Result<ContextPackWriteReport> {
-    let dir = real_dir(dir)?;
+    let mode = if home.is_some() { ApplyMode::Apply } else { ApplyMode::DryRun };
+    let dir = real_dir(dir, mode)?;
     let written = written_files(&files);
-    let status = apply_changes(session, Some(home), &dir, files, ApplyOptions::APPLY)?;
+    let status = apply_changes(session, home, &dir, files, mode.into())?;
     Ok(ContextPackWriteReport { status, dir, files: written })
 }
 
-fn real_dir(dir: &Path) -> Result<PathBuf> {
+/// Returns the real path of a directory. Only a dry run can find it missing.
+fn real_dir(dir: &Path, mode: ApplyMode) -> Result<PathBuf> {
+    if mode == ApplyMode::DryRun {
+        return Ok(canonicalize_existing(dir));
+    }
     Ok(dir.canonicalize().map_err(|e| sp_tree::FileError::new("find", dir, e))?)
 }
 

@@ -265,7 +265,7 @@ enum PlanContent {
 }
 
 /// Removes the strings that are timestamps from JSON.
-fn without_times(json: &[u8]) -> Vec<u8> {
+pub(crate) fn without_times(json: &[u8]) -> Vec<u8> {
     let is_kept = |part: &&[u8]| !str::from_utf8(part).is_ok_and(is_timestamp);
     json.split(|byte| *byte == b'"').filter(is_kept).collect::<Vec<_>>().join(&b'"')
 }

@@ -4,30 +4,37 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use jiff::civil::Date;
-use sp_analyze::knowledge::{KnowledgeDocument, SkippedInput};
+use sp_analyze::knowledge::KnowledgeDocument;
 use sp_formats::output::{
-    KbAddReport, KbDocument, KbFileState, KbKindCount, KbList, KbRemoveReport, KbSkippedItem,
-    KbStats, KnowledgeBaseItem,
+    KbAddReport, KbDocument, KbFileState, KbKindCount, KbList, KbRemoveReport, KbStats,
+    KnowledgeBaseItem,
 };
 use sp_tree::{Digest, Dir};
 
 use super::files::scan_files as list_files;
 use super::index::{KindCounts, KnowledgeIndex, KnowledgeIndexStats};
-use super::refresh::refresh;
+use super::refresh::{RefreshPlan, refresh, skipped_output};
 use super::{no_knowledge_base, resolve_folder};
 use crate::context::Context;
 use crate::error::{Error, ErrorCode, Result};
+use crate::plan_id::{ApplyOptions, PlanHasher};
 use crate::session::Session;
 
 /// A document is old if it was captured this many days before the newest one.
 const OLD_AFTER_DAYS: i32 = 365;
 
 /// Adds a directory, or updates its index.
-pub fn add(context: &Context<'_>, dir: &Path) -> Result<KbAddReport> {
+pub fn add(context: &Context<'_>, dir: &Path, apply: ApplyOptions) -> Result<KbAddReport> {
     let session = Session::begin(context)?;
+    let plan = RefreshPlan::of(&session, dir)?;
+    let status = apply.confirm(plan.id())?;
+    if !status.applied {
+        return plan.report(&session, status);
+    }
     let base = refresh(&session, dir)?;
     let size = base.index.stats()?;
     Ok(KbAddReport {
+        status,
         dir: base.folder,
         files: size.files,
         documents: size.documents,
@@ -35,10 +42,6 @@ pub fn add(context: &Context<'_>, dir: &Path) -> Result<KbAddReport> {
         removed: base.files_removed,
         skipped: base.skipped.into_iter().map(skipped_output).collect(),
     })
-}
-
-pub(crate) fn skipped_output(skipped: SkippedInput) -> KbSkippedItem {
-    KbSkippedItem { file: skipped.path, line: skipped.line, why: skipped.reason }
 }
 
 /// Lists the knowledge bases, or the documents of one.
@@ -151,19 +154,27 @@ fn has_changed(known: &[u8], now: &[u8]) -> bool {
 }
 
 /// Removes the index of a directory. The directory itself is not changed.
-pub fn remove(context: &Context<'_>, dir: &Path) -> Result<KbRemoveReport> {
+pub fn remove(context: &Context<'_>, dir: &Path, apply: ApplyOptions) -> Result<KbRemoveReport> {
     Session::begin(context)?;
     // The directory itself may be gone already.
     let path =
         resolve_folder(context, dir).unwrap_or_else(|_| context.expand(&dir.to_string_lossy()));
-    if !KnowledgeIndex::remove(context, &path)? {
+    let mut hasher = PlanHasher::of_operation("context kb remove");
+    hasher.path(&path);
+    let status = apply.confirm(hasher.finish())?;
+    let is_indexed = if status.applied {
+        KnowledgeIndex::remove(context, &path)?
+    } else {
+        KnowledgeIndex::exists(context, &path)
+    };
+    if !is_indexed {
         return Err(Error::new(
             ErrorCode::NothingFound,
             format!("`{}` is not in the knowledge base", context.display_path(&path)),
         )
         .hint("run `sp context kb list` to list the directories that are"));
     }
-    Ok(KbRemoveReport { dir: path })
+    Ok(KbRemoveReport { status, dir: path })
 }
 
 /// Opens the index of a directory, or of all that were added.

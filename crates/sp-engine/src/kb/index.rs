@@ -193,10 +193,14 @@ impl KnowledgeIndex {
         text.map(PathBuf::from)
     }
 
+    /// Returns whether there is an index of a directory, usable or not.
+    pub(super) fn exists(context: &Context<'_>, folder: &Path) -> bool {
+        super::index_dir(context).join(index_file_name(folder)).is_file()
+    }
+
     /// Removes the index of a directory. Returns false if there was none.
     pub(super) fn remove(context: &Context<'_>, folder: &Path) -> Result<bool> {
-        let path = super::index_dir(context).join(index_file_name(folder));
-        if !path.is_file() {
+        if !Self::exists(context, folder) {
             return Ok(false);
         }
         remove_files(&Dir::open(&super::index_dir(context))?, &index_file_name(folder))?;
@@ -271,6 +275,13 @@ impl KnowledgeIndex {
         let document =
             serde_json::from_slice(&body).map_err(|e| unreadable_index(&self.path).because(e))?;
         Ok((document, path))
+    }
+
+    /// Returns the number of documents of every indexed file that has some.
+    pub(super) fn document_counts(&self) -> Result<Vec<(String, usize)>> {
+        let question =
+            "SELECT path, COUNT(*) FROM documents JOIN files ON files.id = file GROUP BY files.id";
+        self.query(question, |row| Ok((row.get(0)?, row.get(1)?)))
     }
 
     /// Returns the digest of every indexed file, sorted by path.

@@ -15,9 +15,8 @@ mod search;
 pub use commands::{add, list, remove, stats};
 pub use search::{KnowledgeSearchRequest, search};
 
-pub(crate) use commands::skipped_output;
 pub(crate) use index::KnowledgeIndex;
-pub(crate) use refresh::{KnowledgeBase, refresh};
+pub(crate) use refresh::{KnowledgeBase, refresh, skipped_output};
 pub(crate) use search::{MergedDocuments, TimeRange};
 
 use std::path::{Path, PathBuf};

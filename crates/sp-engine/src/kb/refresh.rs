@@ -1,6 +1,6 @@
 //! Brings an index up to date by reading the files that changed.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use rayon::prelude::*;
 use serde_json::json;
 use sp_analyze::knowledge::{KnowledgeFile, SkippedInput, index_words, max_file_bytes, parse_file};
+use sp_formats::output::{KbAddReport, KbSkippedItem, PlanStatus};
 use sp_tree::{Digest, Dir};
 
 use super::files::{KnowledgeFileEntry, read_file, scan_files};
@@ -15,6 +16,7 @@ use super::index::{IndexedFile, IndexedFileContents, IndexedFileUpdate, Knowledg
 use super::resolve_folder;
 use crate::context::Event;
 use crate::error::Result;
+use crate::plan_id::{PlanHasher, PlanId};
 use crate::session::Session;
 
 /// The files, and bytes, that are read before they are written to the index, to bound memory.
@@ -72,6 +74,97 @@ pub(crate) fn refresh(session: &Session<'_>, dir: &Path) -> Result<KnowledgeBase
         index: store,
         skipped,
     })
+}
+
+/// What a refresh of an index would do. Making a plan creates and changes nothing.
+pub(super) struct RefreshPlan {
+    folder: PathBuf,
+    root: Dir,
+    found: Vec<KnowledgeFileEntry>,
+    skipped: Vec<SkippedInput>,
+    index: Option<KnowledgeIndex>,
+    known: HashMap<String, IndexedFile>,
+}
+
+impl RefreshPlan {
+    pub(super) fn of(session: &Session<'_>, dir: &Path) -> Result<Self> {
+        let folder = resolve_folder(session.context, dir)?;
+        let root = Dir::open(&folder)?;
+        let (found, skipped) = scan_files(session, &root)?;
+        let index = KnowledgeIndex::open_existing(session.context, &folder);
+        let known = index.as_ref().map(KnowledgeIndex::files).transpose()?.unwrap_or_default();
+        Ok(Self { folder, root, found, skipped, index, known })
+    }
+
+    /// Covers the files of the directory, and those that are indexed.
+    pub(super) fn id(&self) -> PlanId {
+        let mut hasher = PlanHasher::of_operation("context kb add");
+        hasher.path(&self.folder);
+        hasher.list(self.found.iter(), |hasher, file| {
+            hasher.text(file.path.as_str());
+            hasher.digest(Some(file.fingerprint()));
+        });
+        let known: BTreeMap<&String, &IndexedFile> = self.known.iter().collect();
+        hasher.list(known.into_iter(), |hasher, (path, file)| {
+            hasher.text(path);
+            hasher.bytes(&file.digest);
+        });
+        hasher.finish()
+    }
+
+    /// Reads the files that are new or may have changed, and reports the index that would result.
+    pub(super) fn report(self, session: &Session<'_>, status: PlanStatus) -> Result<KbAddReport> {
+        let is_unchanged = |file: &KnowledgeFileEntry| {
+            let stamp = self.known.get(file.path.as_str()).map(|known| known.stamp.as_slice());
+            stamp == Some(file.fingerprint().as_bytes().as_slice())
+        };
+        let changed: Vec<&KnowledgeFileEntry> =
+            self.found.iter().filter(|file| !is_unchanged(file)).collect();
+        let existing: HashSet<&str> = self.found.iter().map(|file| file.path.as_str()).collect();
+        // Nothing counts as known, so that every changed file is parsed.
+        let indexer = FileIndexer {
+            session,
+            root: &self.root,
+            known: &HashMap::new(),
+            done: AtomicUsize::new(0),
+            total: changed.len(),
+        };
+        let mut skipped = self.skipped;
+        let mut documents = 0;
+        let mut read = HashSet::new();
+        for chunk in chunks(&changed) {
+            let updates: Result<Vec<Option<IndexedFileUpdate>>> =
+                chunk.par_iter().map(|file| indexer.index_file(file)).collect();
+            for update in updates?.into_iter().flatten() {
+                let contents = update.contents.unwrap_or_default();
+                documents += contents.documents.len();
+                skipped.extend(contents.skipped);
+                read.insert(update.path);
+            }
+        }
+        let stays = |path: &String| existing.contains(path.as_str()) && !read.contains(path);
+        if let Some(index) = &self.index {
+            let counts = index.document_counts()?;
+            let kept = counts.iter().filter(|(path, _)| stays(path));
+            documents += kept.map(|(_, count)| count).sum::<usize>();
+            skipped.extend(index.skipped()?.into_iter().filter(|item| stays(&item.path)));
+        }
+        skipped.sort();
+        Ok(KbAddReport {
+            status,
+            files: self.found.len(),
+            documents,
+            read: changed.len(),
+            removed: self.known.keys().filter(|path| !existing.contains(path.as_str())).count(),
+            skipped: skipped.into_iter().map(skipped_output).collect(),
+            dir: self.folder,
+        })
+    }
+}
+
+/// Returns a document or part of one that was skipped, for output.
+pub(crate) fn skipped_output(skipped: SkippedInput) -> KbSkippedItem {
+    KbSkippedItem { file: skipped.path, line: skipped.line, why: skipped.reason }
 }
 
 /// Splits files into chunks that are read in parallel and written together.

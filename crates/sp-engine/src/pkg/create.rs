@@ -16,10 +16,10 @@ use sp_formats::package::{
 };
 use sp_formats::skill::SKILL_FILE;
 use sp_tree::atomic::{FileAccess, OutputFile};
-use sp_tree::{Dir, LoadedTree, PrivateKey, RelPath, load_untrusted, read_limited};
+use sp_tree::{Digest, Dir, LoadedTree, PrivateKey, RelPath, load_untrusted, read_limited};
 
 use super::extract::extract;
-use super::keys::{PackageSigning, signing_key};
+use super::keys::{PackageSigning, SigningKey};
 use super::load_package::load_stored;
 use super::package_store::{
     LoadedPackage, PackageStore, find_best_stored, read_blob, read_store_index,
@@ -30,10 +30,12 @@ use crate::context::{Context, Event};
 use crate::error::{Error, ErrorCode, FailureKind, Result};
 use crate::files::{InputKind, require_input};
 use crate::home::LockedHome;
+use crate::install::plan::without_times;
 use crate::install::selection::resolve_pack;
 use crate::install::skill_set::{InstallableSkill, SkillSource};
-use crate::output_file::{OUTPUT_OR_FORCE_HINT, Overwrite, write_output_file};
+use crate::output_file::{OUTPUT_OR_FORCE_HINT, Overwrite, check_output_file, write_output_file};
 use crate::pack_intentions::find_pack;
+use crate::plan_id::{ApplyOptions, PlanHasher, PlanId};
 use crate::session::Session;
 use crate::source::load_commit_folder;
 
@@ -74,6 +76,7 @@ pub struct CreateRequest {
     pub overwrite: Overwrite,
     /// The repository with the skills and packs.
     pub root: Option<PathBuf>,
+    pub apply: ApplyOptions,
 }
 
 impl CreateRequest {
@@ -93,42 +96,85 @@ impl CreateRequest {
             output: None,
             overwrite: Overwrite::Refuse,
             root: None,
+            apply: ApplyOptions::APPLY,
         }
     }
 }
 
 /// Builds a package, writes the output file if there is one, and adds the package to the store.
 pub fn create(context: &Context<'_>, request: &CreateRequest) -> Result<StoredPackageList> {
+    create_from_origin(context, request, None)
+}
+
+/// Like [`create`]. The plan ID covers `origin`, if it is given, instead of the content, which may
+/// depend on the time.
+pub(super) fn create_from_origin(
+    context: &Context<'_>,
+    request: &CreateRequest,
+    origin: Option<Digest>,
+) -> Result<StoredPackageList> {
     let session = Session::begin(context)?;
     let PreparedDraft { mut draft, input_file, has_explicit_time } =
         prepare_draft(&session, request)?;
     context.check_cancelled()?;
-    let home = LockedHome::open(context, &session.limits)?;
-    let key = signing_key(&session, &home, &request.signing)?;
+    let home = LockedHome::open_unless_dry_run(context, &session.limits, request.apply.mode)?;
+    let signing_key = SigningKey::find(context, &request.signing)?;
+    let key = signing_key.key();
     let has_version = request.version.is_some() || draft.version.as_str() != UNSET_VERSION;
     let package = if has_version {
-        build_given_version(&session, &draft, key.as_ref(), has_explicit_time)
+        build_given_version(&session, &draft, key, has_explicit_time)
     } else {
-        build_next_version(&session, &mut draft, key.as_ref())
+        build_next_version(&session, &mut draft, key)
     };
     let package = package.map_err(|error| relocate_reports(error, input_file.as_ref()))?;
-    // From here on the command runs to its end.
-    context.check_cancelled()?;
+    let undated = without_times(package.content().raw().as_bytes());
+    let content = origin.unwrap_or_else(|| Digest::of(&undated));
+    let plan_id = plan_id(request, &draft, &signing_key, content);
     let text = package.text().clone();
     let mut store = PackageStore::open(&session)?;
     let created = [LoadedPackage {
         package: package.into(),
         source: RecordedSource::Other("this machine".into()),
     }];
-    let mut added = store.add(&created, TrustOverrides::default()).map_err(hint_signing)?;
-    // If the output file cannot be written, the store stays as it is.
-    if let (Some(output), Some(item)) = (&request.output, added.packages.first_mut()) {
-        let path = context.absolute(output);
-        write_package(context, &path, &text, request.overwrite)?;
-        item.file = Some(path);
+    let mut packages = store.add(&created, TrustOverrides::default()).map_err(hint_signing)?;
+    let output = request.output.as_ref().map(|output| context.absolute(output));
+    if let Some(path) = &output {
+        check_output_file(context, path, request.overwrite, OUTPUT_OR_FORCE_HINT)?;
     }
-    store.save(&home)?;
-    Ok(added)
+    let status = request.apply.confirm(plan_id)?;
+    if let Some(home) = &home {
+        // From here on the command runs to its end.
+        context.check_cancelled()?;
+        signing_key.store_if_new(&session, home)?;
+        // If the output file cannot be written, the store stays as it is.
+        if let Some(path) = &output {
+            write_package(context, path, &text, request.overwrite)?;
+        }
+        store.save(home)?;
+    }
+    if let Some(item) = packages.first_mut() {
+        item.file = output;
+    }
+    Ok(StoredPackageList { status, packages })
+}
+
+/// Returns the ID of the plan. It does not cover the time and a new key, which differ in each run.
+fn plan_id(
+    request: &CreateRequest,
+    draft: &PackageDraft,
+    key: &SigningKey,
+    content: Digest,
+) -> PlanId {
+    let mut hasher = PlanHasher::of_operation("pkg create");
+    hasher.text(draft.name.as_str());
+    hasher.text(draft.version.as_str());
+    hasher.text(&draft.description);
+    hasher.text(&format!("{:?} {:?} {:?}", draft.author, draft.kind, draft.level));
+    hasher.text(&format!("{:?} {:?}", draft.tags, draft.dependencies));
+    hasher.digest(Some(content));
+    hasher.text(&key.plan_text());
+    hasher.path(request.output.as_deref().unwrap_or(Path::new("")));
+    hasher.finish()
 }
 
 fn write_package(

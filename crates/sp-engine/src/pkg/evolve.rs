@@ -5,8 +5,9 @@ use sp_analyze::graph::{GraphEvolution, evolve as evolved};
 use sp_formats::json::{JsonDocument, quoted};
 use sp_formats::output::StoredPackageList;
 use sp_formats::package::{ConformanceLevel, Graph, Package};
+use sp_tree::Digest;
 
-use super::create::{CreateRequest, CreateSource, create};
+use super::create::{CreateRequest, CreateSource, create_from_origin};
 use super::keys::PackageSigning;
 use super::load_package::load_package;
 use super::package_spec::PackageSpec;
@@ -14,6 +15,7 @@ use super::package_store::read_store_index;
 use super::query::unknown_node_error;
 use crate::context::Context;
 use crate::error::{Error, ErrorCode, Result};
+use crate::plan_id::ApplyOptions;
 use crate::session::Session;
 
 /// Creates the next version of a package. Returns it and the number of affected nodes.
@@ -22,8 +24,9 @@ pub fn evolve(
     package: &str,
     evolution: &GraphEvolution,
     signing: PackageSigning,
+    apply: ApplyOptions,
 ) -> Result<(StoredPackageList, usize)> {
-    let (text, count, level) = {
+    let (text, count, level, origin) = {
         let session = Session::begin(context)?;
         let spec = PackageSpec::parse(&session, package)?;
         let package = load_package(&session, &read_store_index(context)?, &spec)?.package;
@@ -34,10 +37,13 @@ pub fn evolve(
             .map_err(|e| Error::new(ErrorCode::Internal, e.to_string()))?;
         let reached = ConformanceLevel::of(&Graph::from_content(json.root())).reached;
         let level = package.manifest.level.map(|claimed| claimed.min(reached));
-        (to_input_text(&package, &content), count, level)
+        // The new content depends on the time.
+        let origin = Digest::of(format!("{} {evolution:?}", package.digest()).as_bytes());
+        (to_input_text(&package, &content), count, level, origin)
     };
-    let request = CreateRequest { signing, level, ..CreateRequest::of(CreateSource::Text(text)) };
-    Ok((create(context, &request)?, count))
+    let source = CreateSource::Text(text);
+    let request = CreateRequest { signing, level, apply, ..CreateRequest::of(source) };
+    Ok((create_from_origin(context, &request, Some(origin))?, count))
 }
 
 fn check_nodes_exist(package: &Package, evolution: &GraphEvolution) -> Result<()> {

@@ -11,6 +11,8 @@ use super::trust::TrustOverrides;
 use crate::context::Context;
 use crate::error::Result;
 use crate::home::LockedHome;
+use crate::install::change::ChangeExecutor;
+use crate::plan_id::ApplyOptions;
 use crate::session::Session;
 
 /// The arguments of `sp pkg import`.
@@ -18,6 +20,7 @@ use crate::session::Session;
 pub struct ImportRequest {
     pub files: Vec<PathBuf>,
     pub trust: TrustOverrides,
+    pub apply: ApplyOptions,
 }
 
 /// Adds packages to the store, all or none.
@@ -35,9 +38,10 @@ pub fn import(context: &Context<'_>, request: &ImportRequest) -> Result<StoredPa
             })
         })
         .collect::<Result<_>>()?;
-    let home = LockedHome::open(context, &session.limits)?;
+    let options = request.apply;
+    let home = LockedHome::open_unless_dry_run(context, &session.limits, options.mode)?;
     let mut store = PackageStore::open(&session)?;
-    let added = store.add(&packages, request.trust)?;
-    store.save(&home)?;
-    Ok(added)
+    let packages = store.add(&packages, request.trust)?;
+    let executor = ChangeExecutor { session: &session, home: home.as_ref(), options };
+    Ok(StoredPackageList { status: store.save_with(&executor)?, packages })
 }

@@ -6,20 +6,19 @@
 
 use std::path::{Path, PathBuf};
 
-use sp_formats::output::{KeyItem, KeyList, KeyPinItem};
-use sp_formats::package::store::KeyPin;
+use sp_formats::output::{KeyItem, KeyList, KeyPinItem, PlanStatus};
+use sp_formats::package::store::{KeyPin, TrustStore};
 use sp_tree::transaction::PriorState;
 use sp_tree::{Dir, FileError, Name, PrivateKey, PublicKey, read_limited};
 
 use super::package_store::read_trust_pins;
-use crate::apply_mode::ApplyMode;
 use crate::context::{Context, Event};
 use crate::error::{Error, ErrorCode, Result};
-use crate::files::parent_and_name;
-use crate::files::{InputKind, require_input};
+use crate::files::{InputKind, canonicalize_existing, parent_and_name, require_input};
 use crate::home::LockedHome;
 use crate::install::change::ChangeExecutor;
 use crate::install::plan::FilePlan;
+use crate::plan_id::{ApplyOptions, PlanHasher};
 use crate::secret::check_private_file;
 use crate::session::Session;
 
@@ -42,18 +41,36 @@ pub enum KeyPart {
     Private(PathBuf),
 }
 
-/// Generates a key.
-pub fn new_key(context: &Context<'_>, name: &str) -> Result<KeyList> {
+/// Generates a key. The plan ID covers only its name and place, because the key is random.
+pub fn new_key(context: &Context<'_>, name: &str, apply: ApplyOptions) -> Result<KeyList> {
     let session = Session::begin(context)?;
-    let home = LockedHome::open(context, &session.limits)?;
-    remove_unfinished_keys(context, &home)?;
-    let key = create_key(&session, &home, name)?;
-    Ok(single_key_list(key_item(context, name, &key)))
+    let home = LockedHome::open_unless_dry_run(context, &session.limits, apply.mode)?;
+    check_new_key(context, name)?;
+    let mut hasher = PlanHasher::of_operation("key new");
+    hasher.path(&canonicalize_existing(&key_path(context, name)));
+    let status = apply.confirm(hasher.finish())?;
+    let item = match &home {
+        Some(home) => {
+            remove_unfinished_keys(context, home)?;
+            key_item(context, name, &create_key(&session, home, name)?)
+        }
+        None => planned_key_item(context, name),
+    };
+    Ok(key_change(status, item))
 }
 
 /// Lists the private keys and the trusted public keys.
 pub fn list_keys(context: &Context<'_>) -> Result<KeyList> {
     Session::begin(context)?;
+    key_list(context, &read_trust_pins(context)?, None)
+}
+
+/// Returns the private keys, and these trusted public keys.
+pub(super) fn key_list(
+    context: &Context<'_>,
+    trust: &TrustStore,
+    status: Option<PlanStatus>,
+) -> Result<KeyList> {
     let pin_item = |(namespace, pin): (&String, &KeyPin)| KeyPinItem {
         namespace: namespace.clone(),
         public_key: pin.key.hex(),
@@ -61,31 +78,46 @@ pub fn list_keys(context: &Context<'_>) -> Result<KeyList> {
         because: pin.because.clone(),
     };
     Ok(KeyList {
+        status,
         keys: own_keys(context)?,
-        trusted: read_trust_pins(context)?.pins.iter().map(pin_item).collect(),
+        trusted: trust.pins.iter().map(pin_item).collect(),
     })
 }
 
 /// Returns a public key, and writes the private key to a file if that was asked for.
-pub fn export_key(context: &Context<'_>, name: &str, part: &KeyPart) -> Result<KeyList> {
+pub fn export_key(
+    context: &Context<'_>,
+    name: &str,
+    part: &KeyPart,
+    apply: ApplyOptions,
+) -> Result<KeyList> {
     let session = Session::begin(context)?;
     let key = load_key(context, name)?;
-    let mut list = single_key_list(key_item(context, name, &key));
+    let keys = vec![key_item(context, name, &key)];
+    let mut list = KeyList { status: None, keys, trusted: Vec::new() };
     if let KeyPart::Private(path) = part {
         let path = context.absolute(path);
-        let home = LockedHome::open(context, &session.limits)?;
+        let home = LockedHome::open_unless_dry_run(context, &session.limits, apply.mode)?;
         let plan = new_file_plan(context, &path, encode_pem(&key)?.as_bytes())?.private();
-        change_files(&session, &home, vec![plan])?;
+        let executor = ChangeExecutor { session: &session, home: home.as_ref(), options: apply };
+        list.status = Some(executor.execute_files(vec![plan])?);
         list.keys[0].file = path;
     }
     Ok(list)
 }
 
 /// Imports a private key from a PEM file.
-pub fn import_key(context: &Context<'_>, file: &Path, name: &str) -> Result<KeyList> {
+pub fn import_key(
+    context: &Context<'_>,
+    file: &Path,
+    name: &str,
+    apply: ApplyOptions,
+) -> Result<KeyList> {
     let session = Session::begin(context)?;
-    let home = LockedHome::open(context, &session.limits)?;
-    remove_unfinished_keys(context, &home)?;
+    let home = LockedHome::open_unless_dry_run(context, &session.limits, apply.mode)?;
+    if let Some(home) = &home {
+        remove_unfinished_keys(context, home)?;
+    }
     let path = context.absolute(file);
     require_input(context, &path, InputKind::File)?;
     let pem = zeroizing(read_limited(&path, MAX_KEY_BYTES)?);
@@ -102,8 +134,11 @@ pub fn import_key(context: &Context<'_>, file: &Path, name: &str) -> Result<KeyL
             )
             .hint("create one with `sp key new` or `openssl genpkey -algorithm ed25519`")
         })?;
-    store_key(&session, &home, name, &key)?;
-    Ok(single_key_list(key_item(context, name, &key)))
+    check_new_key(context, name)?;
+    let plan = key_plan(context, name, PriorState::Absent, Some(&key))?;
+    let executor = ChangeExecutor { session: &session, home: home.as_ref(), options: apply };
+    let status = executor.execute_files(vec![plan])?;
+    Ok(key_change(status, key_item(context, name, &key)))
 }
 
 /// The key that signs a new package.
@@ -116,30 +151,53 @@ pub enum PackageSigning {
     NamedKey(String),
 }
 
-/// Returns the key to sign with.
-pub(super) fn signing_key(
-    session: &Session<'_>,
-    home: &LockedHome<'_>,
-    signing: &PackageSigning,
-) -> Result<Option<PrivateKey>> {
-    match signing {
-        PackageSigning::Unsigned => Ok(None),
-        PackageSigning::DefaultKey => default_key(session, home).map(Some),
-        PackageSigning::NamedKey(name) => load_key(session.context, name).map(Some),
-    }
+/// The key to sign with. A missing default key is generated, but not stored before the package is
+/// known to be valid.
+pub(super) enum SigningKey {
+    None,
+    Stored(PrivateKey),
+    New(PrivateKey),
 }
 
-fn default_key(session: &Session<'_>, home: &LockedHome<'_>) -> Result<PrivateKey> {
-    let path = key_path(session.context, DEFAULT_KEY);
-    if path.exists() {
-        return load_key(session.context, DEFAULT_KEY);
+impl SigningKey {
+    /// Finds or generates the key. Changes nothing.
+    pub(super) fn find(context: &Context<'_>, signing: &PackageSigning) -> Result<Self> {
+        Ok(match signing {
+            PackageSigning::Unsigned => Self::None,
+            PackageSigning::NamedKey(name) => Self::Stored(load_key(context, name)?),
+            PackageSigning::DefaultKey if key_path(context, DEFAULT_KEY).exists() => {
+                Self::Stored(load_key(context, DEFAULT_KEY)?)
+            }
+            PackageSigning::DefaultKey => Self::New(generate_key(context)?),
+        })
     }
-    let key = create_key(session, home, DEFAULT_KEY)?;
-    let path = session.context.display_path(&path);
-    session
-        .context
-        .emit(Event::Hint(format!("created the signing key {} in `{path}`", key.public())));
-    Ok(key)
+
+    pub(super) fn key(&self) -> Option<&PrivateKey> {
+        match self {
+            Self::None => None,
+            Self::Stored(key) | Self::New(key) => Some(key),
+        }
+    }
+
+    /// Returns what a plan ID covers of the key. A new one is random.
+    pub(super) fn plan_text(&self) -> String {
+        match self {
+            Self::None => "unsigned".into(),
+            Self::Stored(key) => key.public().hex(),
+            Self::New(_) => "new key".into(),
+        }
+    }
+
+    /// Stores a key that was generated.
+    pub(super) fn store_if_new(&self, session: &Session<'_>, home: &LockedHome<'_>) -> Result<()> {
+        let Self::New(key) = self else { return Ok(()) };
+        store_key(session, home, DEFAULT_KEY, key)?;
+        let context = session.context;
+        let path = context.display_path(&key_path(context, DEFAULT_KEY));
+        let public = key.public();
+        context.emit(Event::Hint(format!("created the signing key {public} in `{path}`")));
+        Ok(())
+    }
 }
 
 /// Returns the private key for a public key, if it is on this machine.
@@ -175,27 +233,21 @@ fn store_key(
     name: &str,
     key: &PrivateKey,
 ) -> Result<()> {
-    check_key_name(name)?;
-    if key_path(session.context, name).symlink_metadata().is_ok() {
-        return Err(Error::new(ErrorCode::AlreadyExists, format!("key `{name}` already exists"))
-            .hint("choose another name, or replace the key with `sp key rotate`"));
-    }
-    change_files(
-        session,
-        home,
-        vec![key_plan(session.context, name, PriorState::Absent, Some(key))?],
-    )
+    check_new_key(session.context, name)?;
+    let plan = key_plan(session.context, name, PriorState::Absent, Some(key))?;
+    ChangeExecutor { session, home: Some(home), options: ApplyOptions::APPLY }
+        .execute_files(vec![plan])
+        .map(drop)
 }
 
-/// Changes files in one transaction.
-pub(super) fn change_files(
-    session: &Session<'_>,
-    home: &LockedHome<'_>,
-    plans: Vec<FilePlan>,
-) -> Result<()> {
-    ChangeExecutor { session, home: Some(home), options: ApplyMode::Apply.into() }
-        .execute_files(plans)
-        .map(drop)
+/// Fails if the name of a new key is invalid or in use.
+fn check_new_key(context: &Context<'_>, name: &str) -> Result<()> {
+    check_key_name(name)?;
+    if key_path(context, name).symlink_metadata().is_err() {
+        return Ok(());
+    }
+    Err(Error::new(ErrorCode::AlreadyExists, format!("key `{name}` already exists"))
+        .hint("choose another name, or replace the key with `sp key rotate`"))
 }
 
 /// Plans the write of a key file, or its removal.
@@ -206,7 +258,7 @@ pub(super) fn key_plan(
     key: Option<&PrivateKey>,
 ) -> Result<FilePlan> {
     let path = key_path(context, name);
-    let home = context.home.canonicalize().map_err(|e| FileError::new("find", &context.home, e))?;
+    let home = canonicalize_existing(&context.home);
     let bytes = key.map(encode_pem).transpose()?.map(|pem| pem.as_bytes().into());
     Ok(FilePlan::new(home.join(KEYS_DIR), parent_and_name(&path)?.1, before, bytes).private())
 }
@@ -308,6 +360,13 @@ pub(super) fn key_item(context: &Context<'_>, name: &str, key: &PrivateKey) -> K
     }
 }
 
-pub(super) fn single_key_list(key: KeyItem) -> KeyList {
-    KeyList { keys: vec![key], trusted: Vec::new() }
+/// Returns the item of a key that a dry run does not generate.
+pub(super) fn planned_key_item(context: &Context<'_>, name: &str) -> KeyItem {
+    let (file, public_key) = (key_path(context, name), String::new());
+    KeyItem { name: name.into(), public_key, file, retired: false }
+}
+
+/// Returns the report of a change of one key.
+pub(super) fn key_change(status: PlanStatus, key: KeyItem) -> KeyList {
+    KeyList { status: Some(status), keys: vec![key], trusted: Vec::new() }
 }

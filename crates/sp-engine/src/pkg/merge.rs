@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use sp_formats::output::PackageMergeReport;
+use sp_formats::output::{PackageMergeReport, StoredPackageList};
 
 use super::create::{CreateRequest, CreateSource, create};
 use super::items::{contradiction_items, superseded_items};
@@ -12,6 +12,7 @@ use super::package_graphs::PackageGraphs;
 use crate::context::Context;
 use crate::error::{Error, ErrorCode, Result};
 use crate::output_file::Overwrite;
+use crate::plan_id::ApplyOptions;
 use crate::session::Session;
 
 /// The arguments of `sp pkg merge`.
@@ -26,6 +27,7 @@ pub struct MergeRequest {
     /// A file to write in addition to the store.
     pub output: Option<PathBuf>,
     pub overwrite: Overwrite,
+    pub apply: ApplyOptions,
 }
 
 /// Merges packages, and adds the result to the store.
@@ -45,14 +47,17 @@ pub fn merge(context: &Context<'_>, request: &MergeRequest) -> Result<PackageMer
             signing: request.signing.clone(),
             output: request.output.clone(),
             overwrite: request.overwrite,
+            apply: request.apply,
             ..CreateRequest::of(source)
         },
     )?;
-    let stored =
-        stored.packages.into_iter().next().ok_or_else(|| {
-            Error::new(ErrorCode::InvalidPackage, "the merge produced no package")
-        })?;
+    let StoredPackageList { status, packages } = stored;
+    let stored = packages
+        .into_iter()
+        .next()
+        .ok_or_else(|| Error::new(ErrorCode::InvalidPackage, "the merge produced no package"))?;
     Ok(PackageMergeReport {
+        status,
         stored,
         sources,
         shared: merged.shared,

@@ -13,7 +13,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use sp_formats::output::{PlanStatus, StoredPackageItem, StoredPackageList};
+use sp_formats::output::{PlanStatus, StoredPackageItem};
 use sp_formats::package::store::{
     KnownVersion, PackageStoreIndex, ReceivedEnvelopes, SeenRegistryVersions, StoredPackage,
     TrustStore, WaitingPackage,
@@ -104,7 +104,7 @@ impl<'a> PackageStore<'a> {
         &mut self,
         packages: impl IntoIterator<Item = &'p LoadedPackage>,
         overrides: TrustOverrides,
-    ) -> Result<StoredPackageList> {
+    ) -> Result<Vec<StoredPackageItem>> {
         let mut added = Vec::new();
         for LoadedPackage { package, source } in packages {
             let status = check_signer(self.session, &self.trust, package, overrides)?;
@@ -114,7 +114,7 @@ impl<'a> PackageStore<'a> {
             let (stored, new) = self.put(package, source)?;
             added.push(StoredPackageItem { package: package_item(&stored), new, file: None });
         }
-        Ok(StoredPackageList { packages: added })
+        Ok(added)
     }
 
     /// Warns about an old version that arrives after a newer one: it may bring back a
@@ -258,7 +258,9 @@ impl<'a> PackageStore<'a> {
     /// nothing.
     pub(super) fn save_with(self, change: &ChangeExecutor<'_>) -> Result<PlanStatus> {
         let status = change.execute_files(self.file_plans()?)?;
-        self.emit_deferred_events();
+        if status.applied {
+            self.emit_deferred_events();
+        }
         Ok(status)
     }
 

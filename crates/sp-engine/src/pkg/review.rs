@@ -11,6 +11,8 @@ use super::trust::TrustOverrides;
 use crate::context::Context;
 use crate::error::{Error, ErrorCode, Result};
 use crate::home::LockedHome;
+use crate::install::change::ChangeExecutor;
+use crate::plan_id::ApplyOptions;
 use crate::session::Session;
 
 /// What happens to a waiting package.
@@ -28,15 +30,16 @@ pub fn review_waiting_package(
     id: &str,
     decision: ReviewDecision,
     trust: TrustOverrides,
+    apply: ApplyOptions,
 ) -> Result<StoredPackageList> {
     let session = Session::begin(context)?;
-    let home = LockedHome::open(context, &session.limits)?;
+    let home = LockedHome::open_unless_dry_run(context, &session.limits, apply.mode)?;
     let mut store = PackageStore::open(&session)?;
     let position = store.index.waiting.iter().position(|waiting| waiting_id(waiting) == id);
     let position = position.ok_or_else(|| unknown_id_error(&store, id))?;
     let waiting = store.index.waiting.remove(position);
-    let added = match decision {
-        ReviewDecision::Reject => StoredPackageList { packages: Vec::new() },
+    let packages = match decision {
+        ReviewDecision::Reject => Vec::new(),
         ReviewDecision::Accept => {
             let bytes = read_blob(context, &waiting.digest)?;
             let label = format!("{} {}", waiting.name, waiting.version);
@@ -46,8 +49,8 @@ pub fn review_waiting_package(
             store.add(&[LoadedPackage { package, source }], trust)?
         }
     };
-    store.save(&home)?;
-    Ok(added)
+    let executor = ChangeExecutor { session: &session, home: home.as_ref(), options: apply };
+    Ok(StoredPackageList { status: store.save_with(&executor)?, packages })
 }
 
 fn unknown_id_error(store: &PackageStore<'_>, id: &str) -> Error {

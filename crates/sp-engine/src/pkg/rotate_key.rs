@@ -13,8 +13,8 @@ use sp_tree::transaction::PriorState;
 use sp_tree::{PrivateKey, PublicKey, Signature, read_limited};
 
 use super::keys::{
-    MAX_KEY_BYTES, RETIRED_SUFFIX, change_files, check_key_name, generate_key, key_item, key_path,
-    key_plan, load_key, new_file_plan, remove_unfinished_keys, single_key_list,
+    MAX_KEY_BYTES, RETIRED_SUFFIX, check_key_name, generate_key, key_change, key_item, key_path,
+    key_plan, load_key, new_file_plan, planned_key_item, remove_unfinished_keys,
 };
 use super::package_store::PackageStore;
 use super::trust::new_pin;
@@ -22,7 +22,9 @@ use crate::context::{Context, Event};
 use crate::error::Result;
 use crate::files::read_for_update;
 use crate::home::LockedHome;
+use crate::install::change::ChangeExecutor;
 use crate::install::plan::FilePlan;
+use crate::plan_id::{ApplyOptions, PlanHasher, PlanId};
 use crate::session::Session;
 
 /// Earlier versions gave the new key this name until a rotation was complete.
@@ -32,10 +34,19 @@ const ROTATION_STATEMENT: &str = "skillpack-key-rotation-v1";
 /// Generates a new key under the name of an old one, and writes the rotation statement to a file.
 ///
 /// The new key, the retired old key, the statement and the trust pins change in one transaction.
-pub fn rotate_key(context: &Context<'_>, name: &str, statement: Option<&Path>) -> Result<KeyList> {
+/// The plan ID covers the old key, the statement file and the pins, but not the new key, which is
+/// random.
+pub fn rotate_key(
+    context: &Context<'_>,
+    name: &str,
+    statement: Option<&Path>,
+    apply: ApplyOptions,
+) -> Result<KeyList> {
     let session = Session::begin(context)?;
-    let home = LockedHome::open(context, &session.limits)?;
-    remove_unfinished_keys(context, &home)?;
+    let home = LockedHome::open_unless_dry_run(context, &session.limits, apply.mode)?;
+    if let Some(home) = &home {
+        remove_unfinished_keys(context, home)?;
+    }
     check_key_name(name)?;
     let (_, before) = read_for_update(&key_path(context, name), MAX_KEY_BYTES)?;
     let old = load_key(context, name)?;
@@ -56,8 +67,13 @@ pub fn rotate_key(context: &Context<'_>, name: &str, statement: Option<&Path>) -
     }
     let mut store = PackageStore::open(&session)?;
     replace_pins(context, &mut store.trust, &KeyRotation { old: old.public(), new: new.public() });
+    let status = apply.confirm(plan_id(context, &old, &store.trust, &plans))?;
     plans.extend(store.file_plans()?);
-    change_files(&session, &home, plans)?;
+    ChangeExecutor { session: &session, home: home.as_ref(), options: apply.mode.into() }
+        .execute_files(plans)?;
+    if !status.applied {
+        return Ok(key_change(status, planned_key_item(context, name)));
+    }
     store.emit_deferred_events();
     if statement.is_none() {
         context.emit(Event::Hint(format!(
@@ -65,7 +81,25 @@ pub fn rotate_key(context: &Context<'_>, name: &str, statement: Option<&Path>) -
             new.public()
         )));
     }
-    Ok(single_key_list(key_item(context, name, &new)))
+    Ok(key_change(status, key_item(context, name, &new)))
+}
+
+fn plan_id(
+    context: &Context<'_>,
+    old: &PrivateKey,
+    trust: &TrustStore,
+    plans: &[FilePlan],
+) -> PlanId {
+    let mut hasher = PlanHasher::of_operation("key rotate");
+    hasher.path(&context.home);
+    hasher.text(&old.public().hex());
+    hasher.list(plans.iter(), |hasher, plan| {
+        hasher.path(&plan.dir);
+        hasher.text(plan.name.as_str());
+        hasher.prior_state(plan.before);
+    });
+    hasher.list(trust.pins.keys(), |hasher, namespace| hasher.text(namespace));
+    hasher.finish()
 }
 
 /// Plans the statement file; none if it exists and has the same statement.

@@ -6,7 +6,7 @@ use sp_formats::output::KeyList;
 use sp_formats::package::{PackageName, SignatureCoverage, Signer};
 use sp_tree::{PublicKey, read_limited};
 
-use super::keys::{MAX_KEY_BYTES, list_keys};
+use super::keys::{MAX_KEY_BYTES, key_list};
 use super::package_store::PackageStore;
 use super::rotate_key::{parse_rotation_statement, replace_pins};
 use super::trust::new_pin;
@@ -14,10 +14,17 @@ use crate::context::Context;
 use crate::error::{Error, ErrorCode, Result};
 use crate::files::{InputKind, require_input};
 use crate::home::LockedHome;
+use crate::install::change::ChangeExecutor;
+use crate::plan_id::ApplyOptions;
 use crate::session::Session;
 
 /// Pins a public key to a namespace, and replaces an earlier pin.
-pub fn trust_key(context: &Context<'_>, namespace: &str, key: &str) -> Result<KeyList> {
+pub fn trust_key(
+    context: &Context<'_>,
+    namespace: &str,
+    key: &str,
+    apply: ApplyOptions,
+) -> Result<KeyList> {
     let session = Session::begin(context)?;
     check_namespace(namespace)?;
     let key = PublicKey::from_hex(key).map_err(|why| {
@@ -25,13 +32,23 @@ pub fn trust_key(context: &Context<'_>, namespace: &str, key: &str) -> Result<Ke
             .because(why)
             .hint("use the public key that `sp key export` prints")
     })?;
-    let home = LockedHome::open(context, &session.limits)?;
+    let home = LockedHome::open_unless_dry_run(context, &session.limits, apply.mode)?;
     let mut store = PackageStore::open(&session)?;
     let signer = Signer { key, coverage: SignatureCoverage::Content };
     store.trust.pins.insert(namespace.into(), new_pin(context, &signer, "you said so"));
-    store.save(&home)?;
-    drop(home);
-    list_keys(context)
+    save_trust(&session, home.as_ref(), store, apply)
+}
+
+/// Saves the trusted keys, and lists them.
+fn save_trust(
+    session: &Session<'_>,
+    home: Option<&LockedHome<'_>>,
+    store: PackageStore<'_>,
+    options: ApplyOptions,
+) -> Result<KeyList> {
+    let list = key_list(session.context, &store.trust, None)?;
+    let status = store.save_with(&ChangeExecutor { session, home, options })?;
+    Ok(KeyList { status: Some(status), ..list })
 }
 
 fn check_namespace(namespace: &str) -> Result<()> {
@@ -46,7 +63,7 @@ fn check_namespace(namespace: &str) -> Result<()> {
 }
 
 /// Replaces the pins of an old key with the new key that its rotation statement names.
-pub fn trust_rotation(context: &Context<'_>, file: &Path) -> Result<KeyList> {
+pub fn trust_rotation(context: &Context<'_>, file: &Path, apply: ApplyOptions) -> Result<KeyList> {
     let session = Session::begin(context)?;
     let path = context.absolute(file);
     require_input(context, &path, InputKind::File)?;
@@ -62,14 +79,12 @@ pub fn trust_rotation(context: &Context<'_>, file: &Path) -> Result<KeyList> {
         .hint("get the statement again from its author")
     };
     let rotation = parse_rotation_statement(&bytes, &session).ok_or_else(refuse)?;
-    let home = LockedHome::open(context, &session.limits)?;
+    let home = LockedHome::open_unless_dry_run(context, &session.limits, apply.mode)?;
     let mut store = PackageStore::open(&session)?;
     if replace_pins(context, &mut store.trust, &rotation) == 0 {
         let message = format!("no namespace trusts the key {}", rotation.old);
         return Err(Error::new(ErrorCode::KeyNotFound, message)
             .hint("run `sp key list` to list the trusted keys"));
     }
-    store.save(&home)?;
-    drop(home);
-    list_keys(context)
+    save_trust(&session, home.as_ref(), store, apply)
 }

@@ -7,14 +7,15 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use sp_engine::context_pack::{ContextPackBuildRequest, ExplainOmitted, ZipOutput, build};
+use sp_engine::context_pack::{self, ContextPackBuildRequest, ExplainOmitted, ZipOutput};
 use sp_engine::model::ModelEndpoint;
 use sp_engine::pkg::{self, CreateRequest, CreateSource, Overwrite};
 use sp_engine::{
-    ApplyMode, Brief, CheckRequest, CheckStrictness, Context, Event, EventListener, ImportPolicy,
-    InstallRequest, Network, OtherPacks, ReplacePolicy, Result, SinkRequest, SinkScope, check,
-    install,
+    ApplyMode, ApplyOptions, Brief, CheckRequest, CheckStrictness, Context, Event, EventListener,
+    ImportPolicy, InstallRequest, Network, OtherPacks, ReplacePolicy, Result, SinkRequest,
+    SinkScope, check, install,
 };
+use sp_formats::output::ContextPackBuildReport;
 use sp_testkit::{FileMap, ModelBehavior, ModelServer, World, files};
 
 /// A client that cancels at an event or after a number of polls.
@@ -262,6 +263,13 @@ fn knowledge(notes: usize) -> World {
         world.write(&format!("kb/note-{number}.md"), text);
     }
     world
+}
+
+fn build(
+    context: &Context<'_>,
+    request: &ContextPackBuildRequest,
+) -> Result<ContextPackBuildReport> {
+    context_pack::build(context, request, ApplyOptions::APPLY)
 }
 
 fn build_request(world: &World) -> ContextPackBuildRequest {

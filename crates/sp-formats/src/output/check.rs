@@ -20,6 +20,9 @@ pub struct CheckReport {
     pub skills: Vec<SkillCost>,
     /// Tokenizer that was used to count tokens.
     pub tokenizer: String,
+    /// ID of the plan, for `--fix` with `--dry-run` or `--plan`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub plan: Option<String>,
     /// Files changed by `--fix`, or that would be changed with `--dry-run`.
     pub fixed: Vec<FixedFileItem>,
     /// Items that could not be read.

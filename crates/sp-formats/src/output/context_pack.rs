@@ -163,9 +163,11 @@ pub struct ContextPackSourceItem {
 /// `sp context build`
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ContextPackBuildReport {
+    #[serde(flatten)]
+    pub status: PlanStatus,
     /// Directory of the context pack.
     pub dir: PathBuf,
-    /// The zip file, if requested.
+    /// The zip file, if requested; absent in a dry run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub zip: Option<ContextPackZipReport>,
     /// ID of the context pack (ULID or UUID).
@@ -245,6 +247,8 @@ pub struct RejectedQuoteItem {
 /// `sp context kb add`
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct KbAddReport {
+    #[serde(flatten)]
+    pub status: PlanStatus,
     /// Directory of the knowledge base.
     pub dir: PathBuf,
     /// Number of files that can contain documents.
@@ -274,6 +278,8 @@ pub struct KbSkippedItem {
 /// `sp context kb remove`
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct KbRemoveReport {
+    #[serde(flatten)]
+    pub status: PlanStatus,
     /// Directory that is no longer indexed. Its files are not deleted.
     pub dir: PathBuf,
 }

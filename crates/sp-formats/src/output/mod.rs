@@ -310,11 +310,13 @@ pub struct LimitItem {
 /// `sp init`
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct InitReport {
+    #[serde(flatten)]
+    pub status: PlanStatus,
     /// Root directory of the new repository.
     pub root: PathBuf,
     /// Name of the generated pack.
     pub pack: String,
-    /// Files that were written.
+    /// Files of the new repository.
     pub files: Vec<String>,
 }
 

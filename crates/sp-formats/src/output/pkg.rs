@@ -11,6 +11,8 @@ use crate::package::{PackageKind, VerificationOutcome};
 /// `sp pkg create` and `sp pkg import`
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct StoredPackageList {
+    #[serde(flatten)]
+    pub status: PlanStatus,
     /// Packages that were added to the store.
     pub packages: Vec<StoredPackageItem>,
 }
@@ -23,7 +25,7 @@ pub struct StoredPackageItem {
     pub package: PackageItem,
     /// Whether the package was not in the store before.
     pub new: bool,
-    /// Package file that was written, if any.
+    /// Package file that is written, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<PathBuf>,
 }
@@ -360,6 +362,9 @@ pub struct PackageReceiveEvent {
 /// `sp key list`, `sp key new` and their like
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct KeyList {
+    /// Whether the change was applied, and the ID of its plan; absent if the command only lists.
+    #[serde(flatten)]
+    pub status: Option<PlanStatus>,
     /// Signing keys of this machine.
     pub keys: Vec<KeyItem>,
     /// Public keys that are trusted, by namespace.
@@ -371,7 +376,7 @@ pub struct KeyList {
 pub struct KeyItem {
     /// Name of the key.
     pub name: String,
-    /// Public key, in hex.
+    /// Public key, in hex; empty in a dry run, for a key that is not generated yet.
     pub public_key: String,
     /// File that contains the private key.
     pub file: PathBuf,
@@ -395,6 +400,8 @@ pub struct KeyPinItem {
 /// `sp pkg merge`
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct PackageMergeReport {
+    #[serde(flatten)]
+    pub status: PlanStatus,
     /// The merged package.
     #[serde(flatten)]
     pub stored: StoredPackageItem,

@@ -45,12 +45,16 @@ pub(crate) enum ContextPackCommand {
         /// Technologies in use; repeat or separate with commas
         #[arg(long, value_name = "WORD", value_delimiter = ',')]
         stack: Vec<String>,
+        #[command(flatten)]
+        plan: PlanArgs,
     },
     /// Update frontmatter and hashes after you edited a context pack
     Seal {
         /// Directory of the context pack
         #[arg(value_hint = ValueHint::DirPath, default_value = ".")]
         pack: PathBuf,
+        #[command(flatten)]
+        plan: PlanArgs,
     },
     /// Create a reproducible zip of a context pack
     Zip {
@@ -131,7 +135,7 @@ pub(crate) struct ContextBuildArgs {
     /// Technologies in use; repeat or separate with commas
     #[arg(long, value_name = "WORD", value_delimiter = ',')]
     pub(crate) stack: Vec<String>,
-    /// Knowledge base directory; can be repeated [default: all that were added]
+    /// Knowledge base directory; can be repeated [default: all]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) kb: Vec<PathBuf>,
     /// Only documents captured since then: `90d`, `12w`, `6m`, `1y` or a date
@@ -146,8 +150,10 @@ pub(crate) struct ContextBuildArgs {
     /// Replace an edited context pack, and an existing zip
     #[arg(long, short)]
     pub(crate) force: bool,
+    #[command(flatten)]
+    pub(crate) plan: PlanArgs,
     /// Maximum number of tokens in each file
-    #[arg(long, value_name = "TOKENS", default_value_t = 6000)]
+    #[arg(long, value_name = "TOKENS", default_value_t = 6000, hide_short_help = true)]
     pub(crate) budget: usize,
     /// Show what was left out, and why
     #[arg(long)]
@@ -191,6 +197,8 @@ pub(crate) enum KbCommand {
         /// The directory
         #[arg(value_hint = ValueHint::DirPath)]
         dir: PathBuf,
+        #[command(flatten)]
+        plan: PlanArgs,
     },
     /// List the knowledge bases, or the documents of one
     List {
@@ -221,6 +229,8 @@ pub(crate) enum KbCommand {
         /// The directory
         #[arg(value_hint = ValueHint::DirPath)]
         dir: PathBuf,
+        #[command(flatten)]
+        plan: PlanArgs,
     },
 }
 

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Subcommand, ValueHint};
 
+use super::PlanArgs;
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum KeyCommand {
     /// Create a signing key
@@ -11,6 +13,8 @@ pub(crate) enum KeyCommand {
         /// Name of the key
         #[arg(default_value = "default")]
         name: String,
+        #[command(flatten)]
+        plan: PlanArgs,
     },
     /// List signing keys and trusted keys
     List,
@@ -22,6 +26,8 @@ pub(crate) enum KeyCommand {
         /// Write the private key to this file, readable only by you
         #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
         private: Option<PathBuf>,
+        #[command(flatten)]
+        plan: PlanArgs,
     },
     /// Import a private key
     Import {
@@ -31,6 +37,8 @@ pub(crate) enum KeyCommand {
         /// Name of the key
         #[arg(long, default_value = "default")]
         name: String,
+        #[command(flatten)]
+        plan: PlanArgs,
     },
     /// Trust a public key for a scope or a package
     Trust {
@@ -42,6 +50,8 @@ pub(crate) enum KeyCommand {
         /// Trust the new key in a rotation statement that the old key signed
         #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = ["namespace", "key"])]
         rotation: Option<PathBuf>,
+        #[command(flatten)]
+        plan: PlanArgs,
     },
     /// Replace a signing key with a new one
     Rotate {
@@ -51,5 +61,7 @@ pub(crate) enum KeyCommand {
         /// Write a rotation statement, with which others can trust the new key
         #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
         statement: Option<PathBuf>,
+        #[command(flatten)]
+        plan: PlanArgs,
     },
 }

@@ -18,6 +18,8 @@ mod key;
 mod mcp;
 mod old_spellings;
 mod pkg;
+#[cfg(test)]
+mod plan_options;
 mod project;
 mod serve;
 
@@ -128,6 +130,8 @@ pub(crate) enum CliCommand {
         /// Directory to create it in [default: the current directory]
         #[arg(value_hint = ValueHint::DirPath)]
         dir: Option<PathBuf>,
+        #[command(flatten)]
+        plan: PlanArgs,
     },
     /// Add skills to a project, and install them
     ///
@@ -394,6 +398,9 @@ pub(crate) struct CheckArgs {
     /// Show what `--fix` would change
     #[arg(long, short = 'n', requires = "fix")]
     pub dry_run: bool,
+    /// Fix only if the plan matches this dry-run ID
+    #[arg(long, value_name = "ID", requires = "fix", conflicts_with = "dry_run")]
+    pub plan: Option<PlanId>,
     /// Fix without asking; on a terminal, `--fix` shows the changes and asks
     #[arg(long, short, requires = "fix", conflicts_with = "dry_run")]
     pub yes: bool,

@@ -17,6 +17,8 @@ pub(crate) enum PackageCommand {
         files: Vec<PathBuf>,
         #[command(flatten)]
         trust: TrustArgs,
+        #[command(flatten)]
+        plan: PlanArgs,
     },
     /// Export a package from the store to a file, byte for byte
     Export {
@@ -115,6 +117,8 @@ pub(crate) enum PackageCommand {
         #[arg(long, short, requires = "output")]
         force: bool,
         #[command(flatten)]
+        plan: PlanArgs,
+        #[command(flatten)]
         size: MaxSizeArgs,
     },
     /// Search the knowledge in packages
@@ -162,6 +166,8 @@ pub(crate) enum PackageCommand {
         nodes: Vec<String>,
         #[command(flatten)]
         sign: SignArgs,
+        #[command(flatten)]
+        plan: PlanArgs,
     },
     /// Strengthen edges, in the next version of a package
     Reinforce {
@@ -172,6 +178,8 @@ pub(crate) enum PackageCommand {
         nodes: Vec<String>,
         #[command(flatten)]
         sign: SignArgs,
+        #[command(flatten)]
+        plan: PlanArgs,
     },
     /// Remove inactive nodes, in the next version of a package
     Prune {
@@ -182,6 +190,8 @@ pub(crate) enum PackageCommand {
         below: f64,
         #[command(flatten)]
         sign: SignArgs,
+        #[command(flatten)]
+        plan: PlanArgs,
     },
     /// Draw the knowledge graph
     Graph {
@@ -273,6 +283,8 @@ pub(crate) enum PackageCommand {
         reject: Option<String>,
         #[command(flatten)]
         trust: TrustArgs,
+        #[command(flatten)]
+        plan: PlanArgs,
     },
 }
 
@@ -323,6 +335,8 @@ pub(crate) struct PackageCreateArgs {
     /// Overwrite an existing file
     #[arg(long, short, requires = "output")]
     pub force: bool,
+    #[command(flatten)]
+    pub plan: PlanArgs,
     #[command(flatten)]
     pub size: MaxSizeArgs,
 }

@@ -4,10 +4,10 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use sp_engine::{
-    ApplyMode, CheckRequest, CheckResults, CheckStrictness, Context, FixResults, FixedFile,
-    ImportPolicy, Result, WorkspaceRepairs,
+    ApplyMode, ApplyOptions, CheckRequest, CheckResults, CheckStrictness, Context, FixResults,
+    FixedFile, ImportPolicy, Result, WorkspaceRepairs,
 };
-use sp_formats::output::FixedFileItem;
+use sp_formats::output::{FixedFileItem, PlanStatus};
 use sp_formats::report::Severity;
 
 use super::findings::{CheckOutcome, FixOutcome, print_outcome};
@@ -74,10 +74,15 @@ fn fix(
     if check.dry_run {
         return plan_fixes(context, request, terminal).map(|(outcome, _)| outcome);
     }
-    if check.yes || !is_attended(context, terminal) {
+    let apply = ApplyOptions { mode: ApplyMode::Apply, expected_plan: check.plan };
+    let plan = match check.plan {
+        Some(_) => Some(planned_fixes(context, request)?.status(apply)?),
+        None => None,
+    };
+    if plan.is_some() || check.yes || !is_attended(context, terminal) {
         let repairs = sp_engine::repair_workspaces(context, request, ApplyMode::Apply)?;
         let fixed = sp_engine::fix(context, request, ApplyMode::Apply)?;
-        return Ok(fix_outcome(context, fixed, &repairs));
+        return Ok(fix_outcome(context, fixed, &repairs, plan));
     }
     let (planned, shown) = plan_fixes(context, request, terminal)?;
     let question = "apply these changes?";
@@ -94,7 +99,26 @@ fn fix(
         terminal.confirm(question)
     };
     let fixed = sp_engine::fix_if_confirmed(context, request, &confirm_if_changed)?;
-    Ok(fix_outcome(context, fixed, &repairs))
+    Ok(fix_outcome(context, fixed, &repairs, None))
+}
+
+/// What a fix would do.
+struct PlannedFixes {
+    repairs: WorkspaceRepairs,
+    fixed: FixResults,
+}
+
+impl PlannedFixes {
+    /// Returns the status of the plan, unless another one is expected.
+    fn status(&self, apply: ApplyOptions) -> Result<PlanStatus> {
+        sp_engine::confirm_fixes(&self.repairs, &self.fixed.files, apply)
+    }
+}
+
+fn planned_fixes(context: &Context<'_>, request: &CheckRequest) -> Result<PlannedFixes> {
+    let repairs = sp_engine::repair_workspaces(context, request, ApplyMode::DryRun)?;
+    let fixed = sp_engine::fix(context, request, ApplyMode::DryRun)?;
+    Ok(PlannedFixes { repairs, fixed })
 }
 
 /// Plans the fixes, and shows their diffs. Returns the files that would be edited, too.
@@ -103,8 +127,9 @@ fn plan_fixes(
     request: &CheckRequest,
     terminal: &Terminal,
 ) -> Result<(CheckOutcome, Vec<FixedFile>)> {
-    let repairs = sp_engine::repair_workspaces(context, request, ApplyMode::DryRun)?;
-    let mut planned = sp_engine::fix(context, request, ApplyMode::DryRun)?;
+    let planned = planned_fixes(context, request)?;
+    let status = planned.status(ApplyMode::DryRun.into())?;
+    let PlannedFixes { repairs, fixed: mut planned } = planned;
     let shown = planned.files.clone();
     // Both may regenerate the same file.
     planned.files.retain(|file| !repairs.files.iter().any(|repaired| repaired.path == file.path));
@@ -116,7 +141,7 @@ fn plan_fixes(
         }
         print_diffs(&planned.files, terminal);
     }
-    Ok((fix_outcome(context, planned, &repairs), shown))
+    Ok((fix_outcome(context, planned, &repairs, Some(status)), shown))
 }
 
 /// Whether someone is there to answer a question.
@@ -136,6 +161,7 @@ fn fix_outcome(
     context: &Context<'_>,
     fixed: FixResults,
     repairs: &WorkspaceRepairs,
+    plan: Option<PlanStatus>,
 ) -> CheckOutcome {
     let FixResults { files, problems, applied, remaining } = fixed;
     let edited = files.iter().map(|file| FixedFileItem {
@@ -149,7 +175,7 @@ fn fix_outcome(
         FixedFileItem { file: name, applied, diff }
     });
     let files = created.chain(edited).collect();
-    let fixes = FixOutcome { files, problems: problems + repairs.problems, applied };
+    let fixes = FixOutcome { files, problems: problems + repairs.problems, applied, plan };
     CheckOutcome { results: remaining, fixes: Some(fixes) }
 }
 

@@ -8,11 +8,12 @@ use std::io::Write;
 use sp_engine::TOKENIZER;
 use sp_engine::{CheckResults, Context, Result, check_rules};
 use sp_formats::FileFindings;
-use sp_formats::output::{CheckReport, FindingItem, FixedFileItem, SkillCost};
+use sp_formats::output::{CheckReport, FindingItem, FixedFileItem, PlanStatus, SkillCost};
 use sp_formats::printable::printable;
 use sp_formats::report::{LocatedFinding, Severity, github_annotation, sarif_log};
 use sp_formats::text::{group_digits, plural, pluralize};
 
+use super::plan::write_apply_command;
 use crate::cli::OutputFormat;
 use crate::terminal::{self, ADDED, DIM, ERROR, HINT, STRONG, Terminal, WARNING};
 
@@ -27,6 +28,8 @@ pub(super) struct FixOutcome {
     /// Includes problems that are fixed without editing a file, so `files` can be empty.
     pub(super) problems: usize,
     pub(super) applied: bool,
+    /// The plan, for a dry run and with `--plan`.
+    pub(super) plan: Option<PlanStatus>,
 }
 
 impl CheckOutcome {
@@ -119,7 +122,9 @@ fn write_plain(
 
 fn report(outcome: &CheckOutcome) -> CheckReport {
     let fixed = outcome.fixes.as_ref().map(|fixes| fixes.files.clone());
-    outcome.results.to_report(fixed.unwrap_or_default())
+    let plan = outcome.fixes.as_ref().and_then(|fixes| fixes.plan.as_ref());
+    let report = outcome.results.to_report(fixed.unwrap_or_default());
+    CheckReport { plan: plan.map(|status| status.plan.clone()), ..report }
 }
 
 /// Writes the last lines: what was checked, what was found, and what to do next.
@@ -165,7 +170,10 @@ fn write_summary(
     } else if !results.files.is_empty() {
         writeln!(out, "{DIM}run `sp explain <RULE>` for details about a rule{DIM:#}")?;
     }
-    Ok(())
+    match outcome.fixes.as_ref().and_then(|fixes| fixes.plan.as_ref()) {
+        Some(plan) if outcome.has_pending_fixes() => write_apply_command(plan, out),
+        _ => Ok(()),
+    }
 }
 
 /// Writes how many findings the project accepts, and where.

@@ -8,70 +8,78 @@ use sp_formats::output::{KeyItem, KeyList};
 use sp_formats::printable::printable;
 use sp_formats::time::relative_text;
 
+use super::plan::{apply_options, write_apply_command};
 use crate::cli::{KeyCommand, OutputFormat};
 use crate::terminal::{DIM, STRONG, Terminal, table};
 
 pub(super) fn run(context: &Context<'_>, command: &KeyCommand, terminal: &Terminal) -> Result<()> {
     match command {
-        KeyCommand::New { name } => {
-            print_keys(context, &pkg::new_key(context, name)?, "created", terminal)
+        KeyCommand::New { name, plan } => {
+            let list = pkg::new_key(context, name, apply_options(plan))?;
+            print_keys(context, &list, ["create", "created"], terminal)
         }
-        KeyCommand::Import { file, name } => {
-            print_keys(context, &pkg::import_key(context, file, name)?, "imported", terminal)
+        KeyCommand::Import { file, name, plan } => {
+            let list = pkg::import_key(context, file, name, apply_options(plan))?;
+            print_keys(context, &list, ["import", "imported"], terminal)
         }
-        KeyCommand::Rotate { name, statement } => print_keys(
-            context,
-            &pkg::rotate_key(context, name, statement.as_deref())?,
-            "rotated",
-            terminal,
-        ),
-        KeyCommand::Export { name, private: None } => {
-            let list = pkg::export_key(context, name, &KeyPart::Public)?;
+        KeyCommand::Rotate { name, statement, plan } => {
+            let statement = statement.as_deref();
+            let list = pkg::rotate_key(context, name, statement, apply_options(plan))?;
+            print_keys(context, &list, ["rotate", "rotated"], terminal)
+        }
+        KeyCommand::Export { name, private: None, plan } => {
+            let list = pkg::export_key(context, name, &KeyPart::Public, apply_options(plan))?;
             terminal.print(&list, |out| {
                 list.keys.iter().try_for_each(|key| writeln!(out, "{}", key.public_key))
             })
         }
-        KeyCommand::Export { name, private: Some(file) } => print_keys(
-            context,
-            &pkg::export_key(context, name, &KeyPart::Private(file.clone()))?,
-            "exported",
-            terminal,
-        ),
-        KeyCommand::List => print_list(context, &pkg::list_keys(context)?, terminal),
-        KeyCommand::Trust { rotation: Some(file), .. } => {
-            print_list(context, &pkg::trust_rotation(context, file)?, terminal)
+        KeyCommand::Export { name, private: Some(file), plan } => {
+            let part = KeyPart::Private(file.clone());
+            let list = pkg::export_key(context, name, &part, apply_options(plan))?;
+            print_keys(context, &list, ["export", "exported"], terminal)
         }
-        KeyCommand::Trust { namespace, key, .. } => {
+        KeyCommand::List => print_list(context, &pkg::list_keys(context)?, terminal),
+        KeyCommand::Trust { rotation: Some(file), plan, .. } => {
+            print_list(context, &pkg::trust_rotation(context, file, apply_options(plan))?, terminal)
+        }
+        KeyCommand::Trust { namespace, key, plan, .. } => {
             let (namespace, key) =
                 (namespace.as_deref().unwrap_or_default(), key.as_deref().unwrap_or_default());
-            print_list(context, &pkg::trust_key(context, namespace, key)?, terminal)
+            let list = pkg::trust_key(context, namespace, key, apply_options(plan))?;
+            print_list(context, &list, terminal)
         }
     }
 }
 
+/// Prints changed keys. `verbs` are the infinitive, for a dry run, and the participle.
 fn print_keys(
     context: &Context<'_>,
     list: &KeyList,
-    verb: &str,
+    [infinitive, participle]: [&str; 2],
     terminal: &Terminal,
 ) -> Result<()> {
+    let planned = list.status.as_ref().filter(|status| !status.applied);
     terminal.print(list, |out| {
-        list.keys.iter().try_for_each(|key| match terminal.format {
-            OutputFormat::Plain => write_plain(out, key),
-            _ => {
+        for key in &list.keys {
+            let (name, file) = (printable(&key.name), context.display_path(&key.file));
+            if terminal.format == OutputFormat::Plain {
+                write_plain(out, key)?;
+            } else if planned.is_some() {
+                writeln!(out, "would {infinitive} {STRONG}{name}{STRONG:#} · {file}")?;
+            } else {
+                writeln!(out, "{STRONG}{name}{STRONG:#} {participle}: {}", key.public_key)?;
                 writeln!(
                     out,
-                    "{STRONG}{}{STRONG:#} {verb}: {}",
-                    printable(&key.name),
-                    key.public_key
+                    "{DIM}the private key is in {file}; it is never printed or sent{DIM:#}"
                 )?;
-                writeln!(
-                    out,
-                    "{DIM}the private key is in {}; it is never printed or sent{DIM:#}",
-                    context.display_path(&key.file)
-                )
             }
-        })
+        }
+        match planned {
+            Some(status) if terminal.format != OutputFormat::Plain => {
+                write_apply_command(status, out)
+            }
+            _ => Ok(()),
+        }
     })
 }
 
@@ -126,6 +134,6 @@ fn print_list(context: &Context<'_>, list: &KeyList, terminal: &Terminal) -> Res
                 )
             )?;
         }
-        Ok(())
+        list.status.as_ref().map_or(Ok(()), |status| write_apply_command(status, out))
     })
 }

@@ -117,7 +117,7 @@ pub(crate) fn run(cli: &Cli, terminal: &Terminal) -> Result<ExitCode> {
         CliCommand::Uninstall(uninstall) => install::uninstall(&context, uninstall, terminal),
         CliCommand::Installed(filter) => installed::run(&context, filter, terminal),
         CliCommand::Config => config::run(&context, terminal),
-        CliCommand::Init { dir } => init::run(&context, dir.as_deref(), terminal),
+        CliCommand::Init { dir, plan } => init::run(&context, dir.as_deref(), plan, terminal),
         CliCommand::Clean { cache, plan } => {
             let scope = if *cache { CleanScope::TrashAndCache } else { CleanScope::Trash };
             clean::run(&context, scope, apply_options(plan), terminal)

@@ -185,3 +185,99 @@ fn mc_03_invalid_plan_id_is_a_usage_error() {
     assert_eq!(error.code, "E-invalid-arguments");
     assert!(!world.path(SINK).exists());
 }
+
+/// Runs a command as a dry run, with another plan, and with its plan. Only the last run changes
+/// files.
+#[track_caller]
+fn assert_planned(world: &World, args: &[&str], written: &str) {
+    let files = || {
+        let mut files = world.files("home");
+        // The lock, caches and records of runs are not part of a plan.
+        let is_planned = |path: &str| {
+            let planned = ["keys/", "store/", "trust.json", "kb/"];
+            match path.strip_prefix(".skillpack") {
+                None => true,
+                Some(path) => {
+                    planned.iter().any(|part| path[1.min(path.len())..].starts_with(part))
+                }
+            }
+        };
+        files.retain(|path, _| is_planned(path));
+        files
+    };
+    let before = files();
+    let plan = dry_run(world, args);
+    assert_eq!(files(), before, "{args:?}: a dry run changes nothing");
+    assert_eq!(dry_run(world, args), plan, "{args:?}: a dry run is reproducible");
+    let other = format!("sha256:{}", "0".repeat(64));
+    assert_eq!(apply(world, args, &other).error().code, "E-plan-mismatch", "{args:?}");
+    assert_eq!(files(), before, "{args:?}: another plan changes nothing");
+    let report = json(apply(world, args, &plan));
+    assert_eq!((report["applied"].as_bool(), plan_id(&report)), (Some(true), plan), "{args:?}");
+    assert_ne!(files(), before, "{args:?}");
+    assert!(world.path(written).exists(), "{args:?}: {written}");
+}
+
+const GRAPH: &str = r#"{"name": "notes", "nodes": [
+    {"id": "a", "type": "fact", "content": "A."}, {"id": "b", "type": "fact", "content": "B."}]}"#;
+
+#[test]
+fn mc_03_new_repositories_packs_and_knowledge_bases_have_plans() {
+    let world = world!();
+    assert_planned(&world, &["init", "new"], "home/repo/new/README.md");
+    assert_planned(&world, &["context", "new", "pack"], "home/repo/pack/pack.json");
+    let rules = std::fs::read_to_string(world.repo().join("pack/AGENTS.md")).unwrap();
+    world.write("pack/AGENTS.md", format!("{rules}\nMore.\n"));
+    assert_planned(&world, &["context", "seal", "pack"], "home/repo/pack/AGENTS.md");
+    let note = "---\ntitle: Hooks\nurl: https://example.com/a\ncaptured_at: 2026-04-01\n---\n\
+                Use webhooks for events. Retry failed webhooks three times.\n";
+    world.write("kb/a.md", note);
+    assert_planned(&world, &["context", "kb", "add", "kb"], "home/.skillpack/kb");
+    let build = ["context", "build", "--name", "x", "--description", "Send webhooks."];
+    assert_planned(&world, &build, "home/repo/context-pack");
+    assert_planned(&world, &["context", "kb", "remove", "kb"], "home/.skillpack/kb");
+}
+
+#[test]
+fn mc_03_changes_of_keys_have_plans() {
+    let world = world!();
+    assert_planned(&world, &["key", "new"], "home/.skillpack/keys/default.pem");
+    assert_planned(&world, &["key", "export", "--private", "k.pem"], "home/repo/k.pem");
+    let import = ["key", "import", "k.pem", "--name", "copy"];
+    assert_planned(&world, &import, "home/.skillpack/keys/copy.pem");
+    let public = world.sp(&["key", "export", "copy"]).ok().stdout;
+    assert_planned(&world, &["key", "trust", "@acme", public.trim()], "home/.skillpack/trust.json");
+    let rotate = ["key", "rotate", "--statement", "s.json"];
+    assert_planned(&world, &rotate, "home/repo/s.json");
+}
+
+#[test]
+fn mc_03_new_packages_have_plans() {
+    let world = world!();
+    world.write("notes.json", GRAPH);
+    let create = ["pkg", "create", "--input", "notes.json", "--sign", "--output", "n.ctxpkg"];
+    assert_planned(&world, &create, "home/repo/n.ctxpkg");
+    let merge = ["pkg", "merge", "notes", "--name", "all", "--output", "all.ctxpkg"];
+    assert_planned(&world, &merge, "home/repo/all.ctxpkg");
+    let touch = ["pkg", "touch", "notes", "a", "--sign"];
+    assert_planned(&world, &touch, "home/.skillpack/store");
+    world.sp(&["pkg", "remove", "all"]).ok();
+    assert_planned(&world, &["pkg", "import", "all.ctxpkg"], "home/.skillpack/store");
+}
+
+#[test]
+fn mc_03_fixes_have_plans() {
+    let world = world!();
+    let broken =
+        "---\nname: tidy-up\ndescription: Tidies up.\nallowed-tools: Read, Grep\n---\n\nBody.\n";
+    world.write("skills/tidy-up/SKILL.md", broken);
+    let file = world.repo().join("skills/tidy-up/SKILL.md");
+    let check = |args: &[&str]| world.sp(&[&["check", "--fix", "--format", "json"], args].concat());
+    let planned: Value = serde_json::from_str(&check(&["--dry-run"]).fails(1).stdout).unwrap();
+    let plan = plan_id(&planned);
+    let other = format!("sha256:{}", "0".repeat(64));
+    assert_eq!(check(&["--plan", &other]).error().code, "E-plan-mismatch");
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), broken);
+    assert_eq!(plan_id(&json(check(&["--plan", &plan]))), plan);
+    assert_ne!(std::fs::read_to_string(&file).unwrap(), broken);
+}

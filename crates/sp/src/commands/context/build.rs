@@ -14,6 +14,7 @@ use sp_formats::text::{ByteSize, group_digits, pluralize};
 
 use super::kb::print_skipped;
 use crate::cli::{ContextBuildArgs, OutputFormat};
+use crate::commands::plan::{apply_options, write_apply_command};
 use crate::terminal::{ADDED, CHANGED, DIM, REMOVED, STRONG, Terminal, table};
 
 /// The API key for the model. It is not a flag, because other users can see a command line.
@@ -24,7 +25,8 @@ pub(super) fn run(
     given: &ContextBuildArgs,
     terminal: &Terminal,
 ) -> Result<()> {
-    let built = context_pack::build(context, &build_request(context, given))?;
+    let built =
+        context_pack::build(context, &build_request(context, given), apply_options(&given.plan))?;
     terminal.print(&built, |out| match terminal.format {
         OutputFormat::Plain => write_plain(&built, out),
         _ => write_human(context, &built, terminal, out),
@@ -113,6 +115,10 @@ fn write_human(
         pluralize(built.documents, "document"),
         context.display_path(&built.dir)
     )?;
+    if !built.status.applied {
+        writeln!(out, "nothing was written")?;
+        write_apply_command(&built.status, out)?;
+    }
     if let Some(zip) = &built.zip {
         writeln!(
             out,

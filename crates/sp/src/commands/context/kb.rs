@@ -13,6 +13,7 @@ use sp_formats::text::{group_digits, plural, pluralize};
 use sp_formats::time::relative_text;
 
 use crate::cli::{KbCommand, OutputFormat};
+use crate::commands::plan::{apply_options, write_apply_command};
 use crate::terminal::{DIM, STRONG, Terminal, WARNING, table, wrap};
 
 /// Longer lists of skipped documents are truncated.
@@ -20,7 +21,9 @@ const MAX_SHOWN_SKIPPED: usize = 10;
 
 pub(super) fn run(context: &Context<'_>, command: &KbCommand, terminal: &Terminal) -> Result<()> {
     match command {
-        KbCommand::Add { dir } => print_added(context, &kb::add(context, dir)?, terminal),
+        KbCommand::Add { dir, plan } => {
+            print_added(context, &kb::add(context, dir, apply_options(plan))?, terminal)
+        }
         KbCommand::List { dir } => {
             print_list(context, &kb::list(context, dir.as_deref())?, terminal)
         }
@@ -35,14 +38,15 @@ pub(super) fn run(context: &Context<'_>, command: &KbCommand, terminal: &Termina
         KbCommand::Stats { kb } => {
             print_stats(context, &kb::stats(context, kb.as_deref())?, terminal)
         }
-        KbCommand::Remove { dir } => {
-            let removed = kb::remove(context, dir)?;
+        KbCommand::Remove { dir, plan } => {
+            let removed = kb::remove(context, dir, apply_options(plan))?;
             terminal.print(&removed, |out| {
-                writeln!(
-                    out,
-                    "removed the index of {}; its files are unchanged",
-                    context.display_path(&removed.dir)
-                )
+                let dir = context.display_path(&removed.dir);
+                if removed.status.applied {
+                    return writeln!(out, "removed the index of {dir}; its files are unchanged");
+                }
+                writeln!(out, "would remove the index of {dir}; its files stay unchanged")?;
+                write_apply_command(&removed.status, out)
             })
         }
     }
@@ -55,14 +59,16 @@ fn print_added(context: &Context<'_>, added: &KbAddReport, terminal: &Terminal) 
         } else {
             String::new()
         };
-        let read = format!("{} read{gone}", pluralize(added.read, "file"));
+        let read = if added.status.applied { "read" } else { "to read" };
+        let read = format!("{} {read}{gone}", pluralize(added.read, "file"));
         writeln!(
             out,
             "{} in {} · {read} · {}",
             pluralize(added.documents, "document"),
             pluralize(added.files, "file"),
             context.display_path(&added.dir)
-        )
+        )?;
+        write_apply_command(&added.status, out)
     })?;
     print_skipped(&added.skipped, terminal);
     Ok(())

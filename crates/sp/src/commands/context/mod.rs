@@ -39,18 +39,21 @@ pub(super) fn run(
         ContextPackCommand::Diff { before, after } => {
             diff::print_diff(context_pack::diff(context, before, after)?, terminal)?;
         }
-        ContextPackCommand::New { dir, name, description, stack } => {
+        ContextPackCommand::New { dir, name, description, stack, plan } => {
             let request = ContextPackNewRequest {
                 dir: dir.clone(),
                 name: name.clone(),
                 description: description.clone(),
                 stack: stack.clone(),
+                apply: apply_options(plan),
             };
             let hint = "edit the files, then run `sp context seal`";
+            let hint = if plan.dry_run { "" } else { hint };
             print_written(context, &context_pack::new(context, &request)?, hint, terminal)?;
         }
-        ContextPackCommand::Seal { pack } => {
-            print_written(context, &context_pack::seal(context, pack)?, "", terminal)?;
+        ContextPackCommand::Seal { pack, plan } => {
+            let report = context_pack::seal(context, pack, apply_options(plan))?;
+            print_written(context, &report, "", terminal)?;
         }
         ContextPackCommand::Zip { pack, output, force } => {
             let request = ContextPackZipRequest {

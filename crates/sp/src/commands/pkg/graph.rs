@@ -13,6 +13,7 @@ use sp_formats::text::{ByteSize, group_digits, pluralize};
 
 use super::{overwrite, package_signing, show};
 use crate::cli::{self, GlobalOptions, OutputFormat, PackageCommand};
+use crate::commands::plan::apply_options;
 use crate::terminal::{DIM, STRONG, Terminal, WARNING, table, to_json};
 
 /// Longer lists of contradictions are truncated.
@@ -23,7 +24,8 @@ pub(super) fn merge(
     command: &PackageCommand,
     terminal: &Terminal,
 ) -> Result<()> {
-    let PackageCommand::Merge { packages, name, version, sign, output, force, .. } = command else {
+    let PackageCommand::Merge { packages, name, version, sign, output, force, plan, .. } = command
+    else {
         return Ok(());
     };
     let request = MergeRequest {
@@ -33,6 +35,7 @@ pub(super) fn merge(
         signing: package_signing(sign),
         output: output.clone(),
         overwrite: overwrite(*force),
+        apply: apply_options(plan),
     };
     let merged = pkg::merge(context, &request)?;
     if terminal.format == OutputFormat::Json {
@@ -40,7 +43,7 @@ pub(super) fn merge(
     }
     show::print_created(
         context,
-        &StoredPackageList { packages: vec![merged.stored.clone()] },
+        &StoredPackageList { status: merged.status.clone(), packages: vec![merged.stored.clone()] },
         terminal,
     )?;
     if terminal.format == OutputFormat::Plain {
@@ -125,21 +128,22 @@ pub(super) fn evolve(
     command: &PackageCommand,
     terminal: &Terminal,
 ) -> Result<()> {
-    let (package, evolution, sign) = match command {
-        PackageCommand::Touch { package, nodes, sign } => {
-            (package, GraphEvolution::Touch(nodes.clone()), sign)
+    let (package, evolution, sign, plan) = match command {
+        PackageCommand::Touch { package, nodes, sign, plan } => {
+            (package, GraphEvolution::Touch(nodes.clone()), sign, plan)
         }
-        PackageCommand::Reinforce { package, nodes, sign } => {
-            (package, GraphEvolution::Reinforce(nodes.clone()), sign)
+        PackageCommand::Reinforce { package, nodes, sign, plan } => {
+            (package, GraphEvolution::Reinforce(nodes.clone()), sign, plan)
         }
-        PackageCommand::Prune { package, below, sign } => {
-            (package, GraphEvolution::Prune(*below), sign)
+        PackageCommand::Prune { package, below, sign, plan } => {
+            (package, GraphEvolution::Prune(*below), sign, plan)
         }
         _ => return Ok(()),
     };
-    let (stored, count) = pkg::evolve(context, package, &evolution, package_signing(sign))?;
+    let (signing, apply) = (package_signing(sign), apply_options(plan));
+    let (stored, count) = pkg::evolve(context, package, &evolution, signing, apply)?;
     show::print_created(context, &stored, terminal)?;
-    if terminal.format != OutputFormat::Human {
+    if terminal.format != OutputFormat::Human || !stored.status.applied {
         return Ok(());
     }
     let verb = match evolution {

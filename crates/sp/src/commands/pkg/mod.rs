@@ -39,8 +39,12 @@ pub(super) fn run(
             let created = pkg::create(context, &create_request(options, create)?)?;
             show::print_created(context, &created, terminal)?;
         }
-        PackageCommand::Import { files, trust } => {
-            let request = ImportRequest { files: files.clone(), trust: trust_overrides(trust) };
+        PackageCommand::Import { files, trust, plan } => {
+            let request = ImportRequest {
+                files: files.clone(),
+                trust: trust_overrides(trust),
+                apply: apply_options(plan),
+            };
             show::print_imported(&pkg::import(context, &request)?, terminal)?;
         }
         PackageCommand::Export { .. } => export(context, command, terminal)?,
@@ -221,6 +225,7 @@ fn create_request(
         output: create.output.clone(),
         overwrite: overwrite(create.force),
         root: options.root.clone(),
+        apply: apply_options(&create.plan),
     })
 }
 

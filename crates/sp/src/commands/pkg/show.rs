@@ -29,7 +29,11 @@ pub(super) fn print_created(
                 write_plain_package(out, package)?;
                 continue;
             }
-            let verb = if item.new { "Package created" } else { "Package already in the store" };
+            let verb = match (item.new, stored.status.applied) {
+                (true, true) => "Package created",
+                (true, false) => "Package that would be created",
+                (false, _) => "Package already in the store",
+            };
             writeln!(out, "{STRONG}{verb}{STRONG:#}")?;
             writeln!(
                 out,
@@ -58,6 +62,9 @@ pub(super) fn print_created(
             if let Some(file) = &item.file {
                 writeln!(out, "  File:    {}", context.display_path(file))?;
             }
+            if !stored.status.applied {
+                continue;
+            }
             let named = format!("{}@{}", package.name, package.version);
             writeln!(
                 out,
@@ -65,16 +72,17 @@ pub(super) fn print_created(
                  {named}` to install it{DIM:#}"
             )?;
         }
-        Ok(())
+        write_plan(stored, terminal, out)
     })
 }
 
 pub(super) fn print_imported(stored: &StoredPackageList, terminal: &Terminal) -> Result<()> {
     terminal.print(stored, |out| {
-        stored.packages.iter().try_for_each(|item| {
+        for item in &stored.packages {
             let package = &item.package;
             if terminal.format == OutputFormat::Plain {
-                return write_plain_package(out, package);
+                write_plain_package(out, package)?;
+                continue;
             }
             let (style, sign) = if item.new { (ADDED, '+') } else { (DIM, ' ') };
             let known = if item.new { "" } else { " (already in the store)" };
@@ -84,9 +92,22 @@ pub(super) fn print_imported(stored: &StoredPackageList, terminal: &Terminal) ->
                 printable(&package.name),
                 printable(&package.version),
                 ByteSize(package.size)
-            )
-        })
+            )?;
+        }
+        write_plan(stored, terminal, out)
     })
+}
+
+/// Writes how to apply the plan of a dry run.
+fn write_plan(
+    stored: &StoredPackageList,
+    terminal: &Terminal,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    if terminal.format == OutputFormat::Plain {
+        return Ok(());
+    }
+    write_apply_command(&stored.status, out)
 }
 
 fn write_plain_package(out: &mut dyn Write, package: &PackageItem) -> io::Result<()> {

@@ -15,6 +15,7 @@ use sp_serve::receiver::{self, ListenMode, ListenRequest, ReceiverEvent};
 use super::show::{print_imported, write_waiting};
 use super::trust_overrides;
 use crate::cli::{self, EnvelopeVersionArg, OutputFormat, PackageCommand};
+use crate::commands::plan::{apply_options, write_apply_command};
 use crate::terminal::{ADDED, CHANGED, DIM, REMOVED, STRONG, Terminal};
 
 fn secret_source(secret: &cli::SecretArgs) -> SecretSource {
@@ -146,15 +147,22 @@ pub(super) fn inbox(
     command: &PackageCommand,
     terminal: &Terminal,
 ) -> Result<()> {
-    let PackageCommand::Inbox { accept, reject, trust } = command else { return Ok(()) };
+    let PackageCommand::Inbox { accept, reject, trust, plan } = command else { return Ok(()) };
     let review = |id: &str, decision| {
-        pkg::review_waiting_package(context, id, decision, trust_overrides(trust))
+        let (trust, apply) = (trust_overrides(trust), apply_options(plan));
+        pkg::review_waiting_package(context, id, decision, trust, apply)
     };
     match (accept, reject) {
         (Some(id), _) => print_imported(&review(id, ReviewDecision::Accept)?, terminal),
         (_, Some(id)) => {
             let report = review(id, ReviewDecision::Reject)?;
-            terminal.print(&report, |out| writeln!(out, "rejected and deleted"))
+            terminal.print(&report, |out| {
+                if report.status.applied {
+                    return writeln!(out, "rejected and deleted");
+                }
+                writeln!(out, "would reject and delete {}", printable(id))?;
+                write_apply_command(&report.status, out)
+            })
         }
         (None, None) => print_waiting(context, pkg::list(context, root)?, terminal),
     }

@@ -33,6 +33,8 @@ fn a_dry_run_shows_a_diff_and_changes_nothing() {
     would fix 4 problems in 2 files
     1 skill and 1 pack: after fixing, no problems
     tokens: 8 always, 2 when used, 0 in other files (o200k_base)
+
+    to apply this plan: sp check --fix --plan [PLAN]
     --- stderr
     packs/team.yaml
     @@ -1,3 +1,3 @@
