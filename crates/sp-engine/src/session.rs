@@ -43,7 +43,7 @@ impl<'a> Session<'a> {
 }
 
 /// Reads `config.yaml`. A missing file is an empty configuration.
-fn load_config(context: &Context<'_>) -> Result<Config> {
+pub(crate) fn load_config(context: &Context<'_>) -> Result<Config> {
     let path = context.home.join("config.yaml");
     let limits = effective_limits(context, &Config::default());
     let bytes = match read_limited(&path, limits.yaml_bytes) {

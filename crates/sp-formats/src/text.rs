@@ -96,6 +96,14 @@ pub fn plural<'t>(number: impl Display, one: &'t str, many: &'t str) -> &'t str 
     if number.to_string() == "1" { one } else { many }
 }
 
+/// Quotes a path or another word for a shell. A leading `~/` stays outside the quotes.
+pub fn shell_quote(path: &str) -> String {
+    let (home, rest) = path.strip_prefix("~/").map_or(("", path), |rest| ("~/", rest));
+    let plain =
+        !rest.is_empty() && rest.chars().all(|c| c.is_ascii_alphanumeric() || "/._-+~".contains(c));
+    if plain { path.into() } else { format!("{home}'{}'", rest.replace('\'', "'\\''")) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -159,6 +159,15 @@ impl Dir {
             .map_err(|e| FileError::new("change the permissions of", &self.path, e))
     }
 
+    /// Removes the permissions of everyone except the owner from a file.
+    pub fn restrict_file_to_owner(&self, name: &(impl Segment + ?Sized)) -> Result<()> {
+        let file = self.open_file(name, Follow::Never)?;
+        self.mutate(FileOp::Mode, "change the permissions of", name, || {
+            let mode = Mode::from_raw_mode(rustix::fs::fstat(&file)?.st_mode) & Mode::RWXU;
+            rustix::fs::fchmod(&file, mode)
+        })
+    }
+
     /// The path, for messages.
     pub fn path(&self) -> &Path {
         &self.path

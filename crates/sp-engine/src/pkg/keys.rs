@@ -22,7 +22,7 @@ use crate::plan_id::{ApplyOptions, PlanHasher};
 use crate::secret::check_private_file;
 use crate::session::Session;
 
-const KEYS_DIR: &str = "keys";
+pub(crate) const KEYS_DIR: &str = "keys";
 /// The key that signs if none is named.
 const DEFAULT_KEY: &str = "default";
 /// Marks the file name of a key that was replaced by a rotation.

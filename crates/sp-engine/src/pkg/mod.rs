@@ -56,6 +56,7 @@ mod skill_package;
 mod solve;
 mod stale;
 mod store_contents;
+mod store_health;
 mod store_record;
 mod stored_package;
 mod trust;
@@ -103,6 +104,7 @@ pub use verify::verify;
 pub use crate::output_file::Overwrite;
 pub use crate::secret::SecretSource;
 
+pub(crate) use keys::KEYS_DIR;
 pub(crate) use list::stored_package_versions;
 pub(crate) use load_package::load_stored;
 pub(crate) use package_spec::is_package_file;
@@ -113,4 +115,5 @@ pub(crate) use skill_package::{
     newest_skill_package_versions, open_skill_package, plan_skill_packages,
 };
 pub(crate) use store_contents::{load_package_text, newest_skill_packages};
+pub(crate) use store_health::{StoredBlobProblem, invalid_records, stored_blob_problems};
 pub(crate) use verify::verify_signer;

@@ -36,10 +36,10 @@ use crate::install::plan::FilePlan;
 use crate::plan_id::ApplyOptions;
 use crate::session::Session;
 
-const STORE_INDEX_FILE: &str = "store/packages.json";
-const TRUST_FILE: &str = "trust.json";
-const RECEIVED_FILE: &str = "received.json";
-const SEEN_VERSIONS_FILE: &str = "registries.json";
+pub(super) const STORE_INDEX_FILE: &str = "store/packages.json";
+pub(super) const TRUST_FILE: &str = "trust.json";
+pub(super) const RECEIVED_FILE: &str = "received.json";
+pub(super) const SEEN_VERSIONS_FILE: &str = "registries.json";
 pub(super) fn read_store_index(context: &Context<'_>) -> Result<PackageStoreIndex> {
     RecordFile::read(context, STORE_INDEX_FILE).map(RecordFile::into_value)
 }

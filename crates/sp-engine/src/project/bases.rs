@@ -100,6 +100,21 @@ fn needed_bases(session: &Session<'_>) -> Result<BTreeSet<Digest>> {
     Ok(needed)
 }
 
+/// Returns the paths of stored versions that cannot be used.
+pub(crate) fn damaged_bases(session: &Session<'_>) -> Vec<PathBuf> {
+    let dir = bases_dir(session.context);
+    let entries = Dir::open(&dir).and_then(|dir| dir.entries()).unwrap_or_default();
+    let mut names: Vec<String> =
+        entries.iter().filter_map(|entry| Some(entry.name().to_str()?.to_owned())).collect();
+    names.sort_unstable();
+    let is_damaged = |name: &String| {
+        let digest = format!("sha256:{name}").parse::<Digest>();
+        // Other names are not those of versions.
+        digest.is_ok_and(|digest| !matches!(read_base(session, &digest), Ok(Some(_))))
+    };
+    names.into_iter().filter(is_damaged).map(|name| dir.join(name)).collect()
+}
+
 fn encode(tree: &LoadedTree) -> Vec<u8> {
     let mut bytes = HEADER.to_vec();
     for dir in tree.dirs() {

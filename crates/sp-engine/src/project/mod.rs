@@ -10,6 +10,7 @@
 //! sources        opens what resolution needs (catalog), dependencies, content
 //! targets        agents → sinks
 //! edits          what happens to skills that were edited locally; bases has what they are based on
+//! on_disk        what `sp doctor` compares
 //! change         all of it as one plan, and one transaction
 //! add, sync, remove, update, outdated, migrate
 //!                one file, or folder, per verb
@@ -39,6 +40,7 @@ mod edits;
 mod files;
 mod migrate;
 mod offer;
+mod on_disk;
 mod outdated;
 mod overrides;
 mod remove;
@@ -53,6 +55,9 @@ mod toggle;
 mod update;
 mod view;
 mod why;
+
+pub(crate) use bases::damaged_bases;
+pub(crate) use on_disk::ProjectOnDisk;
 
 pub use add::{AddRequest, SkillChoice, SkillPicker, add, list_source_skills};
 pub use adopt::{AdoptRequest, adopt};

@@ -170,6 +170,15 @@ impl<'a> RegistryClient<'a> {
         }
     }
 
+    /// Sends a request once, without retries. A status other than 2xx is an error.
+    pub(crate) fn probe(&self, request: &RegistryRequest<'_>) -> Result<()> {
+        let response = self.try_once(request)??;
+        match response.is_success() {
+            true => Ok(()),
+            false => Err(self.rejected_error(response.status, &response.text)),
+        }
+    }
+
     /// Like [`execute`](Self::execute), but returns `None` for 404.
     pub(crate) fn execute_optional(
         &self,

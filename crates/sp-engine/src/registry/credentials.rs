@@ -13,7 +13,7 @@ use crate::secret::check_private_file;
 use crate::server_url::normalize_server_url;
 use crate::session::Session;
 
-const CREDENTIALS_FILE: &str = "credentials.json";
+pub(crate) const CREDENTIALS_FILE: &str = "credentials.json";
 const MAX_CREDENTIALS_BYTES: u64 = 1024 * 1024;
 /// The environment variable with a token, for CI.
 const TOKEN_ENV: &str = "SP_REGISTRY_TOKEN";

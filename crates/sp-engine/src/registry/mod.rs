@@ -13,7 +13,9 @@ mod credentials;
 mod partial_download;
 
 pub(crate) use self::client::{DownloadHeaders, RegistryClient, RegistryRequest};
-pub(crate) use self::credentials::{RegistryCredentials, TokenSource, select_registry};
+pub(crate) use self::credentials::{
+    CREDENTIALS_FILE, RegistryCredentials, TokenSource, select_registry,
+};
 pub(crate) use self::partial_download::{
     ExpectedBytes, KeepPartial, PartialDownload, downloads_dir,
 };

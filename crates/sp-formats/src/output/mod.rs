@@ -7,6 +7,7 @@
 mod audit;
 mod check;
 mod context_pack;
+mod doctor;
 mod mcp;
 mod pkg;
 mod project;
@@ -23,6 +24,7 @@ use sp_tree::transaction::TrashedEntry;
 pub use audit::*;
 pub use check::*;
 pub use context_pack::*;
+pub use doctor::*;
 pub use mcp::*;
 pub use pkg::*;
 pub use project::*;
@@ -452,6 +454,7 @@ pub fn schemas() -> Vec<(&'static str, schemars::Schema)> {
         ("why", schemars::schema_for!(SkillReasonList)),
         ("diff", schemars::schema_for!(SkillEditReport)),
         ("restore --list", schemars::schema_for!(TrashedSkillList)),
+        ("doctor", schemars::schema_for!(DoctorReport)),
         ("error", schemars::schema_for!(ErrorReport)),
     ]
 }

@@ -68,7 +68,7 @@ use std::sync::Arc;
 use thiserror::Error;
 
 pub use journal::JournalError;
-pub use recover::{Recovery, RecoveryOutcome, is_pending, recover};
+pub use recover::{Recovery, RecoveryOutcome, is_pending, pending_stages, recover};
 
 use crate::atomic::FileAccess;
 use crate::digest::Digest;

@@ -1,11 +1,12 @@
 //! Ending a transaction, in the run that started it or in the next one.
 
 use std::io::ErrorKind;
+use std::path::PathBuf;
 
 use rayon::prelude::*;
 
 use super::disposal::{Disposal, entry_inode};
-use super::journal::{Journal, JournalChange, JournalPhase, JournalRoot};
+use super::journal::{Journal, JournalChange, JournalError, JournalPhase, JournalRoot};
 use super::{TransactionError, TrashedEntry, discarded_name, old_name, staged_name};
 use crate::dir::{Dir, Follow};
 use crate::file_error::FileError;
@@ -33,6 +34,18 @@ pub struct Recovery {
 /// Whether an earlier run left an incomplete transaction behind.
 pub fn is_pending(home: &Dir) -> Result<bool, FileError> {
     Journal::exists(home)
+}
+
+/// Returns the directories for staging of an incomplete transaction, without changing anything.
+/// `None` if no transaction is pending.
+pub fn pending_stages(home: &Dir) -> Result<Option<Vec<PathBuf>>, JournalError> {
+    match Journal::load(home)? {
+        Some(journal) => {
+            let stage = |root: &JournalRoot| root.path.join(root.stage.as_str());
+            Ok(Some(journal.roots.iter().map(stage).collect()))
+        }
+        None => Ok(Journal::exists(home)?.then(Vec::new)),
+    }
 }
 
 /// An open root of a transaction and its stage.

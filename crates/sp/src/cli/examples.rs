@@ -152,6 +152,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ("mcp install", &["sp mcp install --agent claude", "sp mcp install -a codex --scope project"]),
     ("mcp uninstall", &["sp mcp uninstall --agent claude"]),
     ("config", &["sp config", "sp config --verbose"]),
+    ("doctor", &["sp doctor", "sp doctor --fix --dry-run", "sp doctor --fix"]),
     ("clean", &["sp clean", "sp clean --cache --dry-run"]),
     ("schema", &["sp schema pack"]),
     ("completions", &["sp completions bash"]),

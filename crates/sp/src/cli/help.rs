@@ -38,7 +38,7 @@ const GROUPS: &[CommandGroup] = &[
     CommandGroup {
         path: &[],
         title: "Configure",
-        commands: &["config", "clean", "schema", "completions", "man", "help"],
+        commands: &["config", "doctor", "clean", "schema", "completions", "man", "help"],
     },
     CommandGroup {
         path: &["pkg"],

@@ -32,7 +32,6 @@ const INTENTIONS: &[(&[&str], &str)] = &[
         &["build"],
         "to build a context pack, run `sp context build`; to create a package, run `sp pkg create`",
     ),
-    (&["doctor"], "to show agents, directories and limits, run `sp config`"),
     (&["server", "registry"], "to run a registry, run `sp serve`"),
 ];
 

@@ -306,6 +306,11 @@ pub(crate) enum CliCommand {
     Mcp(McpArgs),
     /// Show agents, directories and limits
     Config,
+    /// Find damage, and repair it where that is safe
+    ///
+    /// Checks agents, records, interrupted commands, projects, the package store, the cache,
+    /// permissions, git and configured registries. Exits with 1 if problems remain.
+    Doctor(DoctorArgs),
     /// Delete replaced skills that were edited, and versions that no project needs
     Clean {
         /// Delete cached git repositories too
@@ -380,6 +385,15 @@ pub(crate) struct PlanArgs {
     /// Apply only if the plan matches this dry-run ID
     #[arg(long, value_name = "ID", conflicts_with = "dry_run")]
     pub plan: Option<PlanId>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DoctorArgs {
+    /// Repair what can be repaired safely; what is removed is moved to the trash
+    #[arg(long)]
+    pub fix: bool,
+    #[command(flatten)]
+    pub plan: PlanArgs,
 }
 
 #[derive(Debug, Clone, Args)]

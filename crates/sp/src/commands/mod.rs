@@ -14,6 +14,7 @@ mod config;
 mod context;
 mod cost;
 mod differences;
+mod doctor;
 mod explain;
 mod findings;
 mod init;
@@ -41,6 +42,7 @@ use sp_engine::{
     ApplyMode, AuditRequest, CleanScope, Context, CostRequest, ImportPolicy, OtherPacks, Result,
     SinkRequest, SinkScope,
 };
+use sp_formats::text::shell_quote;
 
 pub(crate) use self::complete::answer as answer_completion;
 use self::plan::apply_options;
@@ -118,6 +120,7 @@ pub(crate) fn run(cli: &Cli, terminal: &Terminal) -> Result<ExitCode> {
         CliCommand::Installed(filter) => installed::run(&context, filter, terminal),
         CliCommand::Config => config::run(&context, terminal),
         CliCommand::Init { dir, plan } => init::run(&context, dir.as_deref(), plan, terminal),
+        CliCommand::Doctor(args) => return doctor::run(&context, &cli.options, args, terminal),
         CliCommand::Clean { cache, plan } => {
             let scope = if *cache { CleanScope::TrashAndCache } else { CleanScope::Trash };
             clean::run(&context, scope, apply_options(plan), terminal)
@@ -149,12 +152,4 @@ fn sink_requests(
     let request =
         |name| SinkRequest { name, path: path.map(Into::into), scope: to_sink_scope(scope) };
     Ok(sp_engine::select_agents(context, agents)?.into_iter().map(request).collect())
-}
-
-/// Quotes a path or another word for a shell. A leading `~/` stays outside the quotes.
-fn shell_quote(path: &str) -> String {
-    let (home, rest) = path.strip_prefix("~/").map_or(("", path), |rest| ("~/", rest));
-    let plain =
-        !rest.is_empty() && rest.chars().all(|c| c.is_ascii_alphanumeric() || "/._-+~".contains(c));
-    if plain { path.into() } else { format!("{home}'{}'", rest.replace('\'', "'\\''")) }
 }

@@ -20,6 +20,7 @@ mod context;
 mod context_build;
 mod corpus;
 mod discovery;
+mod doctor;
 mod first_session;
 mod git;
 mod hooks;

@@ -32,7 +32,7 @@ fn installed() -> World {
 }
 
 /// Every command that prints a result, and the section of docs/json.md that describes it.
-const COMMANDS: [(&[&str], &str); 13] = [
+const COMMANDS: [(&[&str], &str); 14] = [
     (&["list"], "list"),
     (&["skills"], "list"),
     (&["packs"], "packs"),
@@ -44,6 +44,7 @@ const COMMANDS: [(&[&str], &str); 13] = [
     (&["uninstall", "team", "--agent", "claude"], "install"),
     (&["init", "new"], "init"),
     (&["clean"], "clean"),
+    (&["doctor"], "doctor"),
     (&["mcp", "install", "--agent", "cursor", "--agent", "codex"], "mcp install"),
     (&["mcp", "uninstall", "--agent", "cursor"], "mcp install"),
 ];

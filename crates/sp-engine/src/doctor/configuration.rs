@@ -1,0 +1,37 @@
+//! `config.yaml`, and the agents that it names.
+
+use sp_formats::output::DoctorCode;
+
+use super::examination::ExaminedMachine;
+use super::problem::{AreaResult, FoundProblem};
+use crate::agent_selection::{ALL_AGENTS, DETECTED_AGENTS};
+use crate::built_in_sinks::{CUSTOM_SINK, agent_for_sink};
+use crate::session::load_config;
+
+pub(super) fn examine(machine: &ExaminedMachine<'_>) -> AreaResult {
+    let context = machine.session.context;
+    let path = context.home.join("config.yaml");
+    let shown = context.display_path(&path);
+    let config = match load_config(context) {
+        Ok(config) => config,
+        Err(error) => {
+            let problem = FoundProblem::of_error(DoctorCode::ConfigInvalid, &error).at(path);
+            return AreaResult::new("", vec![problem]);
+        }
+    };
+    let is_known = |name: &str| {
+        [ALL_AGENTS, DETECTED_AGENTS, CUSTOM_SINK].contains(&name)
+            || agent_for_sink(name).is_some()
+            || config.sinks.iter().any(|(sink, _)| sink == name)
+    };
+    let unknown = config.agents.iter().filter(|name| !is_known(name)).map(|name| {
+        let message = format!("`agents` in `{shown}` contains the unknown agent `{name}`");
+        FoundProblem::new(DoctorCode::AgentUnknown, message)
+            .at(&path)
+            .command("sp config --verbose")
+            .help("select an agent that `sp config --verbose` lists, or add it to `sinks`")
+    });
+    let problems = unknown.collect();
+    let detail = if path.exists() { shown } else { format!("defaults (no `{shown}`)") };
+    AreaResult::new(detail, problems)
+}
