@@ -154,7 +154,7 @@ pub(crate) enum CliCommand {
     /// and the plugins in the settings of Claude Code. Installed skills are taken over if their
     /// files are those of the source. The files of the other tool stay as they are.
     Migrate(MigrateArgs),
-    /// Show which skills of a project are up to date, edited or missing
+    /// Show the state of the skills of a project
     Status(StatusArgs),
     /// Show which entry of the manifest brings in a skill
     Why(WhyArgs),

@@ -81,7 +81,7 @@ pub(crate) enum ServeCommand {
     Token(ServeTokenArgs),
     /// Verify the digests of all packages and context packs
     Verify(RegistryLocationArgs),
-    /// Delete stored bytes that no package or context pack consists of
+    /// Delete stored objects that nothing refers to
     Gc {
         /// Only list what would be deleted
         #[arg(long)]
