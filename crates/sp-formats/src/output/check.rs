@@ -163,7 +163,7 @@ pub struct CostGroup {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sink: Option<String>,
     /// IDs of all agents of the command that read this skills directory.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub agents: Vec<String>,
     /// Name of the pack, if the skills are those that a pack selects.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -40,7 +40,7 @@ pub struct RegistryBackupReport {
     /// Total size of the objects in bytes.
     pub bytes: u64,
     /// Objects that were not copied.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub damaged: Vec<RegistryDamage>,
 }
 

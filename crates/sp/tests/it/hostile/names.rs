@@ -160,7 +160,7 @@ fn sp_34_a_branch_named_skill_md_is_not_a_skill() {
     inner.commit("one");
     inner.git(&["branch", "zz/SKILL.md"]);
     assert!(world.repo().join("skills/inner/.git/refs/heads/zz/SKILL.md").is_file());
-    assert_eq!(world.sp(&["list"]).ok().stdout, "good\n");
+    assert_eq!(world.sp(&["list", "--format", "plain"]).ok().stdout, "good\n");
     import(&world, &inner.url(), "**");
     refused(&world, "SP-17");
 }
