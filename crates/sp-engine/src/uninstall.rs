@@ -5,6 +5,7 @@
 
 use sp_formats::output::PackChangeReport;
 use sp_formats::state::{InstallRecord, InstallState};
+use sp_formats::suggest::list_few;
 
 use crate::agent_set::{AgentSet, agents_after_uninstall};
 use crate::apply_mode::ApplyMode;
@@ -124,6 +125,6 @@ fn not_installed_error(
     };
     match installs.iter().find(has_folder) {
         Some(owner) => error.hint(format!("it is a skill of the pack `{}`", owner.pack)),
-        None => error.suggest(pack, &packs, "installed there"),
+        None => error.hint(format!("installed there: {}", list_few(&packs))),
     }
 }

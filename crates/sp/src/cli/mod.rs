@@ -160,16 +160,16 @@ pub(crate) enum CliCommand {
     Why(WhyArgs),
     /// Show how skills of a project were edited
     Diff(DiffArgs),
-    /// Take edits of a skill back, or bring an edited version out of the trash
+    /// Undo edits of a skill, or restore a version from the trash
     ///
     /// The version that is replaced is moved to the trash if it was edited.
     Restore(RestoreArgs),
-    /// Take folders that you made, or that another tool installed, under management
+    /// Manage folders that you made or that another tool installed
     ///
     /// If a source of the project has the same files, the skill comes from there. Otherwise it is
     /// copied into `skills/`.
     Adopt(AdoptArgs),
-    /// Take skills away from agents on this machine, without changing the project
+    /// Hide skills from agents on this machine
     Disable(ToggleArgs),
     /// Install disabled skills again, with their edits
     Enable(ToggleArgs),
@@ -311,7 +311,7 @@ pub(crate) enum CliCommand {
     /// Checks agents, records, interrupted commands, projects, the package store, the cache,
     /// permissions, git and configured registries. Exits with 1 if problems remain.
     Doctor(DoctorArgs),
-    /// Delete replaced skills that were edited, and versions that no project needs
+    /// Delete replaced skills, and versions that no project needs
     Clean {
         /// Delete cached git repositories too
         #[arg(long)]

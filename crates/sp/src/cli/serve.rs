@@ -97,7 +97,7 @@ pub(crate) enum ServeCommand {
         #[command(flatten)]
         location: RegistryLocationArgs,
     },
-    /// Delete the content of a version, which stays in the index as deleted
+    /// Delete the content of a version for good
     Delete {
         /// Version, such as `@team/name@1.2.0`
         package: String,

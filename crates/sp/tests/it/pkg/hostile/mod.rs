@@ -12,8 +12,8 @@ use super::*;
 
 /// The maximum memory for refusing a package, in bytes.
 const MAX_MEMORY: u64 = 100 * 1024 * 1024;
-/// The maximum size of the error output, in bytes.
-const MAX_STDERR: usize = 200_000;
+/// The maximum size of the error output, in bytes: 500 findings with an excerpt of a long line.
+const MAX_STDERR: usize = 400_000;
 const MIB: usize = 1024 * 1024;
 
 fn measured_pkg(world: &World, args: &[&str]) -> MeasuredRun {
