@@ -91,6 +91,7 @@ impl<'a, 'e> SentenceScanner<'a, 'e> {
     /// Adds a piece of the text. Sentences may continue in the next piece.
     pub(super) fn push(&mut self, range: Range<usize>, is_code: bool) {
         let text = self.text;
+        let mut tokens = TokenScanner::new(&text[..range.end]);
         let mut at = range.start;
         while at < range.end {
             let rest = &text[at..range.end];
@@ -98,9 +99,9 @@ impl<'a, 'e> SentenceScanner<'a, 'e> {
             if first.is_alphanumeric()
                 || matches!(first, '/' | '~' | '.' | '$' | '<' | '@' | '-') && starts_token(rest)
             {
-                let length = token_length(rest);
-                self.push_word(at..at + length, is_code);
-                at += length;
+                let end = tokens.end_of(at);
+                self.push_word(at..end, is_code);
+                at = end;
                 continue;
             }
             match first {
@@ -252,24 +253,65 @@ fn starts_token(rest: &str) -> bool {
         .is_some_and(|c| c.is_ascii_alphanumeric() || matches!(c, '/' | '.' | '-' | '_'))
 }
 
-/// The length of the word at the start of a text. URLs, addresses and paths are one word.
-fn token_length(rest: &str) -> usize {
-    let is_end = |c: char| c.is_whitespace() || "\"“”<>()[]{}|`«»".contains(c);
-    let first = rest.chars().next().map_or(0, char::len_utf8);
-    let mut length = rest[first..].find(is_end).map_or(rest.len(), |at| first + at);
-    let token = &rest[..length];
-    let is_address = token.contains("://")
-        || token.contains('@')
-        || token.starts_with(['/', '~', '.', '$'])
-        || token.contains('/');
-    if !is_address {
-        let is_part = |c: char| c.is_alphanumeric() || matches!(c, '\'' | '’' | '-' | '_' | '.');
-        length =
-            token.char_indices().skip(1).find(|(_, c)| !is_part(*c)).map_or(length, |(at, _)| at);
+/// Finds the ends of words. URLs, addresses and paths are one word.
+///
+/// What is known about the text up to the next blank is kept, so that a long text without blanks is
+/// read once and not again for each of its words.
+struct TokenScanner<'a> {
+    text: &'a str,
+    /// The text up to the next blank or bracket.
+    run: TokenSpan,
+    /// The position after the last character of the run that only addresses have.
+    address_end: usize,
+    /// The characters of a word in the run.
+    part: TokenSpan,
+}
+
+/// The end of a text, with and without punctuation.
+#[derive(Clone, Copy, Default)]
+struct TokenSpan {
+    end: usize,
+    trimmed: usize,
+}
+
+impl TokenSpan {
+    fn new(text: &str, start: usize, end: usize) -> Self {
+        let punctuation = ['.', ',', ':', ';', '!', '?', '\'', '*', '_', '-', '’'];
+        Self { end, trimmed: start + text[start..end].trim_end_matches(punctuation).len() }
     }
-    let token = &rest[..length];
-    token
-        .trim_end_matches(['.', ',', ':', ';', '!', '?', '\'', '*', '_', '-', '’'])
-        .len()
-        .max(first)
+}
+
+impl<'a> TokenScanner<'a> {
+    fn new(text: &'a str) -> Self {
+        Self { text, run: TokenSpan::default(), address_end: 0, part: TokenSpan::default() }
+    }
+
+    /// Returns the end of the word that starts here. Positions must not decrease.
+    fn end_of(&mut self, at: usize) -> usize {
+        let second = at + self.text[at..].chars().next().map_or(0, char::len_utf8);
+        if at >= self.run.end {
+            let is_end = |c: char| c.is_whitespace() || "\"“”<>()[]{}|`«»".contains(c);
+            let end = self.find(second, self.text.len(), is_end);
+            self.run = TokenSpan::new(self.text, at, end);
+            let mark = self.text[at..end].rfind(['/', '@']);
+            self.address_end = mark.map_or(0, |mark| at + mark + 1);
+        }
+        let starts_address = self.text[at..].starts_with(['/', '~', '.', '$']);
+        let span = if self.address_end > at || starts_address {
+            self.run
+        } else {
+            if at >= self.part.end {
+                let is_part =
+                    |c: char| c.is_alphanumeric() || matches!(c, '\'' | '’' | '-' | '_' | '.');
+                let end = self.find(second, self.run.end, |c| !is_part(c));
+                self.part = TokenSpan::new(self.text, at, end);
+            }
+            self.part
+        };
+        span.trimmed.max(second)
+    }
+
+    fn find(&self, start: usize, end: usize, is_end: impl Fn(char) -> bool) -> usize {
+        self.text[start..end].find(is_end).map_or(end, |found| start + found)
+    }
 }
