@@ -230,7 +230,7 @@ mod tests {
     #[test]
     fn as_02_invalid_name_or_description_is_a_warning() {
         for (name, message) in [
-            ("b", "the name `b` differs from the name of the folder"),
+            ("b", "the name `b` differs from the directory `a`"),
             ("A", "the name `A` contains `A`"),
             ("-a", "the name `-a` starts with a hyphen"),
             ("a--b", "the name `a--b` has two hyphens in a row"),

@@ -322,7 +322,8 @@ mod tests {
         let mut report = Report::new("SKILL.md", text);
         let references = crate::skill::references(text, 0);
         check_references(&references, ReferencingFile::SkillMd, &[], &|_| false, &mut report);
-        assert!(report.findings[0].message.contains('4'), "{report:?}");
+        // Mentions of one path count once.
+        assert!(report.findings[0].message.contains("(3 references)"), "{report:?}");
     }
 
     #[test]
