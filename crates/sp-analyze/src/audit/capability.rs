@@ -78,7 +78,7 @@ pub struct AuditPosition {
 pub struct Capability {
     pub kind: CapabilityKind,
     pub value: String,
-    /// At least one, and at most [`MAX_POSITIONS`](super::MAX_POSITIONS).
+    /// At least one, and at most `MAX_POSITIONS`.
     pub positions: Vec<AuditPosition>,
 }
 

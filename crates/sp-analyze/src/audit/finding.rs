@@ -196,7 +196,7 @@ pub struct AuditFinding {
     pub message: String,
     /// The text after decoding. It is unescaped: escape it before printing.
     pub decoded: Option<String>,
-    /// Identifies the finding as long as the file contains the same text: see [`finding_id`].
+    /// Identifies the finding as long as the file contains the same text: see `finding_id`.
     pub id: String,
 }
 

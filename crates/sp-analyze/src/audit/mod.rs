@@ -5,8 +5,8 @@
 //! be read. It is a pure function: nothing is executed, fetched or looked up, and the same files
 //! give the same audit everywhere.
 //!
-//! Scripts are parsed and evaluated as far as constants reach ([`shell`], [`code`]). Sentences of
-//! Markdown are compared with phrases ([`prose`]), its code blocks are scripts, and comments of
+//! Scripts are parsed and evaluated as far as constants reach (`shell`, `code`). Sentences of
+//! Markdown are compared with phrases (`prose`), its code blocks are scripts, and comments of
 //! scripts are not. Everything is read, whatever its length; the number of reported findings and
 //! capabilities is bounded.
 //!

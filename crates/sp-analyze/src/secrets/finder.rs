@@ -98,7 +98,7 @@ impl SecretKind {
     }
 }
 
-/// Finds secrets, in order; at most one per line and [`MAX_SECRETS`] in total.
+/// Finds secrets, in order; at most one per line and `MAX_SECRETS` in total.
 pub fn find_secrets(text: &str) -> Vec<FoundSecret> {
     let mut found = Vec::new();
     let mut start = 0;
