@@ -21,7 +21,7 @@
 //! let entry = &record.expect("it has no errors").entries[0];
 //! assert_eq!(entry.source.to_string(), "acme/skills");
 //! assert_eq!(entry.selection.folder.as_deref(), Some("skills/pdf"));
-//! assert_eq!(report.format_position(entry.span.start), "skills-lock.json:1:26");
+//! assert_eq!(report.format_position(entry.span.start), "skills-lock.json:1:27");
 //! ```
 
 mod apm;
