@@ -82,13 +82,20 @@ impl Program<'_> {
     fn check_fix(&self) {
         let case = self.case;
         let in_process = CaseWorld::new(case);
-        for (args, mode) in
-            [(["--fix", "--dry-run"].as_slice(), ApplyMode::DryRun), (&["--fix"], ApplyMode::Apply)]
-        {
-            let expected = in_process.without_root(&in_process.fixed(mode));
-            assert_eq!(self.world.without_root(&self.json(args)), expected, "{case} {args:?}");
-        }
+        let expected = |mode| in_process.without_root(&in_process.fixed(mode));
+        let mut planned = self.json(&["--fix", "--dry-run"]);
+        let plan = take_plan(&mut planned);
+        assert_eq!(self.world.without_root(&planned), expected(ApplyMode::DryRun), "{case}: plan");
+        let mut fixed = self.json(&["--fix", "--plan", &plan]);
+        assert_eq!(take_plan(&mut fixed), plan, "{case}");
+        assert_eq!(self.world.without_root(&fixed), expected(ApplyMode::Apply), "{case}: fix");
         let files = |world: &CaseWorld| world.world().files("home/repo");
         assert_eq!(files(self.world), files(&in_process), "{case}: fix");
     }
+}
+
+/// The plan's ID, which only the program reports.
+fn take_plan(fixed: &mut Value) -> String {
+    let plan = fixed.as_object_mut().and_then(|fixed| fixed.remove("plan"));
+    plan.and_then(|plan| plan.as_str().map(str::to_owned)).expect("the ID of a plan")
 }
