@@ -16,6 +16,7 @@
 mod audit;
 mod collections;
 mod graphs;
+mod lifecycle;
 mod mcp;
 mod projects;
 mod registry;
@@ -47,11 +48,12 @@ fn main() {
         "{:<44} {:>10} {:>10} {:>7} {:>7}",
         "measurement", "sp", "reference", "ratio", "limit"
     );
-    let measurements: [(&str, Measurement); 14] = [
+    let measurements: [(&str, Measurement); 15] = [
         ("install", Bench::install),
         ("list", Bench::list),
         ("check", Bench::check),
         ("repeated", Bench::repeated),
+        ("lifecycle", Bench::lifecycle),
         ("import", Bench::import),
         ("verify", Bench::verify),
         ("merge", Bench::merge),

@@ -9,7 +9,7 @@
 
 use std::collections::HashMap;
 use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use sp_formats::state::InstallState;
 use sp_tree::atomic::{self, Durability, TempFile};
@@ -206,34 +206,48 @@ pub(crate) fn write_index_file(context: &Context<'_>, name: &str, bytes: &[u8]) 
 /// The digest indexes of directories, each read on first use.
 pub(crate) struct DigestIndexes<'a> {
     context: &'a Context<'a>,
-    by_root: HashMap<PathBuf, DigestIndex>,
+    /// By the name of the file.
+    by_name: HashMap<String, DigestIndex>,
 }
 
 impl<'a> DigestIndexes<'a> {
     pub(crate) fn new(context: &'a Context<'a>) -> Self {
-        Self { context, by_root: HashMap::new() }
+        Self { context, by_name: HashMap::new() }
     }
 
     /// Returns the index of everything below `root`.
     pub(crate) fn for_dir(&mut self, root: &Path) -> &mut DigestIndex {
-        let read = || DigestIndex::decode(read_index_file(self.context, &index_name(root)));
-        self.by_root.entry(root.into()).or_insert_with(read)
+        self.named(index_name(root.as_os_str().as_encoded_bytes()))
+    }
+
+    /// Returns the index of a directory that a project uses as a source. Other links are followed
+    /// there than in the `skills/` of a repository, so that the two have an index each.
+    pub(crate) fn for_source(&mut self, root: &Path) -> &mut DigestIndex {
+        let key = [b"source ", root.as_os_str().as_encoded_bytes()].concat();
+        self.named(index_name(&key))
+    }
+
+    fn named(&mut self, name: String) -> &mut DigestIndex {
+        let context = self.context;
+        self.by_name
+            .entry(name)
+            .or_insert_with_key(|name| DigestIndex::decode(read_index_file(context, name)))
     }
 
     fn is_changed(&self) -> bool {
-        self.by_root.values().any(DigestIndex::is_changed)
+        self.by_name.values().any(DigestIndex::is_changed)
     }
 
     /// Writes the indexes that changed.
     pub(crate) fn store(&self, home: &LockedHome<'_>) {
-        for (root, index) in self.by_root.iter().filter(|(_, index)| index.is_changed()) {
-            home.store_index_file(&index_name(root), &index.encode());
+        for (name, index) in self.by_name.iter().filter(|(_, index)| index.is_changed()) {
+            home.store_index_file(name, &index.encode());
         }
     }
 }
 
-fn index_name(root: &Path) -> String {
-    Digest::of(root.as_os_str().as_encoded_bytes()).hex()[..32].to_owned()
+fn index_name(key: &[u8]) -> String {
+    Digest::of(key).hex()[..32].to_owned()
 }
 
 /// Reads the state. No lock is needed, because the state is replaced atomically.

@@ -4,6 +4,7 @@
 //! Tests of the command line compare a [`Run`]: exit code, stdout and stderr together, with the
 //! parts that differ from run to run replaced.
 
+mod answer_barrier;
 mod audit_corpus;
 mod browser;
 mod faults;
@@ -35,6 +36,7 @@ mod web;
 mod world;
 mod zip;
 
+pub use answer_barrier::AnswerBarrier;
 pub use audit_corpus::{AuditSample, audit_samples};
 pub use browser::Browser;
 pub use faults::{

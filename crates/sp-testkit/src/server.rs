@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
+use crate::answer_barrier::AnswerBarrier;
 use crate::git::git_command;
 use crate::hang::eventually;
 
@@ -74,6 +75,7 @@ pub struct HttpServer {
     port: u16,
     stop: Arc<AtomicBool>,
     requests: Arc<AtomicUsize>,
+    site: Arc<Site>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -81,6 +83,7 @@ struct Site {
     base: PathBuf,
     /// The required `user:password` in Base64, if any.
     authorization: Option<String>,
+    barrier: Mutex<Option<Arc<AnswerBarrier>>>,
     log: Mutex<()>,
 }
 
@@ -99,22 +102,29 @@ impl HttpServer {
         let site = Arc::new(Site {
             base: base.into(),
             authorization: authorization.map(Into::into),
+            barrier: Mutex::default(),
             log: Mutex::new(()),
         });
         let (stopped, counted) = (Arc::clone(&stop), Arc::clone(&requests));
+        let serving = Arc::clone(&site);
         let thread = std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 if stopped.load(Ordering::SeqCst) {
                     return;
                 }
                 counted.fetch_add(1, Ordering::SeqCst);
-                let site = Arc::clone(&site);
+                let site = Arc::clone(&serving);
                 std::thread::spawn(move || {
-                    let _ = site.respond(&stream);
+                    let _ = site.respond(&stream, port);
                 });
             }
         });
-        Self { port, stop, requests, thread: Some(thread) }
+        Self { port, stop, requests, site, thread: Some(thread) }
+    }
+
+    /// From now on, clients that ask for the refs of a repository wait at this barrier.
+    pub fn wait_at(&self, barrier: &Arc<AnswerBarrier>) {
+        *self.site.barrier.lock().expect("no panic") = Some(Arc::clone(barrier));
     }
 
     /// Returns the URL of the repository called `name`.
@@ -157,9 +167,13 @@ struct Request {
 }
 
 impl Site {
-    fn respond(&self, stream: &TcpStream) -> std::io::Result<()> {
+    fn respond(&self, stream: &TcpStream, port: u16) -> std::io::Result<()> {
         let request = read_request(stream)?;
         let mut stream = stream;
+        let barrier = self.barrier.lock().expect("no panic").clone();
+        if let Some(barrier) = barrier.filter(|_| request.path.ends_with("/info/refs")) {
+            barrier.wait(port);
+        }
         if let Some(wanted) = &self.authorization
             && request.authorization != format!("Basic {wanted}")
         {

@@ -84,8 +84,8 @@ pub use path::{Name, PathError, RelPath};
 pub use pinned_dir::PinnedDir;
 pub use read::{read_beneath, read_limited, read_optional, read_text};
 pub use scan::{
-    HashedDir, ScanError, ScannedDir, copy_scanned, count_untrusted, hash_installed, hash_scanned,
-    load_untrusted, scan_dir, visit_untrusted,
+    HashedDir, LoadedDir, ScanError, ScannedDir, copy_scanned, count_untrusted, hash_installed,
+    hash_scanned, load_untrusted, load_untrusted_dir, scan_dir, visit_untrusted,
 };
 pub use segment::{DirEntry, Segment, StaticName, escape_non_utf8};
 pub use sign::{HmacSha256, KeyError, PrivateKey, PublicKey, Signature, SignatureError};

@@ -284,20 +284,33 @@ fn read_scanned(
     Ok(HashedDir { tree, stamps })
 }
 
+/// An untrusted directory that was read into memory.
+#[derive(Debug, Clone)]
+pub struct LoadedDir {
+    pub tree: LoadedTree,
+    /// The stamps when it was read.
+    pub stamps: PathStamps,
+}
+
 /// Reads an untrusted directory into memory.
 pub fn load_untrusted(dir: &Dir, limits: &Limits) -> Result<LoadedTree, ScanError> {
+    load_untrusted_dir(dir, limits).map(|loaded| loaded.tree)
+}
+
+/// Reads an untrusted directory into memory, with the stamps of what was read.
+pub fn load_untrusted_dir(dir: &Dir, limits: &Limits) -> Result<LoadedDir, ScanError> {
     let scanned = scan_with_mode(dir, limits, ScanMode::Untrusted)?;
-    let mut content = LoadedTree::default();
-    read_scanned(dir, &scanned, Follow::Never, limits, &mut |entry, bytes| {
+    let mut tree = LoadedTree::default();
+    let hashed = read_scanned(dir, &scanned, Follow::Never, limits, &mut |entry, bytes| {
         match (&entry.kind, bytes) {
             (ListingKind::File { executable, .. }, Some(bytes)) => {
-                content.add_file(entry.path.clone(), *executable, bytes.to_vec());
+                tree.add_file(entry.path.clone(), *executable, bytes.to_vec());
             }
-            _ => content.add_dir(entry.path.clone()),
+            _ => tree.add_dir(entry.path.clone()),
         }
         Ok(())
     })?;
-    Ok(content)
+    Ok(LoadedDir { tree, stamps: hashed.stamps })
 }
 
 /// Returns the number of files in an untrusted directory and their total size, without reading

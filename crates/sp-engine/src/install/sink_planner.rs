@@ -450,10 +450,10 @@ fn unrecorded_folders<'r>(
     recorded: &[RecordedFolder<'r>],
 ) -> Result<Vec<FolderCandidate<'r>>> {
     let locked = target.origins().flat_map(SkillOrigin::locked_folders);
-    let is_unrecorded = |(folder, _): &(&str, Digest)| {
-        !candidates.iter().any(|candidate| candidate.name.as_str() == *folder)
-            && !recorded.iter().any(|known| known.name.as_str() == *folder)
-    };
+    let candidates = candidates.iter().map(|candidate| candidate.name.as_str());
+    let known: HashSet<&str> =
+        candidates.chain(recorded.iter().map(|known| known.name.as_str())).collect();
+    let is_unrecorded = |(folder, _): &(&str, Digest)| !known.contains(folder);
     let candidate = |(folder, digest): (&str, Digest)| {
         Ok(FolderCandidate {
             name: Name::new(folder)?,

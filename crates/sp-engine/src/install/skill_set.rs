@@ -134,7 +134,10 @@ impl SkillOrigin {
 
     /// Returns the digest of a folder that belongs to this origin, whether it is recorded or not.
     pub(crate) fn locked_folder(&self, name: &str) -> Option<Digest> {
-        self.locked_folders().find(|(folder, _)| *folder == name).map(|(_, digest)| digest)
+        match self {
+            Self::Pack(_) | Self::Package(_) => None,
+            Self::Project(project) => project.locked_folders.get(name).copied(),
+        }
     }
 
     /// Returns the folders that belong to this origin, whether they are recorded or not.

@@ -25,6 +25,7 @@ use super::catalog::SourceCatalog;
 use super::disabled::DisabledRecord;
 use super::edits::{EditChoice, EditPlanner};
 use super::files::ProjectFiles;
+use super::local_sources::unchanged_dirs;
 use super::overrides::{FolderOverrides, apply_overrides};
 use super::resolution::{
     DemandedVersion, ProjectResolution, SelectedSkill, SourceDemand, add_locked_dependencies,
@@ -139,7 +140,9 @@ impl<'a> LifecycleChange<'a> {
 
     /// Plans the change and, unless it is a dry run, applies it.
     pub(super) fn run(mut self) -> Result<ProjectChangeReport> {
-        let resolution = self.resolve()?;
+        let mut indexes = DigestIndexes::new(self.session.context);
+        let resolution = self.resolve(&mut indexes)?;
+        self.sources.add_to_indexes(&mut indexes);
         self.refuse_lock_change(&resolution.lock)?;
         let executor = ChangeExecutor {
             session: self.session,
@@ -149,7 +152,6 @@ impl<'a> LifecycleChange<'a> {
         let state = executor.state()?;
         let sinks = self.sink_folders(&resolution, &state)?;
         let plan_request = PlanRequest { targets: self.targets(sinks), ..PlanRequest::default() };
-        let mut indexes = DigestIndexes::new(self.session.context);
         let mut plan = executor.plan(state, &plan_request, Vec::new(), &mut indexes)?;
         let edits = self.plan_edits(&mut plan, &resolution)?;
         apply_overrides(&mut plan, &self.request.overrides, &resolution.lock);
@@ -187,9 +189,11 @@ impl<'a> LifecycleChange<'a> {
     }
 
     /// Opens the sources that are needed, and decides what each folder contains.
-    fn resolve(&mut self) -> Result<ProjectResolution> {
+    fn resolve(&mut self, indexes: &mut DigestIndexes<'_>) -> Result<ProjectResolution> {
         let lock = &self.files.lock;
-        let demands = demands(&self.manifest, lock, &self.request.refreshed);
+        let base = &self.files.dir.path;
+        let unchanged = unchanged_dirs(self.session, base, (&self.manifest, lock), indexes);
+        let demands = demands(&self.manifest, lock, &self.request.refreshed, &unchanged);
         self.sources.open(&demands, lock)?;
         let offers = self.sources.offers(&self.manifest)?;
         let label = self.session.context.display_relative_path(&self.files.dir.manifest_path());

@@ -8,6 +8,7 @@
 //! files          manifest and lockfile on disk; unites conflicts of git
 //! resolution     manifest × lockfile × offers → skills with folders, and the new lockfile
 //! sources        opens what resolution needs (catalog), dependencies, content
+//! local_sources  which directories are as they are locked, without reading their files
 //! targets        agents → sinks
 //! edits          what happens to skills that were edited locally; bases has what they are based on
 //! on_disk        what `sp doctor` compares
@@ -38,6 +39,7 @@ mod diff_skill;
 mod disabled;
 mod edits;
 mod files;
+mod local_sources;
 mod migrate;
 mod offer;
 mod on_disk;

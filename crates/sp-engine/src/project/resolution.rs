@@ -6,8 +6,8 @@
 //! selected × digests ── resolve ──▶ ProjectResolution: one folder per name, and the new lock
 //! ```
 //!
-//! A source is only opened if it is on this machine, if it is updated, or if the lockfile lacks
-//! something that the manifest selects. All other skills come from the lockfile.
+//! A source is only opened if it is on this machine and may have changed, if it is updated, or if
+//! the lockfile lacks something that the manifest selects. All other skills come from the lockfile.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -144,18 +144,21 @@ fn is_locked(entry: &SkillsEntry, key: &SourceKey, lock: &ProjectLock) -> bool {
 }
 
 /// Returns the sources that have to be opened, each once: those in `refreshed` and those that are
-/// not locked at their newest version.
+/// not locked at their newest version. `unchanged` are sources on this machine that are as they are
+/// locked.
 pub(super) fn demands(
     manifest: &ProjectManifest,
     lock: &ProjectLock,
     refreshed: &BTreeSet<SourceKey>,
+    unchanged: &BTreeSet<SourceKey>,
 ) -> Vec<SourceDemand> {
     let mut demands: BTreeMap<SourceKey, SourceDemand> = BTreeMap::new();
     for entry in &manifest.skills {
         let key = entry_source_key(entry);
         let is_new = refreshed.contains(&key) || !lock.sources.contains_key(&key);
         let demanded = if is_new { DemandedVersion::Newest } else { DemandedVersion::Locked };
-        if is_new || entry.source.is_local() || !is_locked(entry, &key, lock) {
+        let may_differ = entry.source.is_local() && !unchanged.contains(&key);
+        if is_new || may_differ || !is_locked(entry, &key, lock) {
             demands.entry(key.clone()).or_insert_with(|| SourceDemand {
                 key,
                 source: entry.source.clone(),
@@ -176,16 +179,22 @@ pub(super) fn select(
     report: &mut Report,
 ) -> Vec<SelectedSkill> {
     let mut selected = Vec::new();
-    for (number, entry) in manifest.skills.iter().enumerate() {
-        let key = entry_source_key(entry);
-        match offers.get(&key) {
+    let keys: Vec<SourceKey> = manifest.skills.iter().map(entry_source_key).collect();
+    let mut locked: BTreeMap<usize, Vec<SelectedSkill>> = BTreeMap::new();
+    for (folder, skill) in lock.skills.iter().filter(|(_, skill)| skill.required_by.is_empty()) {
+        let Some(number) = entry_of_locked(manifest, &keys, folder, skill) else { continue };
+        let skill = locked_selection(folder, skill, BTreeSet::from([number]));
+        locked.entry(number).or_default().extend(skill);
+    }
+    for (number, (entry, key)) in manifest.skills.iter().zip(&keys).enumerate() {
+        match offers.get(key) {
             Some(offer) => {
-                let offered = select_offered(number, entry, &key, offer, report);
+                let offered = select_offered(number, entry, key, offer, report);
                 selected.extend(
                     offered.into_iter().map(|skill| with_locked_digest(skill, offer, lock)),
                 );
             }
-            None => selected.extend(select_locked(manifest, number, &key, lock)),
+            None => selected.extend(locked.remove(&number).unwrap_or_default()),
         }
     }
     selected
@@ -253,32 +262,15 @@ fn with_locked_digest(
 /// the longest prefix is meant.
 fn entry_of_locked(
     manifest: &ProjectManifest,
+    keys: &[SourceKey],
     folder: &str,
     skill: &LockedProjectSkill,
 ) -> Option<usize> {
-    let matching = manifest.skills.iter().enumerate().filter(|(_, entry)| {
-        entry_source_key(entry) == skill.source
-            && entry.selects(&skill.id)
-            && folder.starts_with(&entry.prefix)
+    let entries = manifest.skills.iter().zip(keys).enumerate();
+    let matching = entries.filter(|(_, (entry, key))| {
+        **key == skill.source && entry.selects(&skill.id) && folder.starts_with(&entry.prefix)
     });
-    matching.max_by_key(|(_, entry)| entry.prefix.len()).map(|(number, _)| number)
-}
-
-fn select_locked(
-    manifest: &ProjectManifest,
-    number: usize,
-    key: &SourceKey,
-    lock: &ProjectLock,
-) -> Vec<SelectedSkill> {
-    let is_selected = |(folder, skill): &(&String, &LockedProjectSkill)| {
-        skill.source == *key
-            && skill.required_by.is_empty()
-            && entry_of_locked(manifest, folder, skill) == Some(number)
-    };
-    let locked = lock.skills.iter().filter(is_selected);
-    locked
-        .filter_map(|(folder, skill)| locked_selection(folder, skill, BTreeSet::from([number])))
-        .collect()
+    matching.max_by_key(|(_, (entry, _))| entry.prefix.len()).map(|(number, _)| number)
 }
 
 fn locked_selection(
@@ -503,7 +495,8 @@ mod tests {
     }
 
     fn demanded(text: &str, lock: &ProjectLock) -> Vec<DemandedVersion> {
-        let demands = demands(&manifest(text), lock, &BTreeSet::new());
+        let none = BTreeSet::new();
+        let demands = demands(&manifest(text), lock, &none, &none);
         demands.into_iter().map(|demand| demand.demanded).collect()
     }
 

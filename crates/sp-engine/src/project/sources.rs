@@ -18,6 +18,7 @@ use super::resolution::{
 };
 use crate::context::Event;
 use crate::error::{Error, ErrorCode, Result};
+use crate::home::DigestIndexes;
 use crate::install::plan::FilePlan;
 use crate::io_threads::{MAX_CONCURRENT_DOWNLOADS, run_in_threads};
 use crate::pkg::{SkillPackage, plan_skill_packages};
@@ -61,6 +62,11 @@ impl<'a> ProjectSources<'a> {
     /// Adds a source that was opened before.
     pub(super) fn insert(&mut self, catalog: SourceCatalog) {
         self.catalogs.insert(catalog.key.clone(), catalog);
+    }
+
+    /// Adds what was read of directories to their indexes.
+    pub(super) fn add_to_indexes(&self, indexes: &mut DigestIndexes<'_>) {
+        self.catalogs.values().for_each(|catalog| catalog.add_to_index(indexes));
     }
 
     /// Plans to add the packages whose skills are used to the store.

@@ -37,11 +37,12 @@ pub fn status(context: &Context<'_>, location: &ProjectLocation) -> Result<Proje
     // What was read now need not be read again. Another command may have the lock.
     LockedHome::store_indexes(context, &indexes);
     let manifest = &view.files.manifest;
-    let unlocked: Vec<String> = demands(manifest, &view.files.lock, &BTreeSet::new())
-        .into_iter()
-        .filter(|demand| !demand.source.is_local() || !is_locked(&view, &demand.key))
-        .map(|demand| demand.source.to_string())
-        .collect();
+    let unlocked: Vec<String> =
+        demands(manifest, &view.files.lock, &BTreeSet::new(), &BTreeSet::new())
+            .into_iter()
+            .filter(|demand| !demand.source.is_local() || !is_locked(&view, &demand.key))
+            .map(|demand| demand.source.to_string())
+            .collect();
     let is_wrong = |item: &SkillStatusItem| {
         matches!(item.status, SkillStatus::Edited | SkillStatus::Missing | SkillStatus::Unsynced)
     };

@@ -22,11 +22,13 @@ pub(super) struct ProjectSinks<'a> {
     session: &'a Session<'a>,
     dir: &'a ProjectDir,
     by_agent: BTreeMap<String, Sink>,
+    /// By the names of agents in the entries of a skill: many skills have the same.
+    by_names: BTreeMap<BTreeSet<Vec<String>>, Vec<Sink>>,
 }
 
 impl<'a> ProjectSinks<'a> {
     pub(super) fn new(session: &'a Session<'a>, dir: &'a ProjectDir) -> Self {
-        Self { session, dir, by_agent: BTreeMap::new() }
+        Self { session, dir, by_agent: BTreeMap::new(), by_names: BTreeMap::new() }
     }
 
     /// Returns the sinks of some entries of a manifest. Agents with one directory share it.
@@ -35,14 +37,23 @@ impl<'a> ProjectSinks<'a> {
         manifest: &ProjectManifest,
         entries: &BTreeSet<usize>,
     ) -> Result<Vec<Sink>> {
+        let entries = entries.iter().filter_map(|number| manifest.skills.get(*number));
+        let names = entries.map(|entry| {
+            if entry.agents.is_empty() { manifest.agents.clone() } else { entry.agents.clone() }
+        });
+        let names: BTreeSet<Vec<String>> = names.collect();
+        if let Some(known) = self.by_names.get(&names) {
+            return Ok(known.clone());
+        }
         let mut sinks: Vec<Sink> = Vec::new();
-        for entry in entries.iter().filter_map(|number| manifest.skills.get(*number)) {
-            let names = if entry.agents.is_empty() { &manifest.agents } else { &entry.agents };
+        for names in &names {
             for agent in expand_agents(self.session, names)? {
                 sinks.push(self.of_agent(&agent)?);
             }
         }
-        Ok(merge_sinks(sinks))
+        let sinks = merge_sinks(sinks);
+        self.by_names.insert(names, sinks.clone());
+        Ok(sinks)
     }
 
     pub(super) fn of_agent(&mut self, agent: &str) -> Result<Sink> {

@@ -17,7 +17,7 @@ use sp_formats::text::OverLimit;
 use sp_formats::workspace::{SourceRef, WebSource};
 use sp_tree::{
     Archive, Digest, Dir, DirSearch, EntryKind, Follow, ListingKind, LoadedTree, Name, RelPath,
-    load_untrusted, read_limited,
+    WalkReport, load_untrusted, read_limited,
 };
 
 use crate::downloads::DownloadedFile;
@@ -40,6 +40,14 @@ pub(crate) struct ZipSource {
     root: String,
     /// The digest of the archive, if the cache keeps it.
     digest: Option<Digest>,
+}
+
+/// The folders of a source with a certain file.
+pub(crate) struct FoundFolders {
+    /// Sorted; "" is the root.
+    pub paths: Vec<String>,
+    /// How a directory was searched.
+    pub walk: Option<WalkReport>,
 }
 
 /// Whether a downloaded archive stays in the cache.
@@ -242,19 +250,20 @@ impl OpenedSource {
         Ok(names)
     }
 
-    /// Returns the paths of the folders that contain a regular file called `file`, sorted; "" is
-    /// the root. Directories in `skipped` are not searched.
+    /// Returns the folders that contain a regular file called `file`. Directories in `skipped` are
+    /// not searched.
     pub(crate) fn folders_with(
         &self,
         session: &Session<'_>,
         file: &Name,
         skipped: &[&str],
-    ) -> Result<Vec<String>> {
-        let mut folders: Vec<String> = match self {
+    ) -> Result<FoundFolders> {
+        let mut walk = None;
+        let mut paths: Vec<String> = match self {
             Self::Dir(root) => {
                 let search = DirSearch { file, skipped, limits: &session.limits };
-                let found = search.run(Dir::open(root)?)?.matches.into_iter();
-                found.filter(|found| !found.file_is_link).map(|found| found.path.into()).collect()
+                let report = walk.insert(search.run(Dir::open(root)?)?);
+                regular_matches(report).collect()
             }
             Self::Zip(ZipSource { archive, root, .. }) => {
                 let prefix = prefix_of(root);
@@ -265,8 +274,8 @@ impl OpenedSource {
             }
             Self::Git(checkout) => checkout.tree.folders_with(file.as_str()),
         };
-        folders.sort();
-        Ok(folders)
+        paths.sort();
+        Ok(FoundFolders { paths, walk })
     }
 
     /// Reads small files. Returns `None` for each one that does not exist.
@@ -300,6 +309,11 @@ impl OpenedSource {
             Self::Git(checkout) => load_commit_folder(session, checkout, folder),
         }
     }
+}
+
+/// Returns the paths of the folders in which the file that was searched is not a link.
+pub(crate) fn regular_matches(walk: &WalkReport) -> impl Iterator<Item = String> {
+    walk.matches.iter().filter(|found| !found.file_is_link).map(|found| found.path.to_string())
 }
 
 /// Resolves a path that is relative to `base` or starts with `~`.

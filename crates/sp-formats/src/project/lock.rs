@@ -4,6 +4,8 @@
 //! that changes of different items usually merge. It contains nothing of the machine that wrote it,
 //! and the same content always has the same text. Members that this version does not know are kept.
 
+mod plain_skills;
+
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -70,6 +72,11 @@ impl SourceKey {
             Some(version) => format!("{name}#{version}"),
             None => name,
         })
+    }
+
+    /// A key as a lockfile has it.
+    fn from_lock(text: &str) -> Self {
+        Self(text.to_owned())
     }
 
     pub fn as_str(&self) -> &str {
@@ -162,6 +169,27 @@ pub fn read(file: &str, text: &str) -> (Option<ProjectLock>, Report) {
             .help("run `sp sync` to merge both sides, or resolve the conflict by hand");
         return (None, report);
     }
+    if let Some(lock) = read_plain(file, text) {
+        return (Some(lock), report);
+    }
+    read_toml(text, report)
+}
+
+/// Reads a lockfile whose blocks of skills have the form in which `sp` writes them. None if it has
+/// anything else, valid or not.
+fn read_plain(file: &str, text: &str) -> Option<ProjectLock> {
+    let split = plain_skills::split(text)?;
+    let (lock, _) = read_toml(&split.rest, Report::new(file, split.rest.as_str()));
+    let mut lock = lock?;
+    for (name, skill) in split.skills {
+        if lock.skills.insert(name, skill).is_some() {
+            return None;
+        }
+    }
+    Some(lock)
+}
+
+fn read_toml(text: &str, mut report: Report) -> (Option<ProjectLock>, Report) {
     let document = match Document::parse(text) {
         Ok(document) => document,
         Err(error) => {
@@ -304,7 +332,11 @@ impl ProjectLock {
             push_members(&mut text, merged);
         }
         push_blocks(&mut text, SOURCE, &self.sources);
-        push_blocks(&mut text, SKILL, &self.skills);
+        for (name, skill) in &self.skills {
+            if plain_skills::write_block(&mut text, name, skill).is_none() {
+                push_block(&mut text, SKILL, name, skill);
+            }
+        }
         push_blocks(&mut text, PACKAGE, &self.packages);
         push_blocks(&mut text, CONTEXT, &self.contexts);
         push_blocks(&mut text, WORKSPACE, &self.workspace);
@@ -317,11 +349,13 @@ fn push_blocks<K: ToString, T: Serialize>(
     kind: BlockKind,
     blocks: &BTreeMap<K, T>,
 ) {
-    for (key, block) in blocks {
-        text.push_str(&format!("\n[[{}]]\n", kind.name));
-        push_member(text, kind.key, &Value::String(key.to_string()));
-        push_members(text, block);
-    }
+    blocks.iter().for_each(|(key, block)| push_block(text, kind, &key.to_string(), block));
+}
+
+fn push_block(text: &mut String, kind: BlockKind, key: &str, block: &impl Serialize) {
+    text.push_str(&format!("\n[[{}]]\n", kind.name));
+    push_member(text, kind.key, &Value::String(key.to_owned()));
+    push_members(text, block);
 }
 
 fn push_members(text: &mut String, value: &impl Serialize) {
@@ -376,6 +410,47 @@ mod tests {
         let rewritten = read_newer.to_text();
         assert!(rewritten.contains("stars = 7") && rewritten.contains("[1, 2.5]"), "{rewritten}");
         assert_eq!(read("skillpack.lock", &rewritten).0.unwrap(), read_newer);
+    }
+
+    /// Blocks of skills in the usual form are read without a TOML parser, with the same result.
+    #[test]
+    fn lc_06_plain_blocks_are_read_and_written_like_any_toml() {
+        let mut lock = lock_of(3);
+        let odd = ["a b", "a\"b", "a\\b", "a'b", "\u{e9}\u{7f}", "#", "]", ", ", "", "[[skill]]"];
+        for (number, id) in odd.into_iter().enumerate() {
+            let mut skill = skill(id, id);
+            skill.required_by = vec!["s00".to_owned(), id.to_owned()];
+            skill.packs = vec![id.to_owned()];
+            lock.skills.insert(format!("t{number}"), skill);
+        }
+        let plain = lock.to_text();
+        let mut toml = String::new();
+        for (name, skill) in &lock.skills {
+            toml.clear();
+            push_block(&mut toml, SKILL, name, skill);
+            assert!(plain.contains(&toml), "{toml}");
+        }
+        for text in [
+            plain.clone(),
+            lock_of(2).to_text(),
+            plain.replace("id = \"#\"", "id = '#' # why"),
+            plain.replacen("[[skill]]\n", "[[skill]]\nextra = 1\n", 1),
+            plain.replacen("version = 1\n", "version = 1\nnote = \"\"\"\n[[skill]]\n\"\"\"\n", 1),
+            plain.replacen("version = 1\n", "version = 1\nlist = [\n1\n]\n", 1),
+            plain.replacen("id = ", "id= ", 3),
+            plain.replace('\n', "\r\n"),
+            format!("{plain}[skill.more]\nx = 1\n"),
+            format!("{plain}\n[[skill]]\nname = \"s00\"\nsource = \"x\"\nid = \"x\"\n"),
+            plain.replace("name = \"s01\"", "name = \"s00\""),
+            plain.replace("name = \"s01\"", "name = \"../x\""),
+            plain.replacen("version = 1\n", "version = 1\nlist = [\n", 1) + "]\n",
+            plain.replacen("version = 1\n", "version = 1\n[skill]\n", 1),
+        ] {
+            let whole = read_toml(&text, Report::new("skillpack.lock", text.as_str()));
+            let (lock, report) = read("skillpack.lock", &text);
+            assert_eq!(lock, whole.0, "{text}");
+            assert_eq!(report.findings, whole.1.findings, "{text}");
+        }
     }
 
     #[test]

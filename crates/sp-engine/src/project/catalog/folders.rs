@@ -9,6 +9,7 @@ use sp_formats::skill::SKILL_FILE;
 use sp_formats::workspace::{SKILLS_DIR, SourceRef, WebSource};
 use sp_tree::Name;
 
+use super::dir_index::ReadDir;
 use super::skill_dirs::{SKIPPED_DIRS, SkillDirs};
 use super::{CatalogRequest, CatalogSkill, OfferedSkills, ROOT_ID, SkillContent, SkillDraft};
 use crate::context::Event;
@@ -31,6 +32,12 @@ struct SourceFolder {
     root_name: String,
     /// The source, for messages.
     display_name: String,
+}
+
+/// The skills of a source, before they are read.
+struct FoundSkills {
+    dirs: SkillDirs,
+    read_dir: Option<ReadDir>,
 }
 
 /// A commit and a folder of it.
@@ -196,10 +203,10 @@ impl SourceFolder {
         if self.folder.is_empty() && WorkspaceSource::is_declared(session, &self.opened)? {
             return self.into_workspace_catalog(session, locked);
         }
-        let dirs = self.skill_dirs(session)?;
+        let FoundSkills { dirs, read_dir } = self.find_skills(session)?;
         let skills = self.read_skills(session, &dirs)?;
         let opened = Some(self.opened);
-        Ok(OfferedSkills { locked, skills, opened, ..OfferedSkills::default() })
+        Ok(OfferedSkills { locked, skills, opened, read_dir, ..OfferedSkills::default() })
     }
 
     /// Returns the catalog of a SkillBag source, which is valid as a whole.
@@ -223,14 +230,19 @@ impl SourceFolder {
             }
         }
         let opened = Some(this.opened);
-        Ok(OfferedSkills { locked, skills: offered, extra_steps, opened, package: None })
+        let offered = OfferedSkills { skills: offered, locked, ..OfferedSkills::default() };
+        Ok(OfferedSkills { extra_steps, opened, ..offered })
     }
 
     /// Finds the skills. Their paths start at the folder.
-    fn skill_dirs(&self, session: &Session<'_>) -> Result<SkillDirs> {
+    fn find_skills(&self, session: &Session<'_>) -> Result<FoundSkills> {
         let file = Name::new(SKILL_FILE)?;
         let found = self.opened.folders_with(session, &file, &SKIPPED_DIRS)?;
-        let below = found.into_iter().filter_map(|path| self.strip_folder(&path));
+        let read_dir = match (&self.opened, found.walk) {
+            (OpenedSource::Dir(root), Some(walk)) => ReadDir::new(session, root, walk),
+            _ => None,
+        };
+        let below = found.paths.into_iter().filter_map(|path| self.strip_folder(&path));
         let dirs = SkillDirs::select(below.collect());
         if dirs.ignored_root {
             session.context.emit(Event::Warning(format!(
@@ -248,7 +260,7 @@ impl SourceFolder {
             return Err(Error::new(ErrorCode::LimitExceeded, message)
                 .hint("use a folder of the source, such as `<owner>/<repo>/<folder>`"));
         }
-        Ok(dirs)
+        Ok(FoundSkills { dirs, read_dir })
     }
 
     /// Makes a path relative to the folder.

@@ -12,6 +12,7 @@
 //!
 //! [`newest_versions`] asks where sources are now, without reading their skills.
 
+mod dir_index;
 mod folders;
 mod hosted;
 mod newest;
@@ -25,19 +26,24 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
+use rayon::prelude::*;
+
 use sp_formats::project::lock::{LockedSource, SourceKey};
 use sp_formats::project::source::{ManifestSource, SourceVersion};
 use sp_formats::report::Report;
 use sp_formats::skill::{self, SKILL_FILE, SkillName};
 use sp_formats::suggest::nearest_few;
 use sp_formats::workspace::{SkillDependency, read_skill_dependencies};
-use sp_tree::{Digest, LoadedTree};
+use sp_tree::{Digest, Dir, LoadedTree, load_untrusted_dir};
 
+use self::dir_index::ReadDir;
 use crate::error::{Error, ErrorCode, Result};
+use crate::home::DigestIndexes;
 use crate::pkg::SkillPackage;
 use crate::session::Session;
 use crate::source::{OpenedSource, load_commit_folders};
 
+pub(crate) use dir_index::IndexedDir;
 pub(crate) use newest::{BranchHistory, NewestQuery, NewestSource, newest_versions};
 pub(crate) use skill_dirs::ROOT_ID;
 
@@ -55,6 +61,8 @@ pub(crate) struct SourceCatalog {
     pub package: Option<SkillPackage>,
     /// The source, unless the skills are in memory.
     opened: Option<OpenedSource>,
+    /// What was read of a directory.
+    read_dir: Option<ReadDir>,
 }
 
 /// A skill that a source offers.
@@ -123,8 +131,8 @@ pub(crate) fn open_catalog(
     if offered.skills.is_empty() {
         return Err(no_skills_error(source));
     }
-    let OfferedSkills { locked, skills, extra_steps, package, opened } = offered;
-    Ok(SourceCatalog { key, locked, skills, extra_steps, package, opened })
+    let OfferedSkills { locked, skills, extra_steps, package, opened, read_dir } = offered;
+    Ok(SourceCatalog { key, locked, skills, extra_steps, package, opened, read_dir })
 }
 
 /// Opens a local source that need not exist yet.
@@ -142,6 +150,7 @@ pub(crate) fn open_local_or_empty(
             extra_steps: None,
             package: None,
             opened: None,
+            read_dir: None,
         }),
         opened => opened,
     }
@@ -161,9 +170,17 @@ struct OfferedSkills {
     extra_steps: Option<String>,
     package: Option<SkillPackage>,
     opened: Option<OpenedSource>,
+    read_dir: Option<ReadDir>,
 }
 
 impl SourceCatalog {
+    /// Adds what was read of a directory to its index.
+    pub(crate) fn add_to_index(&self, indexes: &mut DigestIndexes<'_>) {
+        if let Some(read) = &self.read_dir {
+            read.add_to_index(indexes);
+        }
+    }
+
     /// Returns the skills with a selected ID. A skill with the same name and the same files as an
     /// earlier one is left out: some repositories have a copy for each agent.
     pub(crate) fn select(
@@ -209,11 +226,30 @@ impl SourceCatalog {
     fn load_folders(&self, session: &Session<'_>, folders: &[String]) -> Result<Vec<LoadedTree>> {
         match &self.opened {
             Some(OpenedSource::Git(checkout)) => load_commit_folders(session, checkout, folders),
+            Some(OpenedSource::Dir(root)) => self.load_dir_folders(session, root, folders),
             Some(opened) => {
                 folders.iter().map(|folder| opened.load_folder(session, folder)).collect()
             }
             None => Ok(Vec::new()),
         }
+    }
+
+    fn load_dir_folders(
+        &self,
+        session: &Session<'_>,
+        root: &Path,
+        folders: &[String],
+    ) -> Result<Vec<LoadedTree>> {
+        let load = |folder: &String| {
+            session.context.check_cancelled()?;
+            let loaded = load_untrusted_dir(&Dir::open(&root.join(folder))?, &session.limits)?;
+            if let Some(read) = &self.read_dir {
+                let now = (session.context.wall_clock)();
+                read.record(folder, loaded.tree.digest(), loaded.stamps, now);
+            }
+            Ok(loaded.tree)
+        };
+        folders.par_iter().map(load).collect()
     }
 
     /// Adds a skill that the source will have when the change is applied.

@@ -2,6 +2,7 @@
 //! directories in step.
 
 mod adding;
+mod costs;
 mod interruptions;
 mod kinds;
 mod migrating;
