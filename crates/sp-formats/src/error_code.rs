@@ -244,6 +244,9 @@ error_codes! {
         SearchIndex "E-search-index" "The search index cannot be read or written.",
         Watch "E-watch" "Watching for changes failed.",
         Database "E-database" "The registry's database cannot be used.",
+        ObjectStore "E-object-store" "The registry's object store cannot be used.",
+        WrongObjectStore "E-wrong-object-store"
+            "The object store belongs to a different registry than the database.",
         DataDirInUse "E-data-dir-in-use" "Another process uses the registry's data directory.",
         RegistryNotFound "E-registry-not-found" "The directory does not contain a registry.",
         TargetNotEmpty "E-target-not-empty" "The target directory of a backup is not empty.",

@@ -18,6 +18,12 @@ pub enum ServeError {
     /// The database was upgraded by a newer version.
     #[error("cannot use the database of a newer version")]
     NewerDatabase(#[source] Box<dyn std::error::Error + Send + Sync>),
+    /// The string is the URL of the object store.
+    #[error("cannot use the object store `{0}`")]
+    ObjectStore(String, #[source] Box<dyn std::error::Error + Send + Sync>),
+    /// The object store belongs to another database. The string is its directory or URL.
+    #[error("`{0}` is not the object store of this registry")]
+    WrongObjectStore(String, #[source] Box<dyn std::error::Error + Send + Sync>),
     #[error("cannot listen on `{0}`")]
     Listen(SocketAddr, #[source] std::io::Error),
     #[error("cannot run the server")]

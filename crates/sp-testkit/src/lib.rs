@@ -1,5 +1,5 @@
 //! A hermetic world for tests of `sp`: a temporary home, a cleared environment, a fixed clock, real
-//! git repositories, and real git and PostgreSQL servers on loopback.
+//! git repositories, and real git, PostgreSQL and S3 servers on loopback.
 //!
 //! Tests of the command line compare a [`Run`]: exit code, stdout and stderr together, with the
 //! parts that differ from run to run replaced.
@@ -22,7 +22,7 @@ mod proxy;
 mod random_bytes;
 mod registry;
 mod run;
-
+mod s3;
 mod server;
 mod slow_clients;
 mod snapshot;
@@ -56,6 +56,7 @@ pub use proxy::{ProxiedResponse, Proxy};
 pub use random_bytes::random_bytes;
 pub use registry::{HttpResponse, Registry};
 pub use run::{CliError, CliFinding, Run};
+pub use s3::S3Server;
 pub use server::{Daemon, HttpServer};
 pub use slow_clients::SlowClients;
 pub use swap::SwapLoop;

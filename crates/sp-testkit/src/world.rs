@@ -53,6 +53,11 @@ impl World {
         self.env.push((name.into(), value.into()));
     }
 
+    /// Returns a variable that was set.
+    pub fn env(&self, name: &str) -> Option<&str> {
+        self.env.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+
     /// Returns the user's home directory.
     pub fn home(&self) -> PathBuf {
         self.root().join("home")

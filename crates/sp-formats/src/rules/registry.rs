@@ -5,10 +5,13 @@ use super::rule_set;
 rule_set! {
     "Registry"
 
+    "RG-76" "Objects can be in a bucket, which several registries share, and which belongs to a database"
     "RG-79" "Objects are verified when written and once before their first use, then streamed"
     "RG-80" "An object is durable before the database refers to it, and not stored if refused"
     "RG-81" "Only old objects that nothing refers to are garbage"
     "RG-82" "Publishing bytes that are stored already makes their object new"
+    "RG-83" "If the object storage does not respond, only what needs it gets 503"
+    "RG-84" "Backups contain the database and every object, wherever both are stored"
     "RG-101" "Requests that wait for their client never keep others from being handled"
     "RG-102" "A client that does not read occupies little memory, and is disconnected"
     "RG-103" "Tokens expire, rotate and are limited; the last admin and the last owner stay"

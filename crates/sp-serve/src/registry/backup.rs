@@ -12,7 +12,7 @@ use sp_tree::{Digest, Dir, FileError, Follow, Name};
 use thiserror::Error;
 
 use crate::registry::metadata::{DATABASE_FILE, Database, MetadataError, snapshot};
-use crate::registry::object_store::{INCOMING_DIR, OBJECTS_DIR, ObjectStore};
+use crate::registry::object_store::{INCOMING_DIR, OBJECTS_DIR, ObjectAccess, ObjectStore};
 
 const PARTIAL_DATABASE_FILE: &str = "registry.db.part";
 
@@ -71,14 +71,15 @@ pub fn copy_registry(from: &Path, to: &Path) -> Result<RegistryCopySummary, Regi
 fn copy_into(from: &Path, target: &Dir) -> Result<RegistryCopySummary, RegistryCopyError> {
     let part = target.path().join(PARTIAL_DATABASE_FILE);
     snapshot(&from.join(DATABASE_FILE), &part)?;
-    let (source, stored) = (ObjectStore::open_read_only(from), ObjectStore::open(target.path())?);
+    let source = ObjectStore::open(from, None, ObjectAccess::Read)?;
+    let stored = ObjectStore::open(target.path(), None, ObjectAccess::Serve)?;
     let mut copied = RegistryCopySummary { objects: 0, bytes: 0, damaged: Vec::new() };
     for (digest, used_by) in Database::open_file(&part)?.referenced_objects()? {
         match source.require(&digest) {
             Ok(bytes) => {
                 copied.objects += 1;
                 copied.bytes += bytes.len() as u64;
-                stored.put(&bytes)?;
+                stored.put(&bytes.into())?;
             }
             Err(error) => copied.damaged.push(describe_damage(&digest, used_by, &error)),
         }

@@ -11,10 +11,11 @@ use sp_formats::discovery::{
     DiscoverableSkill, assign_names, build_artifact, build_indexes, discoverable_skills,
 };
 use sp_formats::registry::RegistryPackageName;
-use sp_tree::{Digest, LoadedTree};
+use sp_tree::{Digest, FileError, LoadedTree};
 use tokio::sync::Semaphore;
 
 use crate::registry::metadata::LatestVersion;
+use crate::registry::object_store::is_unavailable;
 use crate::registry::published_skills::PublishedSkills;
 
 /// Maximum number of skills in an index.
@@ -51,33 +52,33 @@ pub(crate) struct DiscoveryIndexes {
 
 impl DiscoveryCache {
     /// Returns the indexes of these packages. Reads packages that are not cached; concurrent calls
-    /// wait for that instead of repeating it.
+    /// wait for that instead of repeating it. Fails if the object store is not available.
     pub(crate) fn indexes_for(
         &self,
         skills: &PublishedSkills,
         packages: Vec<LatestVersion>,
-    ) -> Arc<DiscoveryIndexes> {
+    ) -> Result<Arc<DiscoveryIndexes>, FileError> {
         let mut known = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, made)) = known.current.as_ref().filter(|(of, _)| *of == packages) {
-            return Arc::clone(made);
+            return Ok(Arc::clone(made));
         }
         let mut offered = HashMap::new();
         for package in &packages {
-            // A package that cannot be read has no skills.
-            let offers = || {
-                skills
-                    .get(&package.digest)
-                    .map(|own| discoverable_skills(&own, skills.limits()))
-                    .unwrap_or_default()
+            let own = match known.skills_by_package.get(&package.digest) {
+                Some(own) => Arc::clone(own),
+                None => match skills.get(&package.digest) {
+                    Ok(own) => discoverable_skills(&own, skills.limits()).into(),
+                    Err(error) if is_unavailable(&error) => return Err(error),
+                    // A damaged package has no skills.
+                    Err(_) => Arc::default(),
+                },
             };
-            let own =
-                known.skills_by_package.remove(&package.digest).unwrap_or_else(|| offers().into());
             offered.insert(package.digest, own);
         }
         let made = Arc::new(index_packages(&packages, &offered));
         known.skills_by_package = offered;
         known.current = Some((packages, Arc::clone(&made)));
-        made
+        Ok(made)
     }
 }
 
@@ -88,14 +89,23 @@ impl DiscoveryIndexes {
         skills: &PublishedSkills,
         name: &str,
         look: impl FnOnce(&LoadedTree) -> Option<T>,
-    ) -> Option<T> {
-        let (digest, path) = self.by_name.get(name)?;
-        let skills = skills.get(digest).ok()?;
-        skills.iter().find(|(one, _)| one == path).and_then(|(_, content)| look(content))
+    ) -> Result<Option<T>, FileError> {
+        let Some((digest, path)) = self.by_name.get(name) else { return Ok(None) };
+        let skills = match skills.get(digest) {
+            Ok(skills) => skills,
+            Err(error) if is_unavailable(&error) => return Err(error),
+            Err(_) => return Ok(None),
+        };
+        let found = skills.iter().find(|(one, _)| one == path);
+        Ok(found.and_then(|(_, content)| look(content)))
     }
 
     /// Returns a skill as a zip.
-    pub(crate) fn archive(&self, skills: &PublishedSkills, name: &str) -> Option<Vec<u8>> {
+    pub(crate) fn archive(
+        &self,
+        skills: &PublishedSkills,
+        name: &str,
+    ) -> Result<Option<Vec<u8>>, FileError> {
         self.with_skill_files(skills, name, |content| Some(build_artifact(content)?.1))
     }
 
@@ -104,7 +114,7 @@ impl DiscoveryIndexes {
         &self,
         skills: &PublishedSkills,
         (name, file): (&str, &str),
-    ) -> Option<Vec<u8>> {
+    ) -> Result<Option<Vec<u8>>, FileError> {
         self.with_skill_files(skills, name, |content| content.get(file).map(<[u8]>::to_vec))
     }
 }

@@ -15,10 +15,16 @@ use sp_formats::text::ByteSize;
 use sp_tree::FileError;
 
 use crate::registry::metadata::MetadataError;
+use crate::registry::object_store::is_unavailable;
 use crate::registry::quotas::{ExceededQuota, QuotaLimit};
 
 /// When a client may try to publish again.
 const PUBLISH_RETRY_DELAY: Duration = Duration::from_mins(10);
+
+/// When a client may try again after a conflict or a lost connection of the database.
+const BUSY_RETRY_DELAY: Duration = Duration::from_secs(1);
+/// When a client may try to use the object store again.
+const OBJECTS_RETRY_DELAY: Duration = Duration::from_secs(4);
 
 /// The result of a handler.
 pub(crate) type ApiResult<T> = Result<T, ResponseError>;
@@ -191,13 +197,22 @@ impl ResponseError {
         self
     }
 
+    /// The object store does not respond.
+    pub(crate) fn objects_unavailable() -> Self {
+        let message = "the object store of the registry is not available";
+        let refusal = Self::new(StatusCode::SERVICE_UNAVAILABLE, "objects_unavailable", message)
+            .with_help("try again later; metadata can still be read");
+        Self { retry_after: Some(OBJECTS_RETRY_DELAY), ..refusal }
+    }
+
     fn storage_full() -> Self {
         Self::new(StatusCode::INSUFFICIENT_STORAGE, "full", "the storage of the registry is full")
     }
 
     fn busy() -> Self {
-        Self::new(StatusCode::SERVICE_UNAVAILABLE, "busy", "the registry is busy")
-            .with_help("try again later; nothing was changed")
+        let refusal = Self::new(StatusCode::SERVICE_UNAVAILABLE, "busy", "the registry is busy")
+            .with_help("try again later; nothing was changed");
+        Self { retry_after: Some(BUSY_RETRY_DELAY), ..refusal }
     }
 
     /// A form that was not sent by a page of this session.
@@ -256,6 +271,7 @@ impl From<FileError> for ResponseError {
             std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => {
                 Self::storage_full()
             }
+            _ if is_unavailable(&error) => Self::objects_unavailable(),
             _ => Self::internal(),
         };
         refusal.with_cause(&error)

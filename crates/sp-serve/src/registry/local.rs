@@ -20,7 +20,8 @@ use crate::registry::metadata::{
     DATABASE_FILE, Database, MetadataError, PostgresAddress, TokenOwner, TokenRevocation,
     TokenScope, VersionKey,
 };
-use crate::registry::object_store::ObjectStore;
+use crate::registry::object_store::{BucketSettings, ObjectAccess, ObjectStore};
+use crate::registry::object_store_identity::{ObjectStoreIdentityError, check_object_store};
 use crate::registry::tokens::{TokenRequest, generate_token, hash_token};
 
 /// The user in the audit log.
@@ -30,6 +31,7 @@ const OPERATOR: &str = "operator";
 pub struct RegistryLocation {
     pub data_dir: PathBuf,
     pub database: Option<PostgresAddress>,
+    pub bucket: Option<BucketSettings>,
     pub environment: RegistryEnvironment,
 }
 
@@ -76,6 +78,21 @@ impl LocalRegistry {
         let database = opened
             .map_err(|e| database_error(&location.data_dir, location.database.as_ref(), e))?;
         Ok(Self { location, database })
+    }
+
+    /// Opens the objects, which must belong to the database.
+    fn objects(&self, access: ObjectAccess) -> Result<ObjectStore> {
+        let RegistryLocation { data_dir, bucket, .. } = &self.location;
+        let failed = |error| object_error(data_dir, bucket.as_ref(), error);
+        let objects = ObjectStore::open(data_dir, bucket.as_ref(), access).map_err(failed)?;
+        match check_object_store(&self.database, &objects) {
+            Ok(()) => Ok(objects),
+            Err(ObjectStoreIdentityError::Database(error)) => Err(self.failed(error)),
+            Err(ObjectStoreIdentityError::Objects(error)) => Err(failed(error).into()),
+            Err(ObjectStoreIdentityError::Mismatch(why)) => {
+                Err(ServeError::WrongObjectStore(objects.describe(), why.into()).into())
+            }
+        }
     }
 
     fn failed(&self, error: MetadataError) -> LocalRegistryError {
@@ -133,7 +150,7 @@ impl LocalRegistry {
     /// Verifies the digests of all objects that the database refers to.
     pub fn verify(&self) -> Result<RegistryVerifyReport> {
         let referenced = self.database.referenced_objects().map_err(|e| self.failed(e))?;
-        let objects = ObjectStore::open_read_only(&self.location.data_dir);
+        let objects = self.objects(ObjectAccess::Read)?;
         let mut report = RegistryVerifyReport { objects: 0, bytes: 0, damaged: Vec::new() };
         for (digest, used_by) in referenced {
             match objects.check(&digest) {
@@ -153,7 +170,7 @@ impl LocalRegistry {
         grace: Duration,
         action: GarbageAction,
     ) -> Result<RegistryGarbageReport> {
-        let objects = ObjectStore::open_shared(&self.location.data_dir);
+        let objects = self.objects(ObjectAccess::Share)?;
         let grace = i64::try_from(grace.as_nanos()).unwrap_or(i64::MAX);
         let cutoff = self.location.environment.now_nanos().saturating_sub(grace);
         // The list comes first: what is published after it was taken is not in it.
@@ -184,12 +201,12 @@ impl LocalRegistry {
             .and_then(|name| RegistryPackageName::from_package_name(&name).ok())
             .ok_or_else(missing)?;
         let key = VersionKey { package: name.clone(), version: version.to_owned() };
+        let objects = self.objects(ObjectAccess::Share)?;
         let (operator, at) =
             (TokenOwner::operator(OPERATOR), self.location.environment.timestamp());
         let deleted = self.database.delete_version(&key, reason, &operator, &at);
         let deleted = deleted.map_err(|e| self.failed(e))?.ok_or_else(missing)?;
         if !deleted.is_shared {
-            let objects = ObjectStore::open_shared(&self.location.data_dir);
             objects.remove(&deleted.digest, i64::MAX)?;
         }
         Ok(RegistryDeleteReport {
@@ -213,13 +230,30 @@ pub(super) fn database_error(
     }
 }
 
+/// Returns why the objects of a registry cannot be used.
+pub(super) fn object_error(
+    data_dir: &Path,
+    bucket: Option<&BucketSettings>,
+    error: FileError,
+) -> ServeError {
+    match bucket {
+        None => ServeError::DataDir(data_dir.into(), error.into()),
+        Some(bucket) => ServeError::ObjectStore(bucket.url.to_string(), error.into()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn open(data: &Path) -> Result<LocalRegistry> {
         let environment = RegistryEnvironment { wall_clock: || 0, random: |_| Ok(()) };
-        LocalRegistry::open(RegistryLocation { data_dir: data.into(), database: None, environment })
+        LocalRegistry::open(RegistryLocation {
+            data_dir: data.into(),
+            database: None,
+            bucket: None,
+            environment,
+        })
     }
 
     #[test]

@@ -24,6 +24,7 @@ mod mcp;
 mod metadata;
 mod middleware;
 mod object_store;
+mod object_store_identity;
 mod package_view;
 mod pages;
 mod published_skills;
@@ -54,11 +55,13 @@ use crate::registry::metadata::{
     DATABASE_FILE, Database, MetadataError, MetadataStore, TokenScope,
 };
 use crate::registry::middleware::{RateLimiter, RegistryMetrics, RequestMonitor};
-use crate::registry::object_store::ObjectStore;
+use crate::registry::object_store::{ObjectAccess, ObjectStore};
+use crate::registry::object_store_identity::{
+    ObjectStoreIdentityError, claim_object_store, new_id,
+};
 use crate::registry::package_view::PackageViewCache;
 use crate::registry::published_skills::PublishedSkills;
 use crate::registry::readiness::ReadinessCheck;
-use crate::registry::sessions::SessionStore;
 use crate::registry::state::{AppState, RegistryState};
 
 pub use crate::registry::backup::{RegistryCopyError, RegistryCopySummary, copy_registry};
@@ -68,6 +71,7 @@ pub use crate::registry::local::{
 };
 pub use crate::registry::metadata::{PostgresAddress, PostgresAddressError};
 pub use crate::registry::middleware::{RequestLogEntry, RequestLogger, RequestRate};
+pub use crate::registry::object_store::{BucketSettings, BucketUrl, BucketUrlError};
 pub use crate::registry::quotas::{Quota, Quotas};
 pub use crate::registry::tokens::TokenRequest;
 
@@ -79,10 +83,12 @@ const ABANDONED_WORK_TIMEOUT: Duration = Duration::from_secs(1);
 const ADMIN_USER: &str = "admin";
 
 pub struct RegistrySettings {
-    /// Contains the objects, and the SQLite database if there is no other.
+    /// Contains the SQLite database and the objects, if they are not elsewhere.
     pub data_dir: PathBuf,
     /// Stores metadata in PostgreSQL instead of SQLite.
     pub database: Option<PostgresAddress>,
+    /// Stores objects in a bucket instead of the data directory.
+    pub bucket: Option<BucketSettings>,
     pub listen: SocketAddr,
     /// Limits on what may be published.
     pub limits: Limits,
@@ -171,17 +177,46 @@ fn open_state(
         // SQLite would create the file with the default permissions.
         data.ensure_file(&StaticName(DATABASE_FILE)).map_err(|e| unusable(e.into()))?;
     }
-    let metadata = match &settings.database {
+    let opened = match &settings.database {
         None => Database::open_dir(&settings.data_dir),
         Some(address) => Database::connect(address),
     };
-    let metadata = metadata.map_err(|e| database_error(settings, e))?;
-    let metadata = MetadataStore::new(metadata, settings.environment, settings.quotas);
-    let objects = ObjectStore::open(&settings.data_dir).map_err(|e| unusable(e.into()))?;
+    let database = opened.map_err(|e| database_error(settings, e))?;
+    let objects = open_objects(settings, &database)?;
+    let metadata = MetadataStore::new(database, settings.environment, settings.quotas);
     let skills = Arc::new(PublishedSkills::new(objects.clone(), settings.limits.clone()));
     let environment = settings.environment;
     let stores = RegistryStores { metadata, objects, skills, environment };
     Ok(build_state(settings, lock, stores, request_monitor(settings, counts)))
+}
+
+/// Opens the objects, and makes sure that they belong to the database.
+fn open_objects(
+    settings: &RegistrySettings,
+    database: &Database,
+) -> Result<ObjectStore, ServeError> {
+    let (folder, bucket) = (&settings.data_dir, settings.bucket.as_ref());
+    let failed = |error| local::object_error(folder, bucket, error);
+    let objects = ObjectStore::open(folder, bucket, ObjectAccess::Serve).map_err(failed)?;
+    let prepared = new_id(&settings.environment)
+        .and_then(|name| objects.probe(&name))
+        .map_err(ObjectStoreIdentityError::from)
+        .and_then(|()| {
+            // In one directory, both belong together.
+            let is_split = settings.database.is_some() || settings.bucket.is_some();
+            if is_split {
+                claim_object_store(database, &objects, &settings.environment)
+            } else {
+                Ok(())
+            }
+        });
+    prepared.map(|()| objects.clone()).map_err(|error| match error {
+        ObjectStoreIdentityError::Database(error) => database_error(settings, error),
+        ObjectStoreIdentityError::Objects(error) => failed(error),
+        ObjectStoreIdentityError::Mismatch(why) => {
+            ServeError::WrongObjectStore(objects.describe(), why.into())
+        }
+    })
 }
 
 fn build_state(
@@ -199,7 +234,6 @@ fn build_state(
         published_skills: Arc::clone(&stores.skills),
         mcp: RegistryMcpEndpoint::new(stores),
         limits: settings.limits.clone(),
-        sessions: SessionStore::default(),
         package_views: Arc::new(PackageViewCache::new(objects.clone(), settings.limits.clone())),
         metadata,
         objects,

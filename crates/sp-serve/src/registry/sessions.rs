@@ -1,75 +1,42 @@
 //! Login sessions of the web pages.
 //!
-//! A session ID is random, is stored only as a hash, and only in memory. A session refers to the
-//! token that it was created with, so revoking the token also ends the session.
-
-use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+//! A session ID is random and stored only as a hash, in the database, so that a session is valid on
+//! every registry that uses it. A session refers to the token that it was created with, so revoking
+//! the token also ends the session.
 
 use sp_tree::{Digest, to_hex};
 
-use crate::registry::environment::RegistryEnvironment;
+use crate::registry::error::{ApiResult, ResponseError};
+use crate::registry::metadata::{MetadataStore, NewSession};
 
 /// Lifetime of a session, in seconds.
-pub(crate) const SESSION_LIFETIME_SECS: i64 = 12 * 60 * 60;
-/// Maximum number of sessions. Beyond it, the one that expires first is dropped.
-const MAX_SESSIONS: usize = 10_000;
-const NANOS_PER_SECOND: i64 = 1_000_000_000;
+pub(crate) const SESSION_LIFETIME_SECS: u64 = 12 * 60 * 60;
 
-#[derive(Default)]
-pub(crate) struct SessionStore {
-    sessions: Mutex<HashMap<Digest, LoginSession>>,
-}
-
-#[derive(Clone, Copy)]
-struct LoginSession {
-    /// Hash of the token that the user logged in with.
+/// Creates a session for a token that was verified. Returns the session ID, for a cookie.
+pub(crate) async fn create_session(
+    metadata: &MetadataStore,
     token_hash: Digest,
-    /// Wall-clock time in nanoseconds.
-    expires_at: i64,
+) -> ApiResult<String> {
+    let environment = &metadata.environment;
+    let mut bytes = [0; 32];
+    environment.fill_random(&mut bytes).map_err(|_| ResponseError::internal())?;
+    let id = to_hex(&bytes);
+    let (now, expires_at) =
+        (environment.timestamp(), environment.timestamp_in(SESSION_LIFETIME_SECS));
+    let new = NewSession { hash: session_key(&id), token_hash, expires_at };
+    metadata.with(move |database| database.add_session(&new, &now)).await?;
+    Ok(id)
 }
 
-impl SessionStore {
-    /// Creates a session for a token that was verified. Returns the session ID, for a cookie.
-    pub(crate) fn create(
-        &self,
-        environment: &RegistryEnvironment,
-        token_hash: Digest,
-    ) -> std::io::Result<String> {
-        let mut bytes = [0; 32];
-        environment.fill_random(&mut bytes)?;
-        let id = to_hex(&bytes);
-        let now = environment.now_nanos();
-        let mut open = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
-        open.retain(|_, session| session.expires_at > now);
-        if open.len() >= MAX_SESSIONS
-            && let Some(first) =
-                open.iter().min_by_key(|(_, session)| session.expires_at).map(|(hash, _)| *hash)
-        {
-            open.remove(&first);
-        }
-        open.insert(
-            session_key(&id),
-            LoginSession {
-                token_hash,
-                expires_at: now.saturating_add(SESSION_LIFETIME_SECS * NANOS_PER_SECOND),
-            },
-        );
-        Ok(id)
-    }
+/// Returns the hash of the session's token, unless the session has expired.
+pub(crate) async fn session_token(metadata: &MetadataStore, id: &str) -> ApiResult<Option<Digest>> {
+    let (key, now) = (session_key(id), metadata.environment.timestamp());
+    Ok(metadata.with(move |database| database.session_token(&key, &now)).await?)
+}
 
-    /// Returns the hash of the session's token, unless the session has expired.
-    pub(crate) fn token_hash(&self, environment: &RegistryEnvironment, id: &str) -> Option<Digest> {
-        let now = environment.now_nanos();
-        let open = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
-        open.get(&session_key(id))
-            .filter(|session| session.expires_at > now)
-            .map(|session| session.token_hash)
-    }
-
-    pub(crate) fn remove(&self, id: &str) {
-        self.sessions.lock().unwrap_or_else(PoisonError::into_inner).remove(&session_key(id));
-    }
+pub(crate) async fn end_session(metadata: &MetadataStore, id: &str) -> ApiResult<()> {
+    let key = session_key(id);
+    Ok(metadata.with(move |database| database.remove_session(&key)).await?)
 }
 
 fn session_key(id: &str) -> Digest {

@@ -21,7 +21,6 @@ use crate::registry::object_store::ObjectStore;
 use crate::registry::package_view::PackageViewCache;
 use crate::registry::published_skills::PublishedSkills;
 use crate::registry::readiness::ReadinessCheck;
-use crate::registry::sessions::SessionStore;
 
 pub(crate) struct RegistryState {
     pub metadata: MetadataStore,
@@ -35,8 +34,6 @@ pub(crate) struct RegistryState {
     pub published_skills: Arc<PublishedSkills>,
     pub mcp: RegistryMcpEndpoint,
     pub limits: Limits,
-    /// Login sessions of the web pages.
-    pub sessions: SessionStore,
     pub package_views: Arc<PackageViewCache>,
     pub environment: RegistryEnvironment,
     pub request_timeout: Duration,

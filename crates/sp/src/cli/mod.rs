@@ -301,7 +301,7 @@ pub(crate) enum CliCommand {
     #[command(subcommand)]
     Context(ContextPackCommand),
     /// Run a package registry for a team
-    Serve(ServeArgs),
+    Serve(Box<ServeArgs>),
     /// Serve skills and knowledge to agents over MCP
     Mcp(McpArgs),
     /// Show agents, directories and limits

@@ -21,6 +21,9 @@ pub(crate) struct ServeArgs {
     /// PostgreSQL database for metadata, `postgres://…` [env: SP_DATABASE_URL] [default: SQLite]
     #[arg(long, value_name = "URL")]
     pub database: Option<String>,
+    /// Bucket for objects, `s3://bucket/prefix` [env: SP_SERVE_OBJECTS] [default: data directory]
+    #[arg(long, value_name = "URL")]
+    pub objects: Option<String>,
     /// Address to listen on
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:7878")]
     pub listen: SocketAddr,
@@ -124,6 +127,9 @@ pub(crate) struct RegistryLocationArgs {
     /// PostgreSQL database of the registry, `postgres://…` [env: SP_DATABASE_URL] [default: SQLite]
     #[arg(long, value_name = "URL")]
     pub database: Option<String>,
+    /// Bucket for objects, `s3://bucket/prefix` [env: SP_SERVE_OBJECTS] [default: data directory]
+    #[arg(long, value_name = "URL")]
+    pub objects: Option<String>,
 }
 
 #[derive(Debug, Args)]

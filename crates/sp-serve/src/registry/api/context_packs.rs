@@ -82,7 +82,7 @@ fn push_response(
 struct ValidatedContextPack {
     record: NewContextPack,
     response: PutContextPackResponse,
-    objects: Vec<Vec<u8>>,
+    objects: Vec<Bytes>,
 }
 
 /// Reads a pack with the same reader as `sp context check`.
@@ -119,7 +119,7 @@ fn validate_pack(id: &str, bytes: &Bytes, limits: &Limits) -> ApiResult<Validate
         files: files.len(),
         findings,
     };
-    let objects = files.into_values().chain([zip]).collect();
+    let objects = files.into_values().chain([zip]).map(Bytes::from).collect();
     Ok(ValidatedContextPack { record, response, objects })
 }
 

@@ -65,11 +65,14 @@ async fn serve_file(
     let _permit =
         state.discovery.build_permits.acquire().await.map_err(|_| ResponseError::internal())?;
     let found = tokio::task::spawn_blocking(move || {
-        let indexes = shared.discovery.indexes_for(&shared.published_skills, packages);
-        let file = find_file(&shared.published_skills, &indexes, requested);
-        file.map(|(content_type, bytes)| to_content(&shared.objects, content_type, bytes))
+        let indexes = shared.discovery.indexes_for(&shared.published_skills, packages)?;
+        let file = find_file(&shared.published_skills, &indexes, requested)?;
+        let content =
+            file.map(|(content_type, bytes)| to_content(&shared.objects, content_type, bytes));
+        content.transpose()
     });
-    let served = found.await.ok().flatten().ok_or_else(ResponseError::not_found)??;
+    let found = found.await.map_err(|_| ResponseError::internal())?;
+    let served = found?.ok_or_else(ResponseError::not_found)?;
     let mut response = served.respond(method, headers).await?;
     response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
     Ok(response)
@@ -109,8 +112,8 @@ fn find_file(
     skills: &PublishedSkills,
     indexes: &DiscoveryIndexes,
     DiscoveryFile { format, path }: DiscoveryFile,
-) -> Option<(&'static str, DiscoveryBytes)> {
-    match (path.split_once('/'), format) {
+) -> Result<Option<(&'static str, DiscoveryBytes)>, FileError> {
+    Ok(match (path.split_once('/'), format) {
         (None, DiscoveryFormat::Current) if path == "index.json" => {
             Some(("application/json", DiscoveryBytes::Shared(indexes.index.clone())))
         }
@@ -118,16 +121,16 @@ fn find_file(
             Some(("application/json", DiscoveryBytes::Shared(indexes.legacy.clone())))
         }
         (None, _) => {
-            let zip = indexes.archive(skills, path.strip_suffix(".zip")?)?;
-            Some(("application/zip", DiscoveryBytes::Own(zip)))
+            let Some(name) = path.strip_suffix(".zip") else { return Ok(None) };
+            let zip = indexes.archive(skills, name)?;
+            zip.map(|zip| ("application/zip", DiscoveryBytes::Own(zip)))
         }
         (Some((name, file)), _) => {
-            let bytes = indexes.file(skills, (name, file))?;
             let is_text = file.ends_with(".md");
-            Some((
-                if is_text { "text/markdown; charset=utf-8" } else { "application/octet-stream" },
-                DiscoveryBytes::Own(bytes),
-            ))
+            let content_type =
+                if is_text { "text/markdown; charset=utf-8" } else { "application/octet-stream" };
+            let bytes = indexes.file(skills, (name, file))?;
+            bytes.map(|bytes| (content_type, DiscoveryBytes::Own(bytes)))
         }
-    }
+    })
 }

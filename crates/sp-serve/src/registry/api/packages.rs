@@ -171,7 +171,7 @@ pub(super) async fn readme(
 }
 
 pub(super) async fn ready(Shared(state): Shared<AppState>) -> ApiResult<&'static str> {
-    state.readiness.check(&state.metadata).await?;
+    state.readiness.check(&state.metadata, &state.objects).await?;
     Ok("ready\n")
 }
 

@@ -2,7 +2,6 @@
 
 use std::future::poll_fn;
 use std::pin::Pin;
-use std::sync::Arc;
 
 use axum::Json;
 use axum::body::{Body, Bytes, to_bytes};
@@ -60,8 +59,8 @@ pub(super) async fn publish(
     record.private |= requested_privacy(&params)?;
     check_publish(&state, &target, record.item.bytes, &context).await?;
     // Objects are stored before metadata refers to them.
-    let (digest, bytes) = (record.digest, Arc::<[u8]>::from(bytes));
-    let (objects, stored) = (state.objects.clone(), Arc::clone(&bytes));
+    let (digest, bytes) = (record.digest, Bytes::from(bytes));
+    let (objects, stored) = (state.objects.clone(), bytes.clone());
     run_blocking(move || objects.put(&stored).map(drop)).await?;
     let outcome = state.metadata.with(move |database| database.publish(&record, &context)).await?;
     to_result(outcome)?;

@@ -128,6 +128,15 @@ pub(crate) struct NewToken {
     pub hash: Digest,
 }
 
+/// A login session to add. Only the hash of its ID is stored.
+#[derive(Debug, Clone)]
+pub(crate) struct NewSession {
+    pub hash: Digest,
+    /// Of the token that the user logged in with.
+    pub token_hash: Digest,
+    pub expires_at: String,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TokenRevocation {
     Done,

@@ -8,7 +8,7 @@ use super::{MetadataError, Result};
 
 /// The scripts that create version 1, 2 and so on from the version before. Placeholders in braces
 /// are replaced with the types of the dialect.
-const MIGRATIONS: [&str; 3] = [VERSION_1, VERSION_2, VERSION_3];
+const MIGRATIONS: [&str; 4] = [VERSION_1, VERSION_2, VERSION_3, VERSION_4];
 
 const VERSION_1: &str = "
     CREATE TABLE IF NOT EXISTS tokens (
@@ -56,6 +56,14 @@ const VERSION_3: &str = "
     ALTER TABLE versions ADD COLUMN delete_reason TEXT;
     CREATE INDEX versions_by_publisher ON versions (published_by, published_at);
     CREATE INDEX versions_by_digest ON versions (digest);
+";
+
+/// What several registries on one database share: sessions, and the ID of their object store.
+const VERSION_4: &str = "
+    CREATE TABLE sessions (
+        hash {bytes} PRIMARY KEY, token_hash {bytes} NOT NULL, expires_at {name} NOT NULL);
+    CREATE INDEX sessions_by_expiry ON sessions (expires_at);
+    CREATE TABLE settings (name {name} PRIMARY KEY, value TEXT NOT NULL);
 ";
 
 /// A connection that can change the schema.

@@ -15,6 +15,7 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 
 use crate::connections::ConnectionCounts;
+use crate::registry::object_store::ObjectStore;
 
 /// The routes whose bytes are counted.
 const VERSION_ROUTE: &str = "/api/v1/packages/{ns}/{name}/{version}";
@@ -41,6 +42,7 @@ pub(crate) struct RegistryMetrics {
     durations: Family<RouteLabel, Histogram, fn() -> Histogram>,
     in_flight: Gauge,
     damaged_objects: Gauge,
+    storage_failures: Gauge,
     publishes: Counter,
     downloads: Counter,
     published_bytes: Counter,
@@ -65,6 +67,7 @@ impl RegistryMetrics {
             durations: Family::new_with_constructor(|| Histogram::new(DURATION_BUCKETS)),
             in_flight: Gauge::default(),
             damaged_objects: Gauge::default(),
+            storage_failures: Gauge::default(),
             publishes: Counter::default(),
             downloads: Counter::default(),
             published_bytes: Counter::default(),
@@ -87,6 +90,11 @@ impl RegistryMetrics {
             "damaged_objects",
             "Objects whose digest did not match",
             metrics.damaged_objects.clone(),
+        );
+        registry.register(
+            "storage_failures",
+            "Operations that failed because the object store was not available",
+            metrics.storage_failures.clone(),
         );
         registry.register("publishes", "Published versions", metrics.publishes.clone());
         registry.register("downloads", "Downloaded versions", metrics.downloads.clone());
@@ -132,8 +140,10 @@ impl RegistryMetrics {
     }
 
     /// Encodes the metrics in the OpenMetrics text format.
-    pub(crate) fn encode_text(&self, damaged_objects: u64) -> String {
-        self.damaged_objects.set(damaged_objects.try_into().unwrap_or(i64::MAX));
+    pub(crate) fn encode_text(&self, objects: &ObjectStore) -> String {
+        let set = |gauge: &Gauge, count: u64| gauge.set(count.try_into().unwrap_or(i64::MAX));
+        set(&self.damaged_objects, objects.damaged_count());
+        set(&self.storage_failures, objects.failures());
         self.connections.update();
         let mut text = String::new();
         // Writing to a string cannot fail.

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use axum::body::Bytes;
 use sp_tree::{Digest, FileError};
 
 /// Keeps objects by digest. Needs only what every object storage offers: write, read a part, list,
@@ -11,7 +12,7 @@ use sp_tree::{Digest, FileError};
 /// at any time.
 pub(crate) trait ObjectBackend: Send + Sync {
     /// Stores an object durably, even if it exists. It is then as recent as a new one.
-    fn put(&self, digest: &Digest, bytes: &[u8]) -> Result<(), FileError>;
+    fn put(&self, digest: &Digest, bytes: &Bytes) -> Result<(), FileError>;
 
     /// Opens an object; `None` if it does not exist.
     fn open(&self, digest: &Digest) -> Result<Option<Box<dyn ObjectReader>>, FileError>;
@@ -28,6 +29,23 @@ pub(crate) trait ObjectBackend: Send + Sync {
 
     /// Where an object is, for messages.
     fn location(&self, digest: &Digest) -> PathBuf;
+
+    /// Returns the ID of the registry that the objects belong to, if it was written.
+    fn read_marker(&self) -> Result<Option<String>, FileError>;
+
+    fn write_marker(&self, id: &str) -> Result<(), FileError>;
+
+    /// Writes, reads and deletes a file, to find out whether that is possible.
+    fn probe(&self, name: &str) -> Result<(), FileError>;
+
+    /// Whether the storage responds.
+    fn ping(&self) -> Result<(), FileError>;
+
+    /// The number of operations that failed because the storage could not be used.
+    fn failures(&self) -> u64;
+
+    /// The directory or URL of all objects, for messages.
+    fn describe(&self) -> String;
 }
 
 /// An object in a list.

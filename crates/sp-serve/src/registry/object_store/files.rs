@@ -4,12 +4,13 @@
 //! complete.
 
 use std::fs::File;
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Read as _};
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use axum::body::Bytes;
 use sp_tree::{Digest, Dir, EntryKind, FileError, FileStamp, Follow, Name, from_hex};
 
 use super::backend::{ListedObject, ObjectBackend, ObjectReader, ObjectVersion};
@@ -18,6 +19,9 @@ pub(crate) const OBJECTS_DIR: &str = "objects";
 pub(crate) const INCOMING_DIR: &str = "incoming";
 /// Damaged objects, for the operator.
 const DAMAGED_DIR: &str = "damaged";
+/// The ID of the registry, if its database is elsewhere.
+const MARKER_FILE: &str = "registry-id";
+const MAX_MARKER_BYTES: u64 = 1024;
 
 pub(crate) struct FileObjects {
     root: Arc<Path>,
@@ -51,7 +55,7 @@ impl FileObjects {
 }
 
 impl ObjectBackend for FileObjects {
-    fn put(&self, digest: &Digest, bytes: &[u8]) -> Result<(), FileError> {
+    fn put(&self, digest: &Digest, bytes: &Bytes) -> Result<(), FileError> {
         let (folder, target) = self.object_path(digest)?;
         let dir = Dir::create_all_private(&folder)?;
         let incoming = Dir::create_all_private(&self.root.join(INCOMING_DIR))?;
@@ -124,6 +128,47 @@ impl ObjectBackend for FileObjects {
     fn location(&self, digest: &Digest) -> PathBuf {
         let hex = digest.hex();
         self.root.join(OBJECTS_DIR).join(&hex[..2]).join(&hex[2..])
+    }
+
+    fn read_marker(&self) -> Result<Option<String>, FileError> {
+        let name = entry_name(MARKER_FILE)?;
+        let file = match Dir::open(&self.root).and_then(|dir| dir.open_file(&name, Follow::Never)) {
+            Ok(file) => file,
+            Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
+            Err(e) => return Err(e),
+        };
+        let mut text = String::new();
+        let read = file.take(MAX_MARKER_BYTES).read_to_string(&mut text);
+        read.map_err(|e| FileError::new("read", self.root.join(MARKER_FILE), e))?;
+        Ok(Some(text.trim().to_owned()))
+    }
+
+    fn write_marker(&self, id: &str) -> Result<(), FileError> {
+        let root = Dir::create_all_private(&self.root)?;
+        let incoming = Dir::create_all_private(&self.root.join(INCOMING_DIR))?;
+        let name = entry_name(MARKER_FILE)?;
+        let _ = incoming.remove_tree(&name);
+        let mut file = incoming.create_file(&name, false)?;
+        file.write(format!("{id}\n").as_bytes())?;
+        file.sync()?;
+        incoming.rename_replace(&name, &root, &name)?;
+        root.sync()
+    }
+
+    fn probe(&self, _: &str) -> Result<(), FileError> {
+        Dir::create_all_private(&self.root.join(INCOMING_DIR)).map(drop)
+    }
+
+    fn ping(&self) -> Result<(), FileError> {
+        Dir::open(&self.root.join(OBJECTS_DIR)).map(drop)
+    }
+
+    fn failures(&self) -> u64 {
+        0
+    }
+
+    fn describe(&self) -> String {
+        self.root.display().to_string()
     }
 }
 

@@ -2,14 +2,18 @@
 //!
 //! [`ObjectStore`] is what the registry uses: it verifies digests, caches small objects, and
 //! streams large ones to clients in small pieces. Where the bytes are kept is behind
-//! [`ObjectBackend`]: in a directory ([`FileObjects`]).
+//! [`ObjectBackend`]: in a directory ([`FileObjects`]) or in a bucket ([`S3Objects`]).
 //!
 //! An object is verified when it is written, and once per process before its first use. After
 //! that, it is read without verification as long as its version is the same.
 
 mod backend;
 mod body;
+mod bucket;
 mod files;
+mod s3;
+mod s3_http;
+mod storage_health;
 
 use std::collections::HashMap;
 use std::io::ErrorKind;
@@ -22,7 +26,10 @@ use sp_engine::DigestCache;
 use sp_tree::{Digest, FileError, Hasher};
 
 pub(crate) use backend::{ListedObject, ObjectBackend, ObjectReader, ObjectVersion};
+pub use bucket::{BucketSettings, BucketUrl, BucketUrlError};
 pub(crate) use files::{FileObjects, INCOMING_DIR, OBJECTS_DIR};
+pub(crate) use s3::S3Objects;
+pub(crate) use storage_health::is_unavailable;
 
 /// Limits of the read cache.
 const MAX_CACHE_BYTES: u64 = 64 * 1024 * 1024;
@@ -32,6 +39,17 @@ const MAX_VERIFIED_OBJECTS: usize = 1_000_000;
 /// Objects are verified one at a time within each of these groups.
 const VERIFICATION_GROUPS: usize = 16;
 const VERIFICATION_BUFFER_BYTES: usize = 64 * 1024;
+
+/// What is done with the objects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ObjectAccess {
+    /// All. Incomplete writes of an earlier run are removed.
+    Serve,
+    /// Some are written or deleted, while another process may use them.
+    Share,
+    /// They are only read, while another process may use them.
+    Read,
+}
 
 /// An object store. Clones share everything.
 #[derive(Clone)]
@@ -51,19 +69,18 @@ struct VerifiedObjects {
 }
 
 impl ObjectStore {
-    /// Opens the objects in a data directory, and removes incomplete writes of an earlier run.
-    pub(crate) fn open(folder: &Path) -> Result<Self, FileError> {
-        FileObjects::open(folder).map(Self::new)
-    }
-
-    /// Opens the objects in a data directory that another process may use. Only for reading.
-    pub(crate) fn open_read_only(folder: &Path) -> Self {
-        Self::new(FileObjects::open_read_only(folder))
-    }
-
-    /// Opens the objects in a data directory that another process may use, to delete some.
-    pub(crate) fn open_shared(folder: &Path) -> Self {
-        Self::new(FileObjects::open_shared(folder))
+    /// Opens the objects in a bucket, or in a data directory if there is none.
+    pub(crate) fn open(
+        folder: &Path,
+        bucket: Option<&BucketSettings>,
+        access: ObjectAccess,
+    ) -> Result<Self, FileError> {
+        match (bucket, access) {
+            (Some(bucket), _) => S3Objects::open(bucket, access).map(Self::new),
+            (None, ObjectAccess::Serve) => FileObjects::open(folder).map(Self::new),
+            (None, ObjectAccess::Share) => Ok(Self::new(FileObjects::open_shared(folder))),
+            (None, ObjectAccess::Read) => Ok(Self::new(FileObjects::open_read_only(folder))),
+        }
     }
 
     /// Returns all objects that were written before a time.
@@ -80,8 +97,41 @@ impl ObjectStore {
     }
 
     /// Stores an object again if it was deleted after it was stored.
-    pub(crate) fn ensure(&self, digest: &Digest, bytes: &[u8]) -> Result<(), FileError> {
-        self.put_derived(digest, bytes)
+    pub(crate) fn ensure(&self, digest: &Digest, bytes: &Bytes) -> Result<(), FileError> {
+        match self.put_derived(digest, bytes) {
+            // It was stored a moment ago, and what is that recent is not collected as garbage.
+            Err(error) if is_unavailable(&error) => Ok(()),
+            done => done,
+        }
+    }
+
+    /// Returns the ID of the registry that the objects belong to, if it was written.
+    pub(crate) fn read_marker(&self) -> Result<Option<String>, FileError> {
+        self.backend.read_marker()
+    }
+
+    pub(crate) fn write_marker(&self, id: &str) -> Result<(), FileError> {
+        self.backend.write_marker(id)
+    }
+
+    /// Writes, reads and deletes a file, to find out whether that is possible.
+    pub(crate) fn probe(&self, name: &str) -> Result<(), FileError> {
+        self.backend.probe(name)
+    }
+
+    /// Whether the storage responds.
+    pub(crate) fn ping(&self) -> Result<(), FileError> {
+        self.backend.ping()
+    }
+
+    /// The number of operations that failed because the storage could not be used.
+    pub(crate) fn failures(&self) -> u64 {
+        self.backend.failures()
+    }
+
+    /// The directory or URL of all objects, for messages.
+    pub(crate) fn describe(&self) -> String {
+        self.backend.describe()
     }
 
     /// Reads an object completely and returns its size. Fails if it is missing or damaged.
@@ -104,14 +154,14 @@ impl ObjectStore {
     }
 
     /// Stores bytes durably.
-    pub(crate) fn put(&self, bytes: &[u8]) -> Result<Digest, FileError> {
+    pub(crate) fn put(&self, bytes: &Bytes) -> Result<Digest, FileError> {
         let digest = Digest::of(bytes);
         self.backend.put(&digest, bytes)?;
         Ok(digest)
     }
 
     /// Stores bytes unless they are stored already. Only for objects that can be made again.
-    pub(crate) fn put_derived(&self, digest: &Digest, bytes: &[u8]) -> Result<(), FileError> {
+    pub(crate) fn put_derived(&self, digest: &Digest, bytes: &Bytes) -> Result<(), FileError> {
         match self.backend.open(digest)? {
             Some(_) => Ok(()),
             None => self.backend.put(digest, bytes),
@@ -155,6 +205,10 @@ impl ObjectStore {
         let missing =
             || FileError::new("read", digest.hex(), std::io::Error::from(ErrorKind::NotFound));
         self.get(digest)?.ok_or_else(missing)
+    }
+
+    pub(crate) fn contains(&self, digest: &Digest) -> Result<bool, FileError> {
+        Ok(self.backend.open(digest)?.is_some())
     }
 
     /// Opens an object to read parts of it; `None` if it does not exist. Fails if its digest is
@@ -252,14 +306,18 @@ mod tests {
         }
     }
 
+    fn open(data: &DataDir) -> ObjectStore {
+        ObjectStore::open(data.0.path(), None, ObjectAccess::Serve).unwrap()
+    }
+
     #[test]
     #[expect(clippy::disallowed_methods, reason = "damages an object behind the store's back")]
     fn rg_79_object_is_verified_once_and_again_if_it_changes() {
         let data = DataDir::new();
-        let written = ObjectStore::open(data.0.path()).unwrap();
-        let bytes = vec![7; 200_000];
+        let written = open(&data);
+        let bytes = Bytes::from(vec![7; 200_000]);
         let digest = written.put(&bytes).unwrap();
-        let store = ObjectStore::open(data.0.path()).unwrap();
+        let store = open(&data);
         assert!(store.open_verified(&digest).unwrap().is_some());
         let version = store.verified.versions()[&digest].clone();
         assert!(store.open_verified(&digest).unwrap().is_some());
@@ -270,16 +328,16 @@ mod tests {
         assert!(store.open_verified(&digest).unwrap().is_none());
         assert_eq!(store.damaged_count(), 1);
         store.put(&bytes).unwrap();
-        assert_eq!(store.get(&digest).unwrap(), Some(bytes));
+        assert_eq!(store.get(&digest).unwrap(), Some(bytes.to_vec()));
     }
 
     #[test]
     fn rg_82_stored_bytes_are_written_again() {
         let data = DataDir::new();
-        let store = ObjectStore::open(data.0.path()).unwrap();
-        let digest = store.put(b"notes").unwrap();
+        let store = open(&data);
+        let digest = store.put(&Bytes::from_static(b"notes")).unwrap();
         let version = store.backend.open(&digest).unwrap().unwrap().version().clone();
-        assert_eq!(store.put(b"notes").unwrap(), digest);
+        assert_eq!(store.put(&Bytes::from_static(b"notes")).unwrap(), digest);
         assert_ne!(store.backend.open(&digest).unwrap().unwrap().version(), &version);
     }
 }

@@ -11,7 +11,7 @@ use super::forms::{check_form_token, check_same_origin, safe_redirect_path};
 use super::visitor::{PageLayout, PageVisitor, SESSION_COOKIE};
 use super::{PageResult, render_page};
 use crate::registry::error::ResponseError;
-use crate::registry::sessions::SESSION_LIFETIME_SECS;
+use crate::registry::sessions::{SESSION_LIFETIME_SECS, create_session, end_session};
 use crate::registry::state::AppState;
 use crate::registry::tokens::find_token_owner;
 
@@ -63,12 +63,9 @@ pub(super) async fn login(
     };
     // End the previous session.
     if let Some(id) = &visit.session {
-        state.sessions.remove(id);
+        end_session(&state.metadata, id).await?;
     }
-    let id = state
-        .sessions
-        .create(&state.environment, token.hash)
-        .map_err(|_| ResponseError::internal())?;
+    let id = create_session(&state.metadata, token.hash).await?;
     let is_https = headers
         .get(header::ORIGIN)
         .is_some_and(|origin| origin.as_bytes().starts_with(b"https://"));
@@ -94,7 +91,7 @@ pub(super) async fn logout(
     let Form(leaving) = form.map_err(|_| ResponseError::invalid_form())?;
     check_form_token(&visit, &headers, &leaving.form_token)?;
     if let Some(id) = &visit.session {
-        state.sessions.remove(id);
+        end_session(&state.metadata, id).await?;
     }
     redirect_with_cookie(
         "/",

@@ -7,7 +7,7 @@ use axum::http::{HeaderMap, header};
 use super::assets::{ICON, SCRIPT, STYLE};
 use crate::registry::error::ResponseError;
 use crate::registry::metadata::{RegistryReader, TokenOwner, TokenScope};
-use crate::registry::sessions::form_token;
+use crate::registry::sessions::{form_token, session_token};
 use crate::registry::state::AppState;
 use crate::registry::tokens::find_owner_by_hash;
 
@@ -58,7 +58,7 @@ impl PageVisitor {
         let frame = PageLayout { here, address: base_url(&parts.headers), ..PageLayout::default() };
         let stranger = Self { session: None, bearer: None, layout: frame };
         let Some(id) = session_id(&parts.headers) else { return Ok(stranger) };
-        let Some(token) = state.sessions.token_hash(&state.environment, id) else {
+        let Some(token) = session_token(&state.metadata, id).await? else {
             return Ok(stranger);
         };
         // The token may have been revoked in the meantime.

@@ -13,9 +13,9 @@ use sp_formats::output::{RegistryBackupReport, RegistryStartReport};
 use sp_formats::text::pluralize;
 use sp_serve::ServeError;
 use sp_serve::registry::{
-    GarbageAction, LocalRegistry, LocalRegistryError, PostgresAddress, PostgresAddressError,
-    Quotas, RegistryCopyError, RegistryCopySummary, RegistryEnvironment, RegistryLocation,
-    RegistrySettings, RequestLogger, RunningRegistry,
+    BucketSettings, BucketUrl, GarbageAction, LocalRegistry, LocalRegistryError, PostgresAddress,
+    PostgresAddressError, Quotas, RegistryCopyError, RegistryCopySummary, RegistryEnvironment,
+    RegistryLocation, RegistrySettings, RequestLogger, RunningRegistry,
 };
 
 use crate::cli::{LogFormatArg, RegistryLocationArgs, ServeArgs, ServeCommand};
@@ -23,6 +23,7 @@ use crate::terminal::{DIM, STRONG, Terminal, WARNING};
 
 /// A database URL contains a password, and other users can see a command line.
 const DATABASE_ENV: &str = "SP_DATABASE_URL";
+const OBJECTS_ENV: &str = "SP_SERVE_OBJECTS";
 const POSTGRES_BACKUP_HINT: &str =
     "for PostgreSQL, run `pg_dump`, then copy `objects` from the data directory";
 
@@ -60,6 +61,7 @@ pub(super) fn run(context: &Context<'_>, args: &ServeArgs, terminal: &Terminal) 
     let settings = RegistrySettings {
         data_dir: data.clone(),
         database: database_address(context, args.database.as_deref())?,
+        bucket: bucket(context, args.objects.as_deref())?,
         listen: args.listen,
         limits,
         rate_limit: args.rate.0,
@@ -93,6 +95,7 @@ fn open_local(context: &Context<'_>, args: &RegistryLocationArgs) -> Result<Loca
     let location = RegistryLocation {
         data_dir: data_dir(context, args.data.as_deref()),
         database: database_address(context, args.database.as_deref())?,
+        bucket: bucket(context, args.objects.as_deref())?,
         environment: environment(context),
     };
     LocalRegistry::open(location).map_err(local_error)
@@ -195,6 +198,17 @@ fn database_address(context: &Context<'_>, given: Option<&str>) -> Result<Option
     })
 }
 
+fn bucket(context: &Context<'_>, given: Option<&str>) -> Result<Option<BucketSettings>> {
+    let url = given
+        .or_else(|| context.env.get(OBJECTS_ENV).map(String::as_str))
+        .filter(|text| !text.is_empty());
+    let url = url.map(str::parse::<BucketUrl>).transpose().map_err(|error| {
+        Error::new(ErrorCode::InvalidArguments, error.to_string())
+            .hint(format!("correct `--objects` or `{OBJECTS_ENV}`"))
+    })?;
+    Ok(url.map(|url| BucketSettings::new(url, context.env.iter())))
+}
+
 fn print_started(
     context: &Context<'_>,
     data: &Path,
@@ -227,6 +241,8 @@ pub(super) fn serve_error(error: ServeError) -> Error {
         ServeError::DataDir(..) | ServeError::Io(_) => ErrorCode::Io,
         ServeError::DataDirInUse(_) => ErrorCode::DataDirInUse,
         ServeError::Database(..) | ServeError::NewerDatabase(_) => ErrorCode::Database,
+        ServeError::ObjectStore(..) => ErrorCode::ObjectStore,
+        ServeError::WrongObjectStore(..) => ErrorCode::WrongObjectStore,
         ServeError::Listen(..) => ErrorCode::Listen,
     };
     let report = Error::new(code, error.to_string());
@@ -244,6 +260,13 @@ pub(super) fn serve_error(error: ServeError) -> Error {
         ServeError::NewerDatabase(source) => report
             .because(source)
             .hint("upgrade `sp`; older versions cannot use the database any longer"),
+        ServeError::ObjectStore(_, source) => report.because(source).hint(format!(
+            "start the object store, or correct `--objects`, `{OBJECTS_ENV}` and the variables \
+             `AWS_…`"
+        )),
+        ServeError::WrongObjectStore(_, source) => report
+            .because(source)
+            .hint("use the `--data`, `--database` and `--objects` of the same registry"),
         ServeError::Listen(_, source) => report
             .because(source)
             .hint("use another address with `--listen`; port 0 selects a free one"),

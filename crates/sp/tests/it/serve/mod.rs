@@ -1,35 +1,38 @@
-//! `sp serve`: the HTTP API and the commands that use it, crashes, disks and limits, on SQLite and
-//! PostgreSQL.
+//! `sp serve`: the HTTP API and the commands that use it, crashes, disks and limits, on SQLite with
+//! a directory and on PostgreSQL with S3.
 
 mod api;
 #[path = "api.rs"]
-#[expect(clippy::duplicate_mod, reason = "the same tests run on both databases")]
+#[expect(clippy::duplicate_mod, reason = "the same tests run on both kinds of stores")]
 mod api_on_postgres;
 mod commands;
 #[path = "commands.rs"]
-#[expect(clippy::duplicate_mod, reason = "the same tests run on both databases")]
+#[expect(clippy::duplicate_mod, reason = "the same tests run on both kinds of stores")]
 mod commands_on_postgres;
 mod disk;
 mod operations;
 mod postgres_server;
+mod replicas;
 mod slow_clients;
 #[path = "slow_clients.rs"]
-#[expect(clippy::duplicate_mod, reason = "the same tests run on both databases")]
+#[expect(clippy::duplicate_mod, reason = "the same tests run on both kinds of stores")]
 mod slow_clients_on_postgres;
 mod storage;
 #[path = "storage.rs"]
-#[expect(clippy::duplicate_mod, reason = "the same tests run on both databases")]
+#[expect(clippy::duplicate_mod, reason = "the same tests run on both kinds of stores")]
 mod storage_on_postgres;
 mod tokens;
 #[path = "tokens.rs"]
-#[expect(clippy::duplicate_mod, reason = "the same tests run on both databases")]
+#[expect(clippy::duplicate_mod, reason = "the same tests run on both kinds of stores")]
 mod tokens_on_postgres;
 mod upgrade;
 
-use sp_testkit::{HttpResponse, Postgres, PostgresDatabase, Registry, World, eventually, world};
+use sp_testkit::{
+    HttpResponse, Postgres, PostgresDatabase, Registry, S3Server, World, eventually, world,
+};
 
 use crate::support::knowledge_package::package_of_knowledge;
-use crate::support::registry::{create_token, serve_command, start};
+use crate::support::registry::{create_token, objects_dir, serve_command, start, use_bucket};
 
 /// The database of a registry.
 enum Database {
@@ -45,6 +48,14 @@ impl Database {
 
     fn postgres() -> Self {
         Self::Postgres(Postgres::shared().database())
+    }
+
+    /// Sets up a world: SQLite with a directory, or PostgreSQL with a new bucket.
+    fn use_in(&self, world: &mut World) {
+        if let Self::Postgres(database) = self {
+            world.set_env("SP_DATABASE_URL", &database.address());
+            use_bucket(world, S3Server::shared());
+        }
     }
 
     /// Waits until the database has finished or aborted the statements of a killed registry.
@@ -73,9 +84,7 @@ fn running(module: &str) -> (World, Registry, String) {
 
 fn running_on(database: &Database) -> (World, Registry, String) {
     let mut world = world!();
-    if let Database::Postgres(database) = database {
-        world.set_env("SP_DATABASE_URL", &database.address());
-    }
+    database.use_in(&mut world);
     let registry = start(&world);
     let admin = registry.admin.clone().unwrap();
     (world, registry, admin)

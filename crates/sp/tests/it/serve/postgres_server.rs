@@ -1,8 +1,8 @@
 //! A PostgreSQL server: restarts, passwords, certificates and concurrent registries.
 
-use sp_testkit::{Postgres, world};
+use sp_testkit::{Postgres, S3Server, world};
 
-use super::{Database, create_token, package, put, start};
+use super::{Database, create_token, package, put, start, use_bucket};
 
 #[test]
 fn se_01_registry_reconnects_to_a_restarted_database() {
@@ -74,12 +74,16 @@ fn se_07_untrusted_database_certificate_is_refused() {
 }
 
 #[test]
-fn concurrent_first_starts_create_one_admin_token() {
+fn rg_76_concurrent_first_starts_create_one_admin_token_and_share_a_bucket() {
     let database = Database::postgres();
     let Database::Postgres(shared) = &database else { unreachable!() };
-    let worlds: Vec<_> = (0..4).map(|_| world!()).collect();
+    let mut worlds: Vec<_> = (0..4).map(|_| world!()).collect();
+    use_bucket(&mut worlds[0], S3Server::shared());
+    let objects = worlds[0].env("SP_SERVE_OBJECTS").unwrap().to_owned();
     let started: Vec<_> = std::thread::scope(|scope| {
         let start_in = |mut world: sp_testkit::World| {
+            use_bucket(&mut world, S3Server::shared());
+            world.set_env("SP_SERVE_OBJECTS", &objects);
             world.set_env("SP_DATABASE_URL", &shared.address());
             scope.spawn(move || (start(&world), world))
         };

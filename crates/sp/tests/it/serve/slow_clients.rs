@@ -15,9 +15,7 @@ const BYTES_PER_CLIENT: u64 = 128 * 1024;
 
 fn running(module: &str, flags: &[&str]) -> (World, Registry, String) {
     let mut world = sp_testkit::world!();
-    if let Database::Postgres(database) = Database::of_module(module) {
-        world.set_env("SP_DATABASE_URL", &database.address());
-    }
+    Database::of_module(module).use_in(&mut world);
     let registry = Registry::start(serve_command(&world, flags));
     let admin = registry.admin.clone().unwrap();
     let me = create_token(&registry, &admin, "me", "publish");

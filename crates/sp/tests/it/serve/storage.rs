@@ -7,13 +7,11 @@ use serde_json::{Value, json};
 use sp_testkit::{Registry, World};
 use sp_tree::Digest;
 
-use super::{Database, create_token, get, package, put, running, serve_command};
+use super::{Database, create_token, get, objects_dir, package, put, running, serve_command};
 
 fn running_with(module: &str, flags: &[&str]) -> (World, Registry, String) {
     let mut world = sp_testkit::world!();
-    if let Database::Postgres(database) = Database::of_module(module) {
-        world.set_env("SP_DATABASE_URL", &database.address());
-    }
+    Database::of_module(module).use_in(&mut world);
     let registry = Registry::start(serve_command(&world, flags));
     let admin = registry.admin.clone().unwrap();
     (world, registry, admin)
@@ -33,14 +31,14 @@ fn objects(world: &World) -> Vec<PathBuf> {
         std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()).collect()
     };
     let mut objects: Vec<PathBuf> =
-        list(&world.path("registry/objects")).iter().flat_map(|dir| list(dir)).collect();
+        list(&objects_dir(world)).iter().flat_map(|dir| list(dir)).collect();
     objects.sort();
     objects
 }
 
 fn object_of(world: &World, bytes: &[u8]) -> PathBuf {
     let hex = Digest::of(bytes).hex();
-    world.path("registry/objects").join(&hex[..2]).join(&hex[2..])
+    objects_dir(world).join(&hex[..2]).join(&hex[2..])
 }
 
 fn status(registry: &Registry, token: Option<&str>, path: &str) -> u16 {

@@ -1,17 +1,17 @@
-//! `sp serve`: context packs behind signed URLs, and skills for other installers, on SQLite and
-//! PostgreSQL.
+//! `sp serve`: context packs behind signed URLs, and skills for other installers, on SQLite with a
+//! directory and on PostgreSQL with S3.
 
 mod access;
 #[path = "access.rs"]
-#[expect(clippy::duplicate_mod, reason = "the same tests run on both databases")]
+#[expect(clippy::duplicate_mod, reason = "the same tests run on both kinds of stores")]
 mod access_on_postgres;
 mod discovery;
 #[path = "discovery.rs"]
-#[expect(clippy::duplicate_mod, reason = "the same tests run on both databases")]
+#[expect(clippy::duplicate_mod, reason = "the same tests run on both kinds of stores")]
 mod discovery_on_postgres;
 mod hosting;
 #[path = "hosting.rs"]
-#[expect(clippy::duplicate_mod, reason = "the same tests run on both databases")]
+#[expect(clippy::duplicate_mod, reason = "the same tests run on both kinds of stores")]
 mod hosting_on_postgres;
 mod uploads;
 

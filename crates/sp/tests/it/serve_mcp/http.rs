@@ -5,6 +5,7 @@ use sp_testkit::{McpClient, response_messages};
 use sp_tree::Digest;
 
 use super::{RegistryFixture, skill_text, skill_uris};
+use crate::support::registry::objects_dir;
 
 const LIST: &[u8] = br#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
 
@@ -139,7 +140,7 @@ fn mc_02_damaged_package_does_not_hide_other_packages() {
     );
     fixture.publish_skill(&me, "acme/plan", "1.0.0");
     let hex = Digest::of(&bytes).hex();
-    let object = fixture.world.path(&format!("registry/objects/{}/{}", &hex[..2], &hex[2..]));
+    let object = objects_dir(&fixture.world).join(&hex[..2]).join(&hex[2..]);
     std::fs::write(object, b"something else").unwrap();
     let client = fixture.client(&me);
     assert_eq!(skill_uris(&client), ["skill://registry/acme/plan/plan/SKILL.md"]);

@@ -3,11 +3,11 @@
 mod http;
 mod resources;
 #[path = "resources.rs"]
-#[expect(clippy::duplicate_mod, reason = "the same tests run on both databases")]
+#[expect(clippy::duplicate_mod, reason = "the same tests run on both kinds of stores")]
 mod resources_on_postgres;
 mod tools;
 #[path = "tools.rs"]
-#[expect(clippy::duplicate_mod, reason = "the same tests run on both databases")]
+#[expect(clippy::duplicate_mod, reason = "the same tests run on both kinds of stores")]
 mod tools_on_postgres;
 
 use serde_json::{Value, json};

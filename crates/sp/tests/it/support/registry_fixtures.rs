@@ -2,17 +2,20 @@
 
 use std::path::{Path, PathBuf};
 
-use sp_testkit::{Postgres, World, world, zip};
+use sp_testkit::{Postgres, S3Server, World, world, zip};
+
+use super::registry::use_bucket;
 
 /// The ID of the context pack in the corpus.
 pub(crate) const GOLDEN_ID: &str = "pk_01KPZXWZQR5NRHCGNQ4TR480B2";
 
-/// Creates a world for a registry on the database of a module: PostgreSQL if the name of the
-/// module ends with `postgres`, otherwise SQLite.
+/// Creates a world for a registry on the stores of a module: PostgreSQL and S3 if the name of the
+/// module ends with `postgres`, otherwise SQLite and a directory.
 pub(crate) fn world_of_module(module: &str) -> World {
     let mut world = world!();
     if module.ends_with("postgres") {
         world.set_env("SP_DATABASE_URL", &Postgres::shared().database().address());
+        use_bucket(&mut world, S3Server::shared());
     }
     world
 }

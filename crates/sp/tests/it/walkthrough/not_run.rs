@@ -58,6 +58,11 @@ pub(super) const NOT_RUN: &[(&str, &str, Requirement)] = &[
         "SP_DATABASE_URL='postgres://ann:secret@db.example/registry?sslmode=require' sp serve --data ./registry",
         Server,
     ),
+    (
+        "docs/registry.md",
+        "SP_SERVE_OBJECTS=s3://bucket/registry sp serve --data ./registry",
+        Server,
+    ),
     ("docs/registry.md", "sp serve backup --data ./registry ./backup-monday", Server),
     ("docs/registry.md", "sp serve restore ./backup-monday --data ./registry2", Server),
     ("docs/registry.md", "sp serve backup --data ./registry ./backup-monday", Server),

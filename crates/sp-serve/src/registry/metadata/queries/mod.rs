@@ -5,6 +5,8 @@ mod namespaces;
 mod packages;
 mod publish;
 mod quotas;
+mod sessions;
+mod settings;
 mod tokens;
 
 use super::sql::{SqlConnection, SqlRow, query_value};
