@@ -13,6 +13,8 @@ use pubgrub::{
     PubGrubError, VersionSet,
 };
 use sp_formats::package::{PackageDependency, PackageName, PackageVersion, VersionRange};
+use sp_formats::suggest::list_few;
+use sp_formats::text::plural;
 
 /// A version that could be installed.
 #[derive(Debug, Clone)]
@@ -260,11 +262,48 @@ impl Solver<'_> {
                 DerivationTree::External(rule) => self.explain_rule(rule, &mut explanation),
             }
         }
-        let Explanation { mut reasons, packages } = explanation;
         // Requests come first, then what follows from them.
-        reasons.sort_by_key(|reason| (!reason.starts_with("this project"), reason.clone()));
-        reasons.extend(packages.into_iter().map(|name| self.list_versions(name)));
+        let mut reasons: Vec<String> = explanation.requests.into_iter().collect();
+        for ((of, name), restrictions) in &explanation.restrictions {
+            reasons.extend(self.describe_restrictions(of, name, restrictions));
+        }
+        reasons.extend(explanation.packages.into_iter().map(|name| self.list_versions(name)));
         VersionConflict { reasons }
+    }
+
+    /// Describes how the versions of the package `of` restrict the package `name`: one line for
+    /// versions with the same restriction, those with the newest versions first, and a count of the
+    /// versions that are left out.
+    fn describe_restrictions(
+        &self,
+        of: &PackageName,
+        name: &PackageName,
+        restrictions: &RestrictionsByVersion,
+    ) -> Vec<String> {
+        let mut by_newest: Vec<_> = restrictions.iter().collect();
+        by_newest.sort_by_key(|(_, picks)| std::cmp::Reverse(picks.last()));
+        let hidden = by_newest.split_off(by_newest.len().min(MAX_RESTRICTIONS));
+        let mut lines: Vec<String> = by_newest
+            .into_iter()
+            .map(|(restriction, picks)| {
+                let newest_first = picks.iter().rev().filter_map(|pick| self.candidate(of, *pick));
+                let versions: Vec<&str> =
+                    newest_first.map(|candidate| candidate.version.as_str()).collect();
+                let verb = restriction.verb(versions.len());
+                format!("`{of}` {} {verb} `{name}`{}", list_few(&versions), restriction.range())
+            })
+            .collect();
+        let hidden: BTreeSet<CandidateIndex> =
+            hidden.into_iter().flat_map(|(_, picks)| picks).copied().collect();
+        if !hidden.is_empty() {
+            let count = hidden.len();
+            let versions = plural(count, "version", "versions");
+            let restrict = plural(count, "restricts", "restrict");
+            lines.push(format!(
+                "{count} older {versions} of `{of}` {restrict} `{name}` differently"
+            ));
+        }
+        lines
     }
 
     fn explain_rule<'t>(
@@ -279,25 +318,30 @@ impl Solver<'_> {
         match of {
             SolverPackage::Root => {
                 let range = self.request.requests.get(name).map_or("*", VersionRange::as_str);
-                explanation.push(format!("this project requires `{name}` {range}"));
+                explanation.requests.insert(format!("this project requires `{name}` {range}"));
             }
             SolverPackage::Package(of) => {
-                for candidate in picks.listed.iter().filter_map(|pick| self.candidate(of, *pick)) {
-                    push_reasons(of, candidate, name, explanation);
+                let restrictions = explanation.restrictions.entry((of, name)).or_default();
+                for pick in &picks.listed {
+                    let found = self.candidate(of, *pick).map(|it| restrictions_of(it, name));
+                    for restriction in found.into_iter().flatten() {
+                        restrictions.entry(restriction).or_default().insert(*pick);
+                    }
                 }
             }
         }
     }
 
     fn list_versions(&self, name: &PackageName) -> String {
-        let candidates = self.candidates(name).iter();
-        let versions: Vec<&str> = candidates.map(|candidate| candidate.version.as_str()).collect();
+        let newest_first = self.candidates(name).iter().rev();
+        let versions: Vec<&str> =
+            newest_first.map(|candidate| candidate.version.as_str()).collect();
         if versions.is_empty() {
             format!(
                 "`{name}` was not found in the store, in the registries or in the specified files"
             )
         } else {
-            format!("available versions of `{name}`: {}", versions.join(", "))
+            format!("available versions of `{name}`: {}", list_few(&versions))
         }
     }
 
@@ -322,39 +366,68 @@ impl Solver<'_> {
     }
 }
 
-/// The reasons of a failure.
-#[derive(Default)]
-struct Explanation<'t> {
-    reasons: Vec<String>,
-    /// The packages whose versions are listed.
-    packages: BTreeSet<&'t PackageName>,
+/// How a version of a package restricts another package.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+enum Restriction {
+    Conflict,
+    Dependency(String),
+    OptionalDependency(String),
 }
 
-impl Explanation<'_> {
-    /// Adds a reason, unless it is known.
-    fn push(&mut self, reason: String) {
-        if !self.reasons.contains(&reason) {
-            self.reasons.push(reason);
+impl Restriction {
+    /// Returns the verb for a number of versions.
+    fn verb(&self, count: usize) -> &'static str {
+        match (self, count) {
+            (Self::Conflict, 1) => "conflicts with",
+            (Self::Conflict, _) => "conflict with",
+            (Self::Dependency(_), 1) => "requires",
+            (Self::Dependency(_), _) => "require",
+            (Self::OptionalDependency(_), 1) => "is compatible only with",
+            (Self::OptionalDependency(_), _) => "are compatible only with",
+        }
+    }
+
+    /// Returns the range of versions after a space, if there is one.
+    fn range(&self) -> String {
+        match self {
+            Self::Conflict => String::new(),
+            Self::Dependency(range) | Self::OptionalDependency(range) => format!(" {range}"),
         }
     }
 }
 
-/// Adds why a candidate of the package `of` restricts the package `name`.
-fn push_reasons(
-    of: &PackageName,
+/// Returns how a candidate restricts the package `name`.
+fn restrictions_of(
     candidate: &VersionCandidate,
     name: &PackageName,
-    explanation: &mut Explanation<'_>,
-) {
-    let version = &candidate.version;
-    if candidate.conflicts.contains(name) {
-        explanation.push(format!("`{of}` {version} conflicts with `{name}`"));
-    }
+) -> impl Iterator<Item = Restriction> {
+    let conflict = candidate.conflicts.contains(name).then_some(Restriction::Conflict);
     let dependency = candidate.dependencies.iter().find(|dependency| dependency.name == *name);
-    if let Some(dependency) = dependency {
-        let verb = if dependency.optional { "is compatible only with" } else { "requires" };
-        explanation.push(format!("`{of}` {version} {verb} `{name}` {}", dependency.range));
-    }
+    let dependency = dependency.map(|dependency| {
+        let range = dependency.range.to_string();
+        if dependency.optional {
+            Restriction::OptionalDependency(range)
+        } else {
+            Restriction::Dependency(range)
+        }
+    });
+    conflict.into_iter().chain(dependency)
+}
+
+/// The maximum number of different restrictions by one package that are described.
+const MAX_RESTRICTIONS: usize = 3;
+
+/// The restrictions by the versions of a package.
+type RestrictionsByVersion = BTreeMap<Restriction, BTreeSet<CandidateIndex>>;
+
+/// The reasons of a failure.
+#[derive(Default)]
+struct Explanation<'t> {
+    requests: BTreeSet<String>,
+    /// By the package that restricts, and the one that is restricted.
+    restrictions: BTreeMap<(&'t PackageName, &'t PackageName), RestrictionsByVersion>,
+    /// The packages whose versions are listed.
+    packages: BTreeSet<&'t PackageName>,
 }
 
 /// Restricts a package to candidates.

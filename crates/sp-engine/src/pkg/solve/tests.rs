@@ -98,7 +98,7 @@ fn pk_23_conflict_is_explained() {
         solve_to_string(text, &[("a", "*"), ("c", "^1")]).unwrap_err(),
         "this project requires `a` *\nthis project requires `c` ^1\n\
          `a` 1.0.0 requires `b` ^1\n`c` 1.0.0 requires `b` ^2\n\
-         available versions of `a`: 1.0.0\navailable versions of `b`: 1.0.0, 2.0.0\n\
+         available versions of `a`: 1.0.0\navailable versions of `b`: 2.0.0, 1.0.0\n\
          available versions of `c`: 1.0.0"
     );
     let text = "a 1.0.0: !b; c *\nb 1.0.0";
@@ -111,6 +111,24 @@ fn pk_23_conflict_is_explained() {
     let explanation =
         solve_to_string("a 1.0.0: !b\nb 1.0.0", &[("a", "*"), ("b", "*")]).unwrap_err();
     assert!(explanation.contains("`a` 1.0.0 conflicts with `b`"), "{explanation}");
+}
+
+#[test]
+fn pk_23_explanation_of_a_conflict_names_few_versions() {
+    let versions = (0..50).map(|n| format!("a 1.{n}.0: b ^{}\nb {n}.0.0\n", n / 10));
+    let text: String = versions.chain(["c 1.0.0: b ^9\n".into()]).collect();
+    assert_eq!(
+        solve_to_string(&text, &[("a", "*"), ("c", "*")]).unwrap_err(),
+        "this project requires `a` *\nthis project requires `c` *\n\
+         `a` 1.49.0, 1.48.0, 1.47.0 and 7 more require `b` ^4\n\
+         `a` 1.39.0, 1.38.0, 1.37.0 and 7 more require `b` ^3\n\
+         `a` 1.29.0, 1.28.0, 1.27.0 and 7 more require `b` ^2\n\
+         20 older versions of `a` restrict `b` differently\n\
+         `c` 1.0.0 requires `b` ^9\n\
+         available versions of `a`: 1.49.0, 1.48.0, 1.47.0 and 47 more\n\
+         available versions of `b`: 49.0.0, 48.0.0, 47.0.0 and 47 more\n\
+         available versions of `c`: 1.0.0"
+    );
 }
 
 #[test]
