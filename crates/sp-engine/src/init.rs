@@ -3,13 +3,17 @@
 use std::path::Path;
 
 use sp_formats::output::InitReport;
-use sp_tree::atomic::{self, ExistingFilePolicy, FileAccess, OutputFile};
-use sp_tree::{Dir, Follow, Name, RelPath};
+use sp_tree::Name;
+use sp_tree::transaction::PriorState;
 
 use crate::context::Context;
 use crate::error::{Error, ErrorCode, Result};
-use crate::files::canonicalize_existing;
-use crate::plan_id::{ApplyOptions, PlanHasher, PlanId};
+use crate::files::{canonicalize_existing, parent_and_name};
+use crate::home::LockedHome;
+use crate::install::change::ChangeExecutor;
+use crate::install::plan::FilePlan;
+use crate::plan_id::ApplyOptions;
+use crate::session::Session;
 
 const SKILL_TEMPLATE: &str = include_str!("init/SKILL.md");
 const CHECKLIST_TEMPLATE: &str = include_str!("init/checklist.md");
@@ -30,57 +34,29 @@ pub fn init(context: &Context<'_>, dir: Option<&Path>, apply: ApplyOptions) -> R
             CHECKLIST_TEMPLATE.into(),
         ),
     ];
-    if let Some((existing, _)) =
-        files.iter().find(|(path, _)| root.join(path).symlink_metadata().is_ok())
-    {
+    let session = Session::begin(context)?;
+    let home = LockedHome::open_unless_dry_run(context, &session.limits, apply.mode)?;
+    let existing = files.iter().map(|(path, _)| root.join(path));
+    if let Some(path) = existing.into_iter().find(|path| path.symlink_metadata().is_ok()) {
         return Err(Error::new(
             ErrorCode::AlreadyExists,
-            format!("`{}` already exists", context.display_path(&root.join(existing))),
+            format!("`{}` already exists", context.display_path(&path)),
         )
         .hint("run `sp init` in an empty directory, or create a new one with `sp init <dir>`"));
     }
     let real_root = canonicalize_existing(&root);
-    let status = apply.confirm(plan_id(&real_root, &files))?;
-    if status.applied {
-        let top = Dir::create_all(&root)?;
-        for (path, text) in &files {
-            write_new_file(context, &top, path, text)?;
-        }
-    }
+    let plans: Result<Vec<FilePlan>> =
+        files.iter().map(|(path, text)| plan_new_file(&real_root.join(path), text)).collect();
+    let status = ChangeExecutor { session: &session, home: home.as_ref(), options: apply }
+        .execute_files(plans?)?;
     let files = files.into_iter().map(|(path, _)| path).collect();
     Ok(InitReport { status, root: real_root, pack, files })
 }
 
-fn plan_id(root: &Path, files: &[(String, String)]) -> PlanId {
-    let mut hasher = PlanHasher::of_operation("init");
-    hasher.path(root);
-    hasher.list(files.iter(), |hasher, (path, text)| {
-        hasher.text(path);
-        hasher.text(text);
-    });
-    hasher.finish()
-}
-
-fn write_new_file(context: &Context<'_>, top: &Dir, path: &str, text: &str) -> Result<()> {
-    let invalid =
-        |why: sp_tree::PathError| Error::new(ErrorCode::UnsafePath, format!("`{path}`: {why}"));
-    let path = RelPath::new(path).map_err(invalid)?;
-    let mut dir: Option<Dir> = None;
-    for segment in path.parent().into_iter().flat_map(|parent| parent.split('/')) {
-        let here = dir.as_ref().unwrap_or(top);
-        let name = Name::new(segment).map_err(invalid)?;
-        if here.stat(&name, Follow::Never)?.is_none() {
-            here.create_dir(&name)?;
-        }
-        dir = Some(here.open_dir(&name, Follow::Links)?);
-    }
-    let name = Name::new(path.file_name()).map_err(invalid)?;
-    let file = OutputFile {
-        bytes: text.as_bytes(),
-        access: FileAccess::Ordinary,
-        if_exists: ExistingFilePolicy::Refuse,
-    };
-    Ok(atomic::write_file(dir.as_ref().unwrap_or(top), &name, &context.run_id, file)?)
+fn plan_new_file(path: &Path, text: &str) -> Result<FilePlan> {
+    let (dir, name) = parent_and_name(path)?;
+    let bytes = text.as_bytes().into();
+    Ok(FilePlan::new(canonicalize_existing(dir), name, PriorState::Absent, Some(bytes)))
 }
 
 /// Returns the name of the directory if it is a valid pack name, and else `team`.

@@ -1,6 +1,9 @@
 //! `sp init`.
 
+use sp_testkit::{FaultScenario, Faults, sweep};
+
 use super::*;
+use crate::support::engine::recover;
 
 #[test]
 fn init_creates_a_repository_that_can_be_installed() {
@@ -85,4 +88,10 @@ fn the_command_that_init_prints_works() {
     shell.current_dir(world.path("home")).env("HOME", world.home());
     let run = world.run(shell);
     assert_eq!(run.code, Some(0), "{next}: {run}");
+}
+
+#[test]
+fn se_01_init_of_a_repository_interrupted_at_every_call_is_all_or_nothing() {
+    let scenario = || FaultScenario::new(world!(), "home", &["init", "new/skills"], recover());
+    sweep(scenario, Faults::All);
 }
