@@ -94,7 +94,7 @@ pub(crate) struct RuleIdSchema;
 impl_json_schema!(
     RuleIdSchema,
     "RuleId",
-    json_schema!({ "type": "string", "pattern": "^([A-Z]{2}-[0-9]{2}|\\*)$" })
+    json_schema!({ "type": "string", "pattern": "^([A-Z]{2}-[0-9]{2,3}(-[0-9a-f]{10})?|\\*)$" })
 );
 
 /// A date.

@@ -13,6 +13,7 @@ use sp_formats::accept::{
     ACCEPT_FILE, ANY_RULE, AcceptEntry, AcceptFile, AcceptingComment, accepting_comments, read,
 };
 use sp_formats::report::{LocatedFinding, Report, Severity};
+use sp_formats::rules::audit;
 use sp_formats::suggest::nearest;
 
 use super::baseline::{AcceptedFindings, read_baseline};
@@ -59,7 +60,9 @@ impl AcceptedFindings for ProjectEntries {
     fn accepts(&mut self, placed: &LocatedFinding) -> bool {
         let mut is_accepted = false;
         for (entry, used) in self.entries.iter().zip(&mut self.used) {
-            if self.names.iter().any(|name| entry.covers(placed.finding.check.id, name)) {
+            let covers = |id: &str| self.names.iter().any(|name| entry.covers(id, name));
+            let finding_id = placed.finding.audit.as_deref().map(|audit| audit.id.as_str());
+            if covers(placed.finding.check.id) || finding_id.is_some_and(covers) {
                 *used = true;
                 is_accepted |= !entry.is_expired(self.now);
             }
@@ -132,12 +135,17 @@ impl Acceptance<'_> {
 
     /// Whether this run reports findings of the rule of an entry.
     fn can_match(&self, entry: &AcceptEntry, results: &CheckResults) -> bool {
-        let rule = find_check_rule(&entry.rule).filter(|rule| rule.id == entry.rule);
-        let is_known = entry.rule == ANY_RULE || rule.is_some();
-        let is_audited = entry.rule == ANY_RULE || rule.is_some_and(|rule| rule.is_security);
-        // The findings of imports are only known if they were fetched.
-        let is_import = results.imports_left > 0 && entry.rule.starts_with("SP-");
-        is_known && (self.mode == CheckMode::FindingsOnly || is_audited) && !is_import
+        // `sp check` and `sp audit` report findings of different rules, so that neither of them knows
+        // everything that an entry for all rules matches.
+        let rule = find_check_rule(entry.rule_id()).filter(|rule| rule.id == entry.rule_id());
+        rule.is_some_and(|rule| {
+            let is_reported = match self.mode {
+                CheckMode::FindingsOnly => !audit::RULES.rules.iter().any(|it| it.id == rule.id),
+                CheckMode::WithFacts => rule.is_security,
+            };
+            // The findings of imports are only known if they were fetched.
+            is_reported && !(results.imports_left > 0 && rule.id.starts_with("SP-"))
+        })
     }
 
     /// Adds the findings about the project's file. If the file is a target, some are there.
@@ -230,7 +238,7 @@ fn read_accept_file(
     let (file, mut report) = read("", &String::from_utf8_lossy(&bytes), &session.limits);
     for entry in &file.accept {
         if entry.rule == ANY_RULE
-            || find_check_rule(&entry.rule).is_some_and(|it| it.id == entry.rule)
+            || find_check_rule(entry.rule_id()).is_some_and(|it| it.id == entry.rule_id())
         {
             continue;
         }

@@ -44,6 +44,9 @@ pub const ACCEPT_FILE: &str = "skillpack-accept.yaml";
 /// Stands for every rule.
 pub const ANY_RULE: &str = "*";
 
+/// The length of the digest at the end of the ID of a finding, which follows the ID of its rule.
+const FINDING_DIGEST_LEN: usize = 10;
+
 const FILE_KEYS: &[&str] = &["accept"];
 const ENTRY_KEYS: &[&str] = &["rule", "path", "reason", "expiry"];
 
@@ -62,7 +65,7 @@ pub struct AcceptFile {
 pub struct AcceptEntry {
     #[schemars(skip)]
     pub span: Range<usize>,
-    /// ID of the rule, such as `AS-07`, or `*` for every rule.
+    /// ID of a rule, such as `AS-07`, ID of a finding, or `*` for every rule.
     #[schemars(with = "crate::schema::RuleIdSchema")]
     pub rule: String,
     #[schemars(skip)]
@@ -79,9 +82,21 @@ pub struct AcceptEntry {
 }
 
 impl AcceptEntry {
-    /// Whether the entry is about findings of a rule in a file.
-    pub fn covers(&self, rule: &str, path: &str) -> bool {
-        (self.rule == ANY_RULE || self.rule == rule) && self.path.matches(path)
+    /// Returns the ID of the rule, also if the entry is about a single finding of it.
+    pub fn rule_id(&self) -> &str {
+        let is_digest = |text: &str| {
+            text.len() == FINDING_DIGEST_LEN
+                && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+        };
+        match self.rule.rsplit_once('-') {
+            Some((rule, digest)) if is_digest(digest) => rule,
+            _ => &self.rule,
+        }
+    }
+
+    /// Whether the entry is about findings of a rule in a file, or about the finding with this ID.
+    pub fn covers(&self, rule_or_finding: &str, path: &str) -> bool {
+        (self.rule == ANY_RULE || self.rule == rule_or_finding) && self.path.matches(path)
     }
 
     pub fn is_expired(&self, now: Timestamp) -> bool {
@@ -216,5 +231,20 @@ mod tests {
             assert_eq!(entry.is_expired(time::parse(now).unwrap()), is_expired, "{now}");
         }
         assert!(entry.covers("SE-09", "skills/a/b.md"));
+    }
+
+    #[test]
+    fn au_07_an_entry_can_name_a_single_finding() {
+        for (rule, expected) in [
+            ("AU-23", "AU-23"),
+            ("AU-23-0123456789", "AU-23"),
+            ("AU-23-012345678", "AU-23-012345678"),
+            ("AU-23-ABCDEF0123", "AU-23-ABCDEF0123"),
+            ("'*'", "*"),
+        ] {
+            let text = format!("accept:\n- {{rule: {rule}, path: 'a/*', reason: x}}\n");
+            let (file, _) = read("x", &text, &Limits::default());
+            assert_eq!(file.accept[0].rule_id(), expected);
+        }
     }
 }

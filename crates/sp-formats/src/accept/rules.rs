@@ -7,8 +7,8 @@ rule_set! {
 
     "AU-07" "Findings are accepted by the project, with a reason, and never by fetched content" => AU_07 security {
         what: "`skillpack-accept.yaml` in the project lists findings that are not reported. Each entry of \
-               `accept` has the ID of a `rule`, a `path` or pattern, a `reason` and, if the acceptance \
-               is temporary, an `expiry`. An entry that has expired or that matches no finding is \
+               `accept` has the ID of a `rule` or of a single finding, a `path` or pattern, a `reason` \
+               and, if the acceptance is temporary, an `expiry`. An entry that has expired or that matches no finding is \
                reported.",
         why: "A finding that is hidden without a reason cannot be reviewed, and an entry that is no longer \
               needed would hide the next problem. Content from others must not be able to accept its own \
