@@ -15,6 +15,7 @@
 
 mod audit;
 mod collections;
+mod completion;
 mod graphs;
 mod lifecycle;
 mod mcp;
@@ -63,6 +64,7 @@ fn main() {
         ("registry", Bench::registry),
         ("mcp", Bench::mcp),
         ("start", Bench::start),
+        ("completion", Bench::completion),
         ("audit", Bench::audit),
     ];
     // `cargo bench -p sp -- verify` runs a single measurement.

@@ -12,8 +12,9 @@ use crate::agents::agents;
 use crate::built_in_sinks::{BUILT_IN_SINKS, CUSTOM_SINK};
 use crate::check::check_rules;
 use crate::context::Context;
-use crate::home::read_state;
+use crate::home::installed_pack_names;
 use crate::pkg::stored_package_versions;
+use crate::project::{ProjectLocation, locked_names};
 use crate::repository::SkillRepository;
 use crate::session::Session;
 use crate::workspace::find_root;
@@ -25,8 +26,10 @@ pub enum CompletionKind {
     /// A pack of the repository.
     Pack,
     InstalledPack,
-    /// A skill of the repository, by its ID.
-    Skill,
+    /// A skill of a project, by its name.
+    ProjectSkill,
+    /// A skill or a source of a project.
+    ProjectItem,
     /// A skill of a SkillBag workspace.
     WorkspaceSkill,
     Agent,
@@ -43,19 +46,22 @@ pub struct CompletionValue {
     pub description: String,
 }
 
-/// Returns the known names of a kind, in no particular order. `root` is the value of `--root`.
+/// Returns the known names of a kind, in no particular order. `location` has the values of `--root`
+/// and `--global`.
 pub fn completion_values(
     context: &Context<'_>,
     kind: CompletionKind,
-    root: Option<&Path>,
+    location: &ProjectLocation,
 ) -> Vec<CompletionValue> {
+    let root = location.root.as_deref();
     match kind {
         CompletionKind::Pack => plain(pack_names(context, root)),
-        CompletionKind::InstalledPack => {
-            let state = read_state(context).unwrap_or_default();
-            plain(state.installs.into_iter().map(|install| install.pack).collect())
+        CompletionKind::InstalledPack => plain(installed_pack_names(context)),
+        CompletionKind::ProjectSkill => plain(locked_names(context, location).skills),
+        CompletionKind::ProjectItem => {
+            let names = locked_names(context, location);
+            plain([names.skills, names.sources].concat())
         }
-        CompletionKind::Skill => plain(skill_ids(context, root)),
         CompletionKind::WorkspaceSkill => plain(workspace_skills(context, root)),
         CompletionKind::Agent => agent_names(context),
         CompletionKind::Package => package_specs(context),
@@ -80,13 +86,6 @@ fn pack_names(context: &Context<'_>, root: Option<&Path>) -> Vec<String> {
     let paths = SkillRepository::find(context, root).and_then(|repository| repository.pack_paths());
     let stem = |path: PathBuf| Some(path.file_stem()?.to_str()?.to_owned());
     paths.unwrap_or_default().into_iter().filter_map(stem).collect()
-}
-
-fn skill_ids(context: &Context<'_>, root: Option<&Path>) -> Vec<String> {
-    let session = Session::read_only(context);
-    let found = SkillRepository::find(context, root)
-        .and_then(|repository| repository.skills(&session, None));
-    found.map(|found| found.ids).unwrap_or_default()
 }
 
 fn workspace_skills(context: &Context<'_>, root: Option<&Path>) -> Vec<String> {

@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use std::io::ErrorKind;
 use std::path::Path;
 
-use sp_formats::state::InstallState;
+use sp_formats::state::{self, InstallState};
 use sp_tree::atomic::{self, Durability, TempFile};
 use sp_tree::transaction::{self, Transaction, TransactionPlan, TrashedEntry};
 use sp_tree::{
@@ -269,6 +269,14 @@ pub(crate) fn read_state(context: &Context<'_>) -> Result<InstallState> {
         .because(why)
         .hint(repair_hint(context, &path))
     })
+}
+
+/// Returns the names of the installed packs, without reading what is installed of them; none if the
+/// state cannot be read.
+pub(crate) fn installed_pack_names(context: &Context<'_>) -> Vec<String> {
+    let bytes = read_limited(&context.home.join(STATE_FILE.0), MAX_STATE_BYTES).ok();
+    let names = bytes.and_then(|bytes| state::installed_pack_names(&bytes).ok());
+    names.unwrap_or_default()
 }
 
 fn repair_hint(context: &Context<'_>, path: &Path) -> String {

@@ -116,6 +116,25 @@ pub struct SkillRecord {
     pub extra: UnknownRecordMembers,
 }
 
+/// The names of the packs in a state.
+#[derive(Deserialize)]
+struct InstalledPackNames {
+    #[serde(default)]
+    installs: Vec<InstalledPackName>,
+}
+
+#[derive(Deserialize)]
+struct InstalledPackName {
+    pack: String,
+}
+
+/// Returns the names of the packs in a state. Skips everything else, so it is much faster than
+/// [`InstallState::parse`].
+pub fn installed_pack_names(text: &[u8]) -> serde_json::Result<Vec<String>> {
+    let names: InstalledPackNames = serde_json::from_slice(text)?;
+    Ok(names.installs.into_iter().map(|install| install.pack).collect())
+}
+
 impl InstallState {
     pub fn parse(text: &[u8]) -> Result<Self, InstallStateError> {
         let mut members: JsonMembers = serde_json::from_slice(text)?;
@@ -367,6 +386,13 @@ mod tests {
         "installed_at": "2026-01-21T12:34:56Z"
       }]
     }"#;
+
+    #[test]
+    fn names_of_packs_are_read_without_the_rest() {
+        assert_eq!(installed_pack_names(SPEC_EXAMPLE.as_bytes()).unwrap(), ["group-x"]);
+        assert_eq!(installed_pack_names(br#"{"version": 1}"#).unwrap(), [""; 0]);
+        assert!(installed_pack_names(b"{").is_err());
+    }
 
     #[test]
     fn sp_29_example_of_the_specification_round_trips() {

@@ -7,14 +7,14 @@ use std::path::{Path, PathBuf};
 
 use sp_formats::Report;
 use sp_formats::project::conflict::{MergeSides, has_conflict_markers, split_sides};
-use sp_formats::project::lock::{self, ProjectLock};
+use sp_formats::project::lock::{self, LockedNames, ProjectLock};
 use sp_formats::project::manifest::{self, ProjectManifest};
 use sp_formats::project::merge::{ManifestVersion, MergeConflict, merge_locks, merge_manifests};
 use sp_formats::project::rules::{LC_01, LC_06, LC_07};
 use sp_formats::project::{LOCK_FILE, MANIFEST_FILE};
 use sp_formats::rules::CheckRule;
-use sp_tree::Name;
 use sp_tree::transaction::PriorState;
+use sp_tree::{Name, read_limited};
 
 use crate::context::{Context, Event};
 use crate::error::{Error, ErrorCode, Result};
@@ -109,6 +109,15 @@ impl ProjectDir {
     fn lock_path(&self) -> PathBuf {
         self.path.join(LOCK_FILE)
     }
+}
+
+/// Returns the names in the lockfile of a project, without parsing the file; none if it cannot be
+/// read.
+pub(crate) fn locked_names(context: &Context<'_>, location: &ProjectLocation) -> LockedNames {
+    let dir = ProjectDir::find(context, location, MissingManifest::Refuse).ok();
+    let bytes = dir.and_then(|dir| read_limited(&dir.lock_path(), MAX_LOCK_BYTES).ok());
+    let text = bytes.and_then(|bytes| String::from_utf8(bytes).ok());
+    text.map(|text| lock::scan_names(&text)).unwrap_or_default()
 }
 
 /// A text file as it was read.

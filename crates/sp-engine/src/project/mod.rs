@@ -59,6 +59,7 @@ mod view;
 mod why;
 
 pub(crate) use bases::damaged_bases;
+pub(crate) use files::locked_names;
 pub(crate) use on_disk::ProjectOnDisk;
 
 pub use add::{AddRequest, SkillChoice, SkillPicker, add, list_source_skills};

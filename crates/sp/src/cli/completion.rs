@@ -24,7 +24,12 @@ const VALUE_KINDS: &[(&[&str], &str, CompletionKind)] = &[
     (&["pkg", "diff"], "AFTER", CompletionKind::Package),
     (&["pkg", "create"], "SKILL", CompletionKind::Pack),
     (&[], "PACKAGE", CompletionKind::Package),
-    (&[], "SKILL", CompletionKind::Skill),
+    (&["why"], "SKILL", CompletionKind::ProjectSkill),
+    (&["diff"], "SKILL", CompletionKind::ProjectSkill),
+    (&["restore"], "SKILL", CompletionKind::ProjectSkill),
+    (&["disable"], "SKILL", CompletionKind::ProjectSkill),
+    (&["enable"], "SKILL", CompletionKind::ProjectSkill),
+    (&[], "SKILL|SOURCE", CompletionKind::ProjectItem),
     (&[], "AGENT", CompletionKind::Agent),
     (&[], "RULE", CompletionKind::Rule),
     (&[], "NAME=NUMBER", CompletionKind::Limit),
@@ -41,14 +46,20 @@ pub(crate) struct WordCompletion {
     pub prefix: String,
     /// The value of `--root` on the line.
     pub root: Option<String>,
+    /// Whether the line has `--global`.
+    pub is_global: bool,
 }
 
 /// Finds out what completes the last of these words, which follow the name of the program.
 pub(crate) fn complete_words(words: &[String]) -> WordCompletion {
-    let root = super::command();
+    let root = super::definitions();
     let Some((last, before)) = words.split_last() else { return WordCompletion::default() };
     let line = CommandLine::read(&root, before);
-    let mut completion = WordCompletion { root: line.root_option.clone(), ..Default::default() };
+    let mut completion = WordCompletion {
+        root: line.root_option.clone(),
+        is_global: line.is_global,
+        ..Default::default()
+    };
     if let Some(option) = line.pending_option {
         complete_value(&line, option, last, &mut completion);
     } else if let Some((name, value)) = last.split_once('=').filter(|_| last.starts_with("--")) {
@@ -80,6 +91,7 @@ struct CommandLine<'a> {
     /// The option whose value is the last word.
     pending_option: Option<&'a Arg>,
     root_option: Option<String>,
+    is_global: bool,
 }
 
 impl<'a> CommandLine<'a> {
@@ -92,6 +104,7 @@ impl<'a> CommandLine<'a> {
             after_dashes: false,
             pending_option: None,
             root_option: None,
+            is_global: false,
         };
         for word in words {
             line.read_word(word);
@@ -113,12 +126,12 @@ impl<'a> CommandLine<'a> {
                         self.record_root(option, value);
                     }
                 }
-                None => self.pending_option = self.long_option(long).filter(|arg| takes_value(arg)),
+                None => self.read_option(self.long_option(long)),
             }
         } else if let Some(short) = word.strip_prefix('-').and_then(|short| short.chars().last()) {
             let is_it = |arg: &&Arg| arg.get_short() == Some(short);
             let option = self.options().find(is_it);
-            self.pending_option = option.filter(|arg| takes_value(arg));
+            self.read_option(option);
         } else if self.positionals == 0
             && let Some(below) = self.command.find_subcommand(word)
         {
@@ -127,6 +140,11 @@ impl<'a> CommandLine<'a> {
         } else {
             self.positionals += 1;
         }
+    }
+
+    fn read_option(&mut self, option: Option<&'a Arg>) {
+        self.is_global |= option.is_some_and(|arg| arg.get_id() == "global");
+        self.pending_option = option.filter(|arg| takes_value(arg));
     }
 
     fn record_root(&mut self, option: &Arg, value: &str) {
@@ -241,7 +259,8 @@ mod tests {
     #[test]
     fn values_have_the_kind_of_their_argument() {
         use CompletionKind::{
-            Agent, InstalledPack, Limit, Pack, Package, Rule, Skill, WorkspaceSkill,
+            Agent, InstalledPack, Limit, Pack, Package, ProjectItem, ProjectSkill, Rule,
+            WorkspaceSkill,
         };
         for (line, expected) in [
             ("install ", Some(Pack)),
@@ -264,11 +283,13 @@ mod tests {
             ("list --limit ", Some(Limit)),
             ("context show ", None),
             ("show team ", None),
+            ("why ", Some(ProjectSkill)),
+            ("disable pdf ", Some(ProjectSkill)),
+            ("update ", Some(ProjectItem)),
+            ("add acme/skills --skill ", None),
         ] {
             assert_eq!(complete(line).kind, expected, "{line}");
         }
-        // For commands with skills of the repository.
-        assert_eq!(value_kind(&["why"], "SKILL"), Some(Skill));
     }
 
     #[test]
@@ -282,6 +303,8 @@ mod tests {
         assert_eq!(complete("install team -a claude,co").prefix, "claude,");
         assert_eq!(complete("install --agent=claude,co").prefix, "--agent=claude,");
         assert_eq!(complete("--root x install ").root.as_deref(), Some("x"));
+        assert!(complete("why --global ").is_global && complete("why -g ").is_global);
+        assert!(!complete("why ").is_global);
         assert!(fixed("mcp install -a claude -- ").is_empty());
     }
 }

@@ -71,7 +71,13 @@ pub(crate) struct Cli {
 
 /// Returns the whole command line: commands, flags, help texts and examples.
 pub(crate) fn command() -> clap::Command {
-    help::add_help(format::restrict_formats(Cli::command()))
+    help::add_help(definitions())
+}
+
+/// Returns commands and flags without what only help shows. Shells ask for completions on every key
+/// press, and should not wait for it.
+fn definitions() -> clap::Command {
+    format::restrict_formats(Cli::command())
 }
 
 /// Parses arguments, of which the first is the name of the program.

@@ -45,12 +45,16 @@ const RENAMED_OPTIONS: &[RenamedOption] = &[
 const SECONDS: &[(&[&str], &str)] =
     &[(&["serve"], "--timeout"), (&["context", "build"], "--model-timeout")];
 
+/// The option with which `sp pkg rollback` took the version.
+const OLD_ROLLBACK_VERSION: &str = "--to";
+
 /// Replaces old spellings. The first argument is the name of the program.
 pub(crate) fn rewrite(arguments: Vec<OsString>) -> RewrittenArguments {
     let end = arguments.iter().position(|it| *it == "--").unwrap_or(arguments.len());
     let words: Option<Vec<&str>> = arguments[..end].iter().map(|it| it.to_str()).collect();
+    let words = words.filter(|words| words.iter().any(|word| may_be_old(word)));
     let Some(words) = words else { return RewrittenArguments { arguments, renamed: Vec::new() } };
-    let command = command_path(&super::command(), &words);
+    let command = command_path(&super::definitions(), &words);
     let mut new_words: Vec<String> = Vec::new();
     let mut renamed = Vec::new();
     let mut rest = words.iter();
@@ -82,6 +86,15 @@ pub(crate) fn rewrite(arguments: Vec<OsString>) -> RewrittenArguments {
     RewrittenArguments { arguments, renamed }
 }
 
+/// Whether a word is an old spelling for at least one command. Almost no command line has one, and
+/// finding out which command it is for takes the definitions of all commands.
+fn may_be_old(word: &str) -> bool {
+    let name = word.split_once('=').map_or(word, |(name, _)| name);
+    RENAMED_OPTIONS.iter().any(|option| option.old == name)
+        || SECONDS.iter().any(|(_, option)| *option == name)
+        || name == OLD_ROLLBACK_VERSION
+}
+
 /// Returns an option whose value has a unit, and how it was written if it had none.
 fn duration_words(name: &str, value: Option<&str>) -> (Vec<String>, Option<Renamed>) {
     let Some(value) = value else { return (vec![name.to_owned()], None) };
@@ -94,12 +107,13 @@ fn duration_words(name: &str, value: Option<&str>) -> (Vec<String>, Option<Renam
 
 /// Turns `NAME --to VERSION` into `NAME@VERSION`.
 fn join_version(words: &mut Vec<String>) -> Option<Renamed> {
-    let at = words.iter().position(|word| word == "--to" || word.starts_with("--to="))?;
-    let version = match words[at].strip_prefix("--to=") {
-        Some(version) => version.to_owned(),
+    let name = |word: &str| word.split_once('=').map_or(word, |(name, _)| name).to_owned();
+    let at = words.iter().position(|word| name(word) == OLD_ROLLBACK_VERSION)?;
+    let version = match words[at].split_once('=') {
+        Some((_, version)) => version.to_owned(),
         None => words.get(at + 1)?.clone(),
     };
-    let is_joined = words[at] != "--to";
+    let is_joined = words[at] != OLD_ROLLBACK_VERSION;
     let without: Vec<String> =
         words[..at].iter().chain(&words[at + if is_joined { 1 } else { 2 }..]).cloned().collect();
     let name_at = without.iter().rposition(|word| word == "rollback")? + 1;

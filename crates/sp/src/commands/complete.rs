@@ -5,9 +5,8 @@
 
 use std::ffi::OsString;
 use std::io::Write;
-use std::path::Path;
 
-use sp_engine::CompletionValue;
+use sp_engine::{CompletionValue, ProjectLocation, SinkScope};
 use sp_formats::printable::printable;
 
 use crate::cli::{COMPLETE_COMMAND, GlobalOptions, OutputFormat, complete_words};
@@ -51,8 +50,9 @@ fn candidates(words: &[String]) -> Vec<CompletionValue> {
         let terminal = Terminal::new(OutputFormat::Plain, Verbosity::Normal);
         let options = GlobalOptions::default();
         if let Ok(context) = environment::context(&options, &terminal) {
-            let root = completion.root.as_deref().map(Path::new);
-            values.extend(sp_engine::completion_values(&context, kind, root));
+            let scope = if completion.is_global { SinkScope::Global } else { SinkScope::Project };
+            let location = ProjectLocation { scope, root: completion.root.map(Into::into) };
+            values.extend(sp_engine::completion_values(&context, kind, &location));
         }
     }
     for value in &mut values {

@@ -48,6 +48,22 @@ fn bash_completes_commands_options_packs_agents_and_rules() {
 }
 
 #[test]
+fn bash_completes_skills_and_sources_of_the_project() {
+    let world = world!();
+    world
+        .write("lib/skills/pdf/SKILL.md", "---\nname: pdf\ndescription: Reads PDFs.\n---\nRead.\n");
+    world.sp(&["add", "./lib", "--all", "--agent", "claude"]).ok();
+    for (line, expected) in [
+        ("sp why ", &["pdf"][..]),
+        ("sp disable p", &["pdf"]),
+        ("sp remove ", &["./lib", "pdf"]),
+        ("sp why --global ", &[]),
+    ] {
+        assert_eq!(complete(&world, line), expected, "{line}");
+    }
+}
+
+#[test]
 fn bash_completes_packages_after_word_breaks() {
     let world = world!();
     world.write("facts.yaml", "nodes:\n  - {id: F1, type: fact, content: One.}\n");
