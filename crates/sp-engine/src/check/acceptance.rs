@@ -135,7 +135,7 @@ impl Acceptance<'_> {
 
     /// Whether this run reports findings of the rule of an entry.
     fn can_match(&self, entry: &AcceptEntry, results: &CheckResults) -> bool {
-        // `sp check` and `sp audit` report findings of different rules, so that neither of them knows
+        // `sp check` and `sp audit` report findings of different rules, so neither of them knows
         // everything that an entry for all rules matches.
         let rule = find_check_rule(entry.rule_id()).filter(|rule| rule.id == entry.rule_id());
         rule.is_some_and(|rule| {

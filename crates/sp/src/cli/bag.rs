@@ -16,7 +16,9 @@ pub(crate) enum WorkspaceCommand {
         /// File to use as `SKILLBAG.md`
         #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
         entrypoint: Option<PathBuf>,
-        /// Confirm that you completed the extra installation steps of the sources
+        /// Confirm the extra installation steps of the sources
+        ///
+        /// Some sources require steps that `sp` does not run. Complete them first.
         #[arg(long)]
         steps_done: bool,
         #[command(flatten)]
@@ -29,13 +31,15 @@ pub(crate) enum WorkspaceCommand {
         #[arg(value_name = "SKILL")]
         names: Vec<String>,
         /// Git URL, URL of a zip, or path of a zip or directory
-        #[arg(long)]
+        #[arg(long, value_name = "SOURCE")]
         source: Option<String>,
         /// Tag, branch or commit of the source
         #[arg(long)]
         version: Option<String>,
-        /// Print and lock this query parameter of the source URL, which is not a secret
-        #[arg(long, value_name = "NAME")]
+        /// Query parameter of the source URL that is not a secret
+        ///
+        /// It is printed, and written to the lockfile. Can be repeated.
+        #[arg(long, value_name = "NAME", hide_short_help = true)]
         keep_query: Vec<String>,
         /// Update skills that are already in the workspace
         #[arg(long)]
@@ -43,7 +47,9 @@ pub(crate) enum WorkspaceCommand {
         /// Replace edited skills
         #[arg(long, short = 'f', visible_alias = "force")]
         replace: bool,
-        /// Confirm that you completed the extra installation steps of the sources
+        /// Confirm the extra installation steps of the sources
+        ///
+        /// Some sources require steps that `sp` does not run. Complete them first.
         #[arg(long)]
         steps_done: bool,
         #[command(flatten)]

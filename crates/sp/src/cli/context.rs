@@ -36,11 +36,11 @@ pub(crate) enum ContextPackCommand {
         /// Directory to create
         #[arg(value_hint = ValueHint::DirPath)]
         dir: PathBuf,
-        /// Name of the project [default: the name of the directory]
+        /// Name of the project [default: that of the directory]
         #[arg(long)]
         name: Option<String>,
-        /// What the project is going to build, in one to three sentences
-        #[arg(long)]
+        /// What the project builds, in one to three sentences
+        #[arg(long, value_name = "TEXT")]
         description: Option<String>,
         /// Technologies in use; repeat or separate with commas
         #[arg(long, value_name = "WORD", value_delimiter = ',')]
@@ -107,8 +107,18 @@ pub(crate) enum ContextPackCommand {
         /// Directory, zip or URL of the context pack
         #[arg(value_hint = ValueHint::AnyPath)]
         pack: PathBuf,
-        /// Files to install for; repeat or separate with commas [default: cursor,agents]
-        #[arg(long = "agent", short, value_enum, value_name = "AGENT", value_delimiter = ',')]
+        /// `cursor`, `agents` or `claude` [default: cursor,agents]
+        ///
+        /// The files to write to: a rule of Cursor, `AGENTS.md`, or `CLAUDE.md`. Can be repeated,
+        /// or separated with commas.
+        #[arg(
+            long = "agent",
+            short,
+            value_enum,
+            value_name = "AGENT",
+            value_delimiter = ',',
+            hide_possible_values = true
+        )]
         agents: Vec<ContextPackAgentArg>,
         #[command(flatten)]
         plan: PlanArgs,
@@ -126,19 +136,21 @@ pub(crate) struct ContextBuildArgs {
     /// Name of the project
     #[arg(long)]
     pub(crate) name: String,
-    /// What the project is going to build, in one to three sentences
-    #[arg(long)]
+    /// What the project builds, in one to three sentences
+    #[arg(long, value_name = "TEXT")]
     pub(crate) description: String,
-    /// A question or task for the agent, to select what matters
-    #[arg(long)]
+    /// A question or task, to select what matters
+    #[arg(long, value_name = "TEXT")]
     pub(crate) prompt: Option<String>,
     /// Technologies in use; repeat or separate with commas
     #[arg(long, value_name = "WORD", value_delimiter = ',')]
     pub(crate) stack: Vec<String>,
-    /// Knowledge base directory; can be repeated [default: all]
+    /// Knowledge base; can be repeated [default: all]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) kb: Vec<PathBuf>,
-    /// Only documents captured since then: `90d`, `12w`, `6m`, `1y` or a date
+    /// Only documents captured since then: `90d` or a date
+    ///
+    /// Units are days (`d`), weeks (`w`), months (`m`) and years (`y`).
     #[arg(long, value_name = "TIME")]
     pub(crate) since: Option<String>,
     /// Output directory [default: context-pack]
@@ -194,7 +206,7 @@ pub(crate) struct ContextBuildArgs {
 pub(crate) enum KbCommand {
     /// Index a directory, or update its index
     Add {
-        /// The directory
+        /// Directory to index
         #[arg(value_hint = ValueHint::DirPath)]
         dir: PathBuf,
         #[command(flatten)]
@@ -226,7 +238,7 @@ pub(crate) enum KbCommand {
     },
     /// Remove a knowledge base, but not its directory
     Remove {
-        /// The directory
+        /// Directory of the knowledge base
         #[arg(value_hint = ValueHint::DirPath)]
         dir: PathBuf,
         #[command(flatten)]

@@ -138,7 +138,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         &["sp context install context-pack", "sp context install shop.zip -a claude"],
     ),
     ("context uninstall", &["sp context uninstall"]),
-    ("serve", &["sp serve", "sp serve --listen 127.0.0.1:8080 --data /srv/skillpack"]),
+    ("serve", &["sp serve --listen 127.0.0.1:8080 --data /srv/skillpack"]),
     ("serve backup", &["sp serve backup /backups/skillpack"]),
     (
         "serve token",

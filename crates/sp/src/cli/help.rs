@@ -41,6 +41,27 @@ const GROUPS: &[CommandGroup] = &[
         commands: &["config", "doctor", "clean", "schema", "completions", "man", "help"],
     },
     CommandGroup {
+        path: &["context"],
+        title: "Commands",
+        commands: &[
+            "new",
+            "build",
+            "check",
+            "show",
+            "diff",
+            "seal",
+            "zip",
+            "unzip",
+            "install",
+            "uninstall",
+            "push",
+            "url",
+            "revoke",
+            "kb",
+            "help",
+        ],
+    },
+    CommandGroup {
         path: &["pkg"],
         title: "Create",
         commands: &["create", "merge", "touch", "reinforce", "prune"],
@@ -62,9 +83,17 @@ const GROUPS: &[CommandGroup] = &[
     },
 ];
 
-/// The commands that the short help of `sp` describes. It only names the others.
-const MAIN_COMMANDS: &[&str] =
-    &["init", "add", "sync", "list", "install", "uninstall", "installed", "check", "audit"];
+/// Commands whose short help describes only a few of the commands below them, and names the others.
+const MAIN_COMMANDS: &[MainCommands] = &[
+    MainCommands {
+        path: &[],
+        commands: &["init", "add", "sync", "install", "installed", "check", "audit"],
+    },
+    MainCommands {
+        path: &["pkg"],
+        commands: &["create", "install", "uninstall", "load", "list", "info", "verify"],
+    },
+];
 /// The width of lists of names, which fits every terminal.
 const LIST_WIDTH: usize = 78;
 
@@ -73,6 +102,12 @@ struct CommandGroup {
     /// The command that they are below.
     path: &'static [&'static str],
     title: &'static str,
+    commands: &'static [&'static str],
+}
+
+/// The commands below a command that most people need.
+struct MainCommands {
+    path: &'static [&'static str],
     commands: &'static [&'static str],
 }
 
@@ -92,16 +127,18 @@ fn add_below(mut command: Command, path: &mut Vec<String>, footer: &str) -> Comm
     }
     let groups = grouped_commands(&command, path);
     if !groups.is_empty() {
-        let short = if path.is_empty() { main_commands(&command) } else { groups.clone() };
+        let short = main_commands(&command, path).unwrap_or_else(|| groups.clone());
         command = command.before_help(short).before_long_help(groups).help_template(
             "{about-with-newline}\n{usage-heading} {usage}\n\n{before-help}{options}{after-help}",
         );
     }
     let examples = examples_text(path);
-    let short = if path.is_empty() {
+    let short = if MAIN_COMMANDS.iter().any(|main| main.path.iter().eq(path.iter())) {
+        let name = ["sp"].into_iter().chain(path.iter().map(String::as_str));
+        let name = name.collect::<Vec<_>>().join(" ");
         format!(
-            "{footer}\n`{LITERAL}sp --help{LITERAL:#}` describes all commands, \
-             `{LITERAL}sp <COMMAND> -h{LITERAL:#}` one of them"
+            "{footer}\n`{LITERAL}{name} --help{LITERAL:#}` describes all commands, \
+             `{LITERAL}{name} <COMMAND> -h{LITERAL:#}` one of them"
         )
     } else {
         format!("{examples}\n{footer}")
@@ -109,17 +146,18 @@ fn add_below(mut command: Command, path: &mut Vec<String>, footer: &str) -> Comm
     command.after_help(short.trim_start().to_owned()).after_long_help(examples)
 }
 
-/// Describes the main commands, and names the others by task.
-fn main_commands(root: &Command) -> String {
+/// Describes the main commands, and names all by task. Returns `None` if all can be described.
+fn main_commands(command: &Command, path: &[String]) -> Option<String> {
+    let main = MAIN_COMMANDS.iter().find(|main| main.path.iter().eq(path.iter()))?.commands;
     let mut text = format!("{HEADING}Common commands:{HEADING:#}\n");
-    let width = MAIN_COMMANDS.iter().map(|name| name.len()).max().unwrap_or(0);
-    for name in MAIN_COMMANDS {
-        let about = root.find_subcommand(name).and_then(Command::get_about);
+    let width = main.iter().map(|name| name.len()).max().unwrap_or(0);
+    for name in main {
+        let about = command.find_subcommand(name).and_then(Command::get_about);
         let about = about.map(ToString::to_string).unwrap_or_default();
         let _ = writeln!(text, "  {LITERAL}{name:width$}{LITERAL:#}  {about}");
     }
     let _ = writeln!(text, "\n{HEADING}All commands:{HEADING:#}");
-    let groups = || GROUPS.iter().filter(|group| group.path.is_empty());
+    let groups = || GROUPS.iter().filter(|group| group.path.iter().eq(path.iter()));
     let width = groups().map(|group| group.title.len()).max().unwrap_or(0);
     for group in groups() {
         let mut line = format!("  {:width$}", group.title);
@@ -132,7 +170,7 @@ fn main_commands(root: &Command) -> String {
         }
         let _ = writeln!(text, "{line}");
     }
-    text
+    Some(text)
 }
 
 /// Lists the commands of each group, each with its summary.
@@ -205,7 +243,7 @@ mod tests {
 
     #[test]
     fn groups_list_every_command_once() {
-        for path in [&[][..], &["pkg"]] {
+        for path in [&[][..], &["pkg"], &["context"]] {
             let root = command();
             let parent = path.iter().try_fold(&root, |at, name| at.find_subcommand(name)).unwrap();
             let expected: BTreeSet<&str> = parent
@@ -244,14 +282,17 @@ mod tests {
         for_each_command(&mut |path, command| {
             let help = command.clone().term_width(80).render_help().to_string();
             let lines = help.lines().count();
-            assert!(lines <= MAX_LINES, "the help of {path:?} has {lines} lines:\n{help}");
+            let max = if path.is_empty() { MAX_ROOT_LINES } else { MAX_LINES };
+            assert!(lines <= max, "the help of {path:?} has {lines} lines:\n{help}");
             let is_long = |line: &&str| line.chars().count() > 80;
             assert_eq!(help.lines().find(is_long), None, "{path:?}");
         });
     }
 
-    /// A terminal has 24 lines at least. A few commands have too many options for that.
-    const MAX_LINES: usize = 38;
+    /// The usual height of a terminal.
+    const MAX_LINES: usize = 24;
+    /// `sp -h` names all commands.
+    const MAX_ROOT_LINES: usize = 29;
 
     #[test]
     fn short_help_of_every_command_at_80_columns() {

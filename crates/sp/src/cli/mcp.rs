@@ -12,19 +12,32 @@ use super::{PlanArgs, ScopeArg};
 pub(crate) struct McpArgs {
     #[command(subcommand)]
     pub action: Option<McpCommand>,
-    /// Serve over HTTP at this address, under `/mcp`, instead of stdin and stdout
+    /// Serve over HTTP at this address, under `/mcp`
     ///
-    /// An address that other machines can reach, and `--allow-write`, require a token in the
-    /// environment variable `SP_MCP_TOKEN`.
+    /// The default is stdin and stdout. An address that other machines can reach, and
+    /// `--allow-write`, require a token in the environment variable `SP_MCP_TOKEN`.
     #[arg(long, value_name = "HOST:PORT")]
     pub listen: Option<SocketAddr>,
-    /// Serve skills from these sources only; repeat or separate with commas [default: all]
-    #[arg(long, value_enum, value_name = "SOURCE", value_delimiter = ',')]
+    /// Only skills from `repo`, `bag`, `agent` or `package`
+    ///
+    /// Can be repeated, or separated with commas. `repo` is the repository, `bag` the workspace,
+    /// `agent` what is installed for agents, and `package` the store.
+    #[arg(
+        long,
+        value_enum,
+        value_name = "SOURCE",
+        value_delimiter = ',',
+        hide_possible_values = true
+    )]
     pub from: Vec<SkillSourceArg>,
-    /// Serve this context pack; can be repeated [default: `context-pack`]
+    /// Serve this context pack [default: `context-pack`]
+    ///
+    /// Can be repeated.
     #[arg(long = "pack", value_name = "PATH", value_hint = ValueHint::AnyPath)]
     pub packs: Vec<PathBuf>,
-    /// Let agents install and uninstall packs, each time with the ID of a plan they requested
+    /// Let agents install and uninstall packs
+    ///
+    /// Each change requires the ID of a plan that the agent requested.
     #[arg(long)]
     pub allow_write: bool,
 }
@@ -58,7 +71,7 @@ pub(crate) enum McpCommand {
 pub(crate) struct McpInstallArgs {
     #[command(flatten)]
     pub target: McpTargetArgs,
-    /// URL of a running server [default: the agent starts `sp mcp`]
+    /// URL of a running server [default: start `sp mcp`]
     #[arg(long, value_name = "URL", conflicts_with = "args")]
     pub url: Option<String>,
     /// Replace another server of the same name
@@ -72,11 +85,13 @@ pub(crate) struct McpInstallArgs {
 /// An entry in the settings of agents.
 #[derive(Debug, Args)]
 pub(crate) struct McpTargetArgs {
-    /// Agents, such as `claude`; repeat, separate with commas, or use `all` or `detected`
+    /// Agents: `claude,codex`, `detected` or `all`
+    ///
+    /// Can be repeated.
     #[arg(long, short, required = true, value_name = "AGENT", value_delimiter = ',')]
     pub agent: Vec<String>,
-    /// The settings of the user, or of the current project
-    #[arg(long, value_enum, default_value_t)]
+    /// `global` for the user, or `project`
+    #[arg(long, value_enum, default_value_t, hide_possible_values = true)]
     pub scope: ScopeArg,
     /// Name of the server in the settings
     #[arg(long, default_value = sp_engine::DEFAULT_MCP_NAME)]

@@ -133,7 +133,7 @@ impl GlobalOptions {
 pub(crate) enum CliCommand {
     /// Create a repository with an example skill and a pack
     Init {
-        /// Directory to create it in [default: the current directory]
+        /// Directory of the repository [default: the current directory]
         #[arg(value_hint = ValueHint::DirPath)]
         dir: Option<PathBuf>,
         #[command(flatten)]
@@ -162,7 +162,7 @@ pub(crate) enum CliCommand {
     Migrate(MigrateArgs),
     /// Show the state of the skills of a project
     Status(StatusArgs),
-    /// Show which entry of the manifest brings in a skill
+    /// Show which entry of the manifest a skill comes from
     Why(WhyArgs),
     /// Show how skills of a project were edited
     Diff(DiffArgs),
@@ -170,7 +170,7 @@ pub(crate) enum CliCommand {
     ///
     /// The version that is replaced is moved to the trash if it was edited.
     Restore(RestoreArgs),
-    /// Manage folders that you made or that another tool installed
+    /// Adopt skills that you wrote or that another tool installed
     ///
     /// If a source of the project has the same files, the skill comes from there. Otherwise it is
     /// copied into `skills/`.
@@ -179,10 +179,10 @@ pub(crate) enum CliCommand {
     Disable(ToggleArgs),
     /// Install disabled skills again, with their edits
     Enable(ToggleArgs),
-    /// List the skills of the repository
+    /// List the skills in the repository
     #[command(visible_alias = "skills")]
     List,
-    /// List the packs of the repository
+    /// List the packs in the repository
     Packs,
     /// Show which skills a pack selects and installs
     Show {
@@ -204,12 +204,19 @@ pub(crate) enum CliCommand {
     Check(CheckArgs),
     /// Show what to review before you trust a skill or package
     Audit {
-        #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath, help = check_paths_help())]
+        /// Files or directories [default: the current directory]
+        #[arg(
+            value_name = "PATH",
+            value_hint = ValueHint::AnyPath,
+            long_help = checked_paths_help()
+        )]
         paths: Vec<PathBuf>,
-        /// Do not report the findings that `sp check --write-baseline` wrote to this file
+        /// Leave out the findings in this file
+        ///
+        /// `sp check --write-baseline` writes it.
         #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
         baseline: Option<PathBuf>,
-        /// Show what the second version of a skill adds to the first
+        /// Show what the new version adds to the old one
         #[arg(
             long,
             num_args = 2,
@@ -223,7 +230,7 @@ pub(crate) enum CliCommand {
     },
     /// Show what skills cost in tokens
     Cost {
-        /// Packs, skills, repositories or directories of skills [default: the current directory]
+        /// Packs, skills or directories of them [default: the current directory]
         #[arg(value_name = "PATH|PACK", value_hint = ValueHint::AnyPath)]
         paths: Vec<PathBuf>,
         #[command(flatten)]
@@ -256,7 +263,7 @@ pub(crate) enum CliCommand {
         #[command(flatten)]
         registry: RegistryArg,
     },
-    /// Show a package of the store or of a registry
+    /// Show a package in the store or a registry
     Info {
         /// File, `name`, `@team/name`, `@team/name@1.2.0` or `@team/name@^1`
         package: String,
@@ -327,13 +334,13 @@ pub(crate) enum CliCommand {
     },
     /// Print a JSON Schema for editors
     Schema {
-        /// The kind of file
+        /// Kind of file
         #[arg(value_parser = clap::builder::PossibleValuesParser::new(sp_formats::schema::SCHEMA_FILES))]
         file: String,
     },
     /// Print a script for shell completion
     Completions {
-        /// The shell
+        /// Name of the shell
         shell: clap_complete::Shell,
     },
     /// Print the manual page, or write all manual pages
@@ -353,7 +360,7 @@ pub(crate) struct InstallArgs {
     pub agents: AgentArgs,
     #[command(flatten)]
     pub plan: PlanArgs,
-    /// Replace an installed pack of the same name from another source
+    /// Replace a pack of the same name from another source
     #[arg(long, short = 'f', visible_alias = "force")]
     pub replace: bool,
 }
@@ -371,31 +378,35 @@ pub(crate) struct UninstallArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct InstalledArgs {
-    /// Only for these agents; repeat, separate with commas, or use `all` or `detected`
+    /// Only for these agents, such as `claude,codex`
+    ///
+    /// Can be repeated.
     #[arg(long, short, value_name = "AGENT", value_delimiter = ',')]
     pub agent: Vec<String>,
     /// Only in this directory
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub path: Option<PathBuf>,
-    /// Only for the user, or only in the current project [default: both]
-    #[arg(long, value_enum)]
+    /// Only `global`, or only `project` [default: both]
+    #[arg(long, value_enum, hide_possible_values = true)]
     pub scope: Option<ScopeArg>,
 }
 
 /// A dry run, and a change that must match one.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct PlanArgs {
-    /// Show what would change, with a plan ID
+    /// Show what would change, with an ID for `--plan`
     #[arg(long, short = 'n')]
     pub dry_run: bool,
     /// Apply only if the plan matches this dry-run ID
-    #[arg(long, value_name = "ID", conflicts_with = "dry_run")]
+    #[arg(long, value_name = "ID", conflicts_with = "dry_run", hide_short_help = true)]
     pub plan: Option<PlanId>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct DoctorArgs {
-    /// Repair what can be repaired safely; what is removed is moved to the trash
+    /// Repair what can be repaired safely
+    ///
+    /// What is removed is moved to the trash.
     #[arg(long)]
     pub fix: bool,
     #[command(flatten)]
@@ -404,24 +415,33 @@ pub(crate) struct DoctorArgs {
 
 #[derive(Debug, Clone, Args)]
 pub(crate) struct CheckArgs {
-    #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath, help = check_paths_help())]
+    /// Files or directories [default: the current directory]
+    #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath, long_help = checked_paths_help())]
     pub paths: Vec<PathBuf>,
     /// Treat warnings as errors
     #[arg(long)]
     pub strict: bool,
-    /// Fetch the repositories that packs import, and check the patterns against them
+    /// Fetch what packs import, and check the patterns
     #[arg(long)]
     pub imports: bool,
     /// Fix problems automatically where it is safe
     #[arg(long)]
     pub fix: bool,
-    /// Show what `--fix` would change
+    /// Show what `--fix` would change, with an ID for `--plan`
     #[arg(long, short = 'n', requires = "fix")]
     pub dry_run: bool,
     /// Fix only if the plan matches this dry-run ID
-    #[arg(long, value_name = "ID", requires = "fix", conflicts_with = "dry_run")]
+    #[arg(
+        long,
+        value_name = "ID",
+        requires = "fix",
+        conflicts_with = "dry_run",
+        hide_short_help = true
+    )]
     pub plan: Option<PlanId>,
-    /// Fix without asking; on a terminal, `--fix` shows the changes and asks
+    /// Fix without asking
+    ///
+    /// On a terminal, `--fix` shows the changes and asks.
     #[arg(long, short, requires = "fix", conflicts_with = "dry_run")]
     pub yes: bool,
     /// Report only findings that are not in this file
@@ -436,39 +456,44 @@ pub(crate) struct CheckArgs {
 }
 
 /// Lists the formats that `sp check` and `sp audit` know.
-fn check_paths_help() -> String {
+fn checked_paths_help() -> String {
     let targets = sp_engine::check_targets_help();
-    format!("{targets} [default: the current directory]")
+    format!("Files or directories [default: the current directory]\n\nEach can be {targets}.")
 }
 
 /// The agents to install for.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct AgentArgs {
-    /// Agents, such as `claude`; repeat, separate with commas, or use `all` or `detected`
+    /// Agents: `claude,codex`, `detected` or `all`
+    ///
+    /// Can be repeated. `detected` selects the agents that are found on this machine, and `all` the
+    /// default agents of the config, or else the detected ones.
     #[arg(long, short, required = true, value_name = "AGENT", value_delimiter = ',')]
     pub agent: Vec<String>,
     /// Use this directory instead of the agent's own
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub path: Option<PathBuf>,
-    /// Install for the user, or in the current project
-    #[arg(long, value_enum, default_value_t)]
+    /// `global` for the user, or `project`
+    #[arg(long, value_enum, default_value_t, hide_possible_values = true)]
     pub scope: ScopeArg,
 }
 
 /// The agents whose skills are inspected instead of files.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct AgentFilterArgs {
-    /// Everything these agents read; repeat, separate with commas, or use `all` or `detected`
+    /// What these agents read, such as `claude,codex`
+    ///
+    /// Can be repeated.
     #[arg(long, short, value_name = "AGENT", value_delimiter = ',', conflicts_with = "paths")]
     pub agent: Vec<String>,
-    /// What the agents read for the user, or in the current project
-    #[arg(long, value_enum, default_value_t, requires = "agent")]
+    /// `global` for the user, or `project`
+    #[arg(long, value_enum, default_value_t, requires = "agent", hide_possible_values = true)]
     pub scope: ScopeArg,
 }
 
 #[derive(Debug, Clone, Args)]
 pub(crate) struct RegistryArg {
-    /// URL of the registry [default: the last one you logged in to]
+    /// Registry URL [default: the last one you logged in to]
     #[arg(long, value_name = "URL")]
     pub registry: Option<String>,
 }

@@ -36,16 +36,17 @@ pub(crate) enum PackageCommand {
     },
     /// Install packages and their dependencies
     Install {
-        /// Files, `name`, `name@1.2.0` or `name@^1` [default: the packages in ctxpkg.lock]
+        /// Files, `name` or `name@^1` [default: those in ctxpkg.lock]
         #[arg(value_name = "PACKAGE")]
         packages: Vec<String>,
         #[command(flatten)]
         place: PackageTargetArgs,
-        /// Install optional dependencies too, if they can be resolved
+        /// Install optional dependencies, if they can be resolved
         #[arg(long)]
         with_optional: bool,
-        /// Resolve packages from this registry only [default: the registries in the config, or the
-        /// last one you logged in to]
+        /// Use only this registry [default: those in the config]
+        ///
+        /// Without registries in the config, the default is the last one you logged in to.
         #[arg(long, value_name = "URL")]
         registry: Option<String>,
         #[command(flatten)]
@@ -92,7 +93,7 @@ pub(crate) enum PackageCommand {
     },
     /// Restore earlier versions of packages
     Rollback {
-        /// `name`, or `name@1.2.0` for a certain version [default: undo the last change]
+        /// `name` or `name@1.2.0` [default: undo the last change]
         package: Option<String>,
         #[command(flatten)]
         plan: PlanArgs,
@@ -105,7 +106,7 @@ pub(crate) enum PackageCommand {
         /// Name of the new package
         #[arg(long)]
         name: String,
-        /// Version [default: 1.0.0, then the next patch version when the content changes]
+        /// Version [default: 1.0.0, or the next patch version]
         #[arg(long)]
         version: Option<String>,
         #[command(flatten)]
@@ -198,8 +199,8 @@ pub(crate) enum PackageCommand {
         /// Files, or packages in the store [default: the packages of the project]
         #[arg(value_name = "PACKAGE")]
         packages: Vec<String>,
-        /// Kind of drawing
-        #[arg(long, value_enum, default_value_t)]
+        /// `dot`, `mermaid`, `html` or `json`
+        #[arg(long, value_enum, default_value_t, hide_possible_values = true)]
         to: GraphFormatArg,
         /// Output file [default: stdout]
         #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
@@ -217,7 +218,7 @@ pub(crate) enum PackageCommand {
         #[arg(long, value_name = "TOKENS", default_value_t = 4000)]
         budget: usize,
         /// Topic to focus on, in a few words
-        #[arg(long, value_name = "WORDS", default_value = "")]
+        #[arg(long, value_name = "WORDS", default_value = "", hide_default_value = true)]
         focus: String,
         /// Compute activations for this time, such as `2026-05-22T00:00:00Z` [default: now]
         #[arg(long, value_name = "TIME")]
@@ -253,7 +254,9 @@ pub(crate) enum PackageCommand {
     },
     /// Receive packages from other machines
     Receive {
-        /// Address to listen on; port 0 selects a free port
+        /// Address to listen on
+        ///
+        /// Port 0 selects a free port.
         #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:8765")]
         listen: String,
         /// Reject packages for other recipients
@@ -264,7 +267,9 @@ pub(crate) enum PackageCommand {
         /// Accept envelopes that are not signed with the secret
         #[arg(long)]
         allow_unsigned: bool,
-        /// Keep packages in the inbox until you accept them with `sp pkg inbox`
+        /// Keep packages in the inbox until you accept them
+        ///
+        /// `sp pkg inbox` lists and accepts them.
         #[arg(long)]
         queue: bool,
         /// Stop after one package
@@ -314,14 +319,17 @@ pub(crate) struct PackageCreateArgs {
     /// Conformance level: 1 nodes, 2 edges, 3 activation and decay
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..=3), hide_short_help = true)]
     pub level: Option<u64>,
-    /// Kind of package
-    #[arg(long, value_enum, default_value_t)]
+    /// `context` or `skills`
+    ///
+    /// A package contains either knowledge or skills.
+    #[arg(long, value_enum, default_value_t, hide_possible_values = true)]
     pub kind: PackageKindArg,
-    /// Extract knowledge from the documents, manifests, source code and history of this project
-    /// [default: the current directory]
+    /// Extract knowledge from this project [default: .]
+    ///
+    /// Reads its documents, manifests, source code and git history.
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, conflicts_with_all = ["input", "skills"])]
     pub from: Option<PathBuf>,
-    /// Read nodes, edges and layers from this JSON or YAML file
+    /// Read nodes and edges from this JSON or YAML file
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "skills")]
     pub input: Option<PathBuf>,
     /// With `--kind skills`: directories of skills, or packs
@@ -333,7 +341,7 @@ pub(crate) struct PackageCreateArgs {
     #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub output: Option<PathBuf>,
     /// Overwrite an existing file
-    #[arg(long, short, requires = "output")]
+    #[arg(long, short, requires = "output", hide_short_help = true)]
     pub force: bool,
     #[command(flatten)]
     pub plan: PlanArgs,
@@ -381,14 +389,16 @@ pub(crate) enum EnvelopeVersionArg {
 /// Where a package is installed.
 #[derive(Debug, Args)]
 pub(crate) struct PackageTargetArgs {
-    /// Agents to install skills for; repeat, separate with commas, or use `all` or `detected`
+    /// Agents for skills: `claude,codex`, `detected` or `all`
+    ///
+    /// Can be repeated.
     #[arg(long, short, value_name = "AGENT", value_delimiter = ',')]
     pub agent: Vec<String>,
     /// Use this directory instead of the agent's own
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, requires = "agent")]
     pub path: Option<PathBuf>,
-    /// Install skills for the user, or in the current project
-    #[arg(long, value_enum, default_value_t, requires = "agent")]
+    /// `global` for the user, or `project`
+    #[arg(long, value_enum, default_value_t, requires = "agent", hide_possible_values = true)]
     pub scope: ScopeArg,
     /// Prefix for the directories of skills
     #[arg(long, hide_short_help = true)]
@@ -406,7 +416,7 @@ pub(crate) struct TrustArgs {
     /// Accept a package that is unsigned although earlier versions were signed
     #[arg(long, conflicts_with = "require_signed", hide_short_help = true)]
     pub allow_downgrade: bool,
-    /// Accept a package that is signed with a new key, and trust the key from now on
+    /// Accept a new signing key, and trust it from now on
     #[arg(long)]
     pub accept_new_key: bool,
     #[command(flatten)]
@@ -430,10 +440,12 @@ pub(crate) struct MaxSizeArgs {
 /// A secret that two machines share. It is never an argument.
 #[derive(Debug, Args)]
 pub(crate) struct SecretArgs {
-    /// Environment variable that contains the shared secret [default: SP_TRANSPORT_SECRET]
+    /// Environment variable that contains the shared secret
+    ///
+    /// [default: SP_TRANSPORT_SECRET]
     #[arg(long, value_name = "NAME", conflicts_with = "secret_file")]
     pub secret_env: Option<String>,
-    /// File that contains the shared secret and is readable only by you
+    /// File with the shared secret, readable only by you
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub secret_file: Option<PathBuf>,
     /// Environment variable that contains a bearer token

@@ -7,34 +7,38 @@ use super::PlanArgs;
 /// Which manifest a command works on.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ManifestArgs {
-    /// Use the manifest of the user, `~/.skillpack/skillpack.yaml`
+    /// Use `~/.skillpack/skillpack.yaml`, for all projects
     #[arg(long, short)]
     pub global: bool,
 }
 
 #[derive(Debug, Clone, Args)]
 pub(crate) struct AddArgs {
-    /// Where the skills are: `owner/repo`, a git URL, the URL of a folder of a repository, a path,
-    /// a zip file, a host with an index of skills, or a package `@namespace/name`
+    /// `owner/repo`, URL, path, zip file, host or package `@team/name`
     ///
-    /// `#<ref>` selects a tag, branch or commit. `owner/repo@<skill>` selects a skill, and
-    /// `@namespace/name@<range>` versions of a package.
+    /// A URL can be that of a git repository, or of a folder on the website of a git host. A host
+    /// has an index of skills. `#<ref>` selects a tag, branch or commit. `owner/repo@<skill>`
+    /// selects a skill, and `@team/name@<range>` versions of a package.
     #[arg(required = true, value_name = "SOURCE")]
     pub sources: Vec<String>,
-    /// Name, ID or pattern of a skill; repeat, or separate with commas
+    /// Name, ID or pattern of a skill, or several with commas
+    ///
+    /// Can be repeated.
     #[arg(long, short, value_name = "SKILL", value_delimiter = ',')]
     pub skill: Vec<String>,
-    /// Add all skills, also those that are added later
+    /// Add all skills, and those that the source adds later
     #[arg(long, conflicts_with = "skill")]
     pub all: bool,
-    /// Only list the skills
+    /// List the skills, and add none
     #[arg(long, conflicts_with_all = ["all", "dry_run", "plan"])]
     pub list: bool,
-    /// Agents, such as `claude`; repeat, separate with commas, or use `all` or `detected` [default:
-    /// those of the manifest]
+    /// Agents, such as `claude` [default: those of the manifest]
+    ///
+    /// Can be repeated, or separated with commas. `detected` selects the agents that are found on
+    /// this machine, and `all` the default agents of the config, or else the detected ones.
     #[arg(long, short, value_name = "AGENT", value_delimiter = ',')]
     pub agent: Vec<String>,
-    /// Start the names of the installed folders with this
+    /// Prefix for the names of the installed folders
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
     pub prefix: String,
     #[command(flatten)]
@@ -78,7 +82,9 @@ pub(crate) struct UpdateArgs {
     /// Show how the text of the skills changes
     #[arg(long)]
     pub diff: bool,
-    /// Replace skills that were edited locally; the edited versions are moved to the trash
+    /// Replace skills that were edited locally
+    ///
+    /// The edited versions are moved to the trash.
     #[arg(long, conflicts_with = "ours")]
     pub theirs: bool,
     /// Keep skills that were edited locally as they are
@@ -92,7 +98,7 @@ pub(crate) struct UpdateArgs {
 
 #[derive(Debug, Clone, Args)]
 pub(crate) struct OutdatedArgs {
-    /// Exit with 1 if something is outdated
+    /// Exit with code 1 if something is outdated
     #[arg(long)]
     pub exit_code: bool,
     #[command(flatten)]
@@ -101,7 +107,7 @@ pub(crate) struct OutdatedArgs {
 
 #[derive(Debug, Clone, Args)]
 pub(crate) struct StatusArgs {
-    /// Exit with 1 if a skill is not as the lockfile declares it
+    /// Exit with code 1 if a skill differs from the lockfile
     #[arg(long)]
     pub exit_code: bool,
     #[command(flatten)]
@@ -131,13 +137,15 @@ pub(crate) struct RestoreArgs {
     /// Names or IDs of skills
     #[arg(required_unless_present = "list", value_name = "SKILL")]
     pub names: Vec<String>,
-    /// Bring the newest version back that is in the trash, or that of a run
+    /// Restore the newest version in the trash, or that of a run
     #[arg(long, value_name = "RUN", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     pub trash: Option<String>,
     /// List the versions in the trash
     #[arg(long, conflicts_with_all = ["trash", "dry_run", "plan"])]
     pub list: bool,
-    /// Only for these agents; repeat, or separate with commas [default: all of the manifest]
+    /// Only for these agents [default: all in the manifest]
+    ///
+    /// Can be repeated, or separated with commas.
     #[arg(long, short, value_name = "AGENT", value_delimiter = ',')]
     pub agent: Vec<String>,
     #[command(flatten)]
@@ -151,7 +159,9 @@ pub(crate) struct ToggleArgs {
     /// Names or IDs of skills
     #[arg(required = true, value_name = "SKILL")]
     pub names: Vec<String>,
-    /// Only for these agents; repeat, or separate with commas [default: all of the manifest]
+    /// Only for these agents [default: all in the manifest]
+    ///
+    /// Can be repeated, or separated with commas.
     #[arg(long, short, value_name = "AGENT", value_delimiter = ',')]
     pub agent: Vec<String>,
     #[command(flatten)]

@@ -18,7 +18,9 @@ pub(crate) struct ServeArgs {
     /// Data directory [default: ~/.skillpack/registry]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub data: Option<PathBuf>,
-    /// PostgreSQL database for metadata, `postgres://…` [env: SP_DATABASE_URL] [default: SQLite]
+    /// PostgreSQL URL, `postgres://…` [default: SQLite]
+    ///
+    /// The database for metadata. Also read from the environment variable `SP_DATABASE_URL`.
     #[arg(long, value_name = "URL")]
     pub database: Option<String>,
     /// Bucket for objects, `s3://bucket/prefix` [env: SP_SERVE_OBJECTS] [default: data directory]
@@ -42,13 +44,13 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "DURATION", default_value = "60s", value_parser = parse_duration, hide_short_help = true)]
     pub timeout: Duration,
     /// Require a token or a login for everything but signed URLs
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub login_required: bool,
     /// Limits of each user, such as `bytes=1GiB,packages=100,publishes=60` (per hour)
-    #[arg(long, value_name = "LIMITS")]
+    #[arg(long, value_name = "LIMITS", hide_short_help = true)]
     pub user_quota: Option<Quota>,
     /// Limits of each namespace, in the same form
-    #[arg(long, value_name = "LIMITS")]
+    #[arg(long, value_name = "LIMITS", hide_short_help = true)]
     pub namespace_quota: Option<Quota>,
     /// Maximum time to complete running requests after SIGTERM, from `1s` to `1h`
     #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = parse_duration, hide_short_help = true)]
@@ -58,12 +60,12 @@ pub(crate) struct ServeArgs {
 /// Commands on the machine of a registry.
 #[derive(Debug, Subcommand)]
 pub(crate) enum ServeCommand {
-    /// Back up a registry, which can be running
+    /// Back up a registry, even while it is running
     Backup {
-        /// Directory for the backup; it must not exist or be empty
+        /// Directory for the backup; must be empty or not exist yet
         #[arg(value_hint = ValueHint::DirPath)]
         to: PathBuf,
-        /// Data directory of the registry [default: ~/.skillpack/registry]
+        /// Data directory [default: ~/.skillpack/registry]
         #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
         data: Option<PathBuf>,
     },
@@ -72,8 +74,9 @@ pub(crate) enum ServeCommand {
         /// Directory of the backup
         #[arg(value_hint = ValueHint::DirPath)]
         from: PathBuf,
-        /// Data directory to create; it must not exist or be empty [default:
-        /// ~/.skillpack/registry]
+        /// New data directory [default: ~/.skillpack/registry]
+        ///
+        /// It must be empty or not exist yet.
         #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
         data: Option<PathBuf>,
     },
@@ -89,7 +92,9 @@ pub(crate) enum ServeCommand {
         /// Only list what would be deleted
         #[arg(long)]
         dry_run: bool,
-        /// Keep what is more recent than this, at least `1h`; must exceed the longest upload
+        /// Keep newer objects; at least `1h`
+        ///
+        /// It must exceed the duration of the longest upload.
         #[arg(
             long,
             value_name = "DURATION",
@@ -100,11 +105,11 @@ pub(crate) enum ServeCommand {
         #[command(flatten)]
         location: RegistryLocationArgs,
     },
-    /// Delete the content of a version for good
+    /// Delete the content of a version permanently
     Delete {
         /// Version, such as `@team/name@1.2.0`
         package: String,
-        /// For the audit log
+        /// Reason to record in the audit log
         #[arg(long, value_name = "TEXT")]
         reason: String,
         #[command(flatten)]
@@ -121,10 +126,12 @@ fn parse_garbage_grace(text: &str) -> Result<Duration, String> {
 /// Where a registry stores its data.
 #[derive(Debug, Args)]
 pub(crate) struct RegistryLocationArgs {
-    /// Data directory of the registry [default: ~/.skillpack/registry]
+    /// Data directory [default: ~/.skillpack/registry]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub data: Option<PathBuf>,
-    /// PostgreSQL database of the registry, `postgres://…` [env: SP_DATABASE_URL] [default: SQLite]
+    /// PostgreSQL URL, `postgres://…` [default: SQLite]
+    ///
+    /// Also read from the environment variable `SP_DATABASE_URL`.
     #[arg(long, value_name = "URL")]
     pub database: Option<String>,
     /// Bucket for objects, `s3://bucket/prefix` [env: SP_SERVE_OBJECTS] [default: data directory]
@@ -138,19 +145,26 @@ pub(crate) struct ServeTokenArgs {
     /// Create an admin token
     #[arg(long, conflicts_with_all = ["scope", "namespaces", "other"])]
     pub admin: bool,
-    /// User of the new token [default: `admin` with `--admin`]
+    /// User of the token [default with `--admin`: admin]
     #[arg(long, value_name = "NAME", conflicts_with = "other")]
     pub user: Option<String>,
-    /// What the new token permits
-    #[arg(long, value_enum, value_name = "SCOPE", default_value_t, conflicts_with = "other")]
+    /// `publish`, or only `read`
+    #[arg(
+        long,
+        value_enum,
+        value_name = "SCOPE",
+        default_value_t,
+        conflicts_with = "other",
+        hide_possible_values = true
+    )]
     pub scope: TokenScopeArg,
-    /// What the new token is for
+    /// What the token is for
     #[arg(long, value_name = "TEXT", conflicts_with = "other")]
     pub label: Option<String>,
-    /// Lifetime of the new token, such as `90d` [default: unlimited]
+    /// Lifetime, such as `90d` [default: unlimited]
     #[arg(long, value_name = "DURATION", value_parser = parse_lifetime, conflicts_with = "other")]
     pub expires: Option<Duration>,
-    /// Limit the new token to a namespace; can be repeated
+    /// Limit the token to a namespace; can be repeated
     #[arg(long = "namespace", value_name = "NAME", conflicts_with = "other")]
     pub namespaces: Vec<String>,
     /// List all tokens

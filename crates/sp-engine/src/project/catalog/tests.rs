@@ -168,7 +168,7 @@ fn lc_03_source_may_be_a_folder_a_page_or_a_single_skill() {
         ..LockedSource::default()
     };
     assert_eq!(catalog.locked, locked);
-    // The lockfile knows where the ref ends, so nobody has to be asked.
+    // The lockfile knows where the ref ends, so no request to the server is needed.
     let offline = sources.open_locked(Network::Offline, &on_branch, &locked).unwrap();
     assert_eq!(ids(&offline), ["new", "pdf"]);
     for (tree, expected) in [
