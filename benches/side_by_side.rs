@@ -49,7 +49,7 @@ fn main() {
         "{:<44} {:>10} {:>10} {:>7} {:>7}",
         "measurement", "sp", "reference", "ratio", "limit"
     );
-    let measurements: [(&str, Measurement); 15] = [
+    let measurements: [(&str, Measurement); 16] = [
         ("install", Bench::install),
         ("list", Bench::list),
         ("check", Bench::check),
