@@ -95,8 +95,8 @@ pub use project::{
     AddRequest, AdoptRequest, EditChoice, FileTexts, MigrateRequest, ProjectLocation,
     RemoveRequest, RestoreRequest, RestoredVersion, SkillChoice, SkillPicker, SkillToggle,
     SyncPolicy, SyncRequest, ToggleRequest, UpdateRequest, add, adopt, diff_skills,
-    list_source_skills, list_trashed, migrate, outdated, remove, restore, status, sync, toggle,
-    update, why,
+    install_packages, list_source_skills, list_trashed, migrate, outdated, remove, restore,
+    roll_back_packages, status, sync, toggle, uninstall_packages, update, why,
 };
 pub use show::show;
 pub use sinks::{SinkRequest, SinkScope};

@@ -6,7 +6,7 @@ use sp_formats::output::PackageChangeReport;
 
 use super::project::PackageProject;
 use super::project_change::{ChangeOptions, ChangeRequest, ProjectChange, UnnamedSkills};
-use super::solve::SolveRequest;
+use super::solve::{OptionalDependencies, SolveRequest};
 use super::trust::TrustOverrides;
 use crate::context::Context;
 use crate::error::{Error, ErrorCode, Result};
@@ -14,13 +14,6 @@ use crate::home::LockedHome;
 use crate::plan_id::ApplyOptions;
 use crate::session::Session;
 use crate::sinks::SinkRequest;
-
-/// Whether optional dependencies are installed if they can be resolved.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum OptionalDependencies {
-    Skip,
-    Include,
-}
 
 /// The arguments of `sp pkg install`.
 #[derive(Debug, Clone)]

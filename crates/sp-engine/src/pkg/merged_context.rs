@@ -29,7 +29,7 @@ pub(super) fn read_merged_context(
     let Some(bytes) = project.read_context()? else { return Ok(None) };
     if Digest::of(&bytes) != locked.digest {
         session.context.emit(Event::Warning(format!(
-            "ignoring `{}`, which does not match `ctxpkg.lock`; run `sp pkg install` to \
+            "ignoring `{}`, which does not match the lockfile; run `sp pkg install` to \
              regenerate it",
             session.context.display_path(&project.context_path())
         )));

@@ -73,7 +73,7 @@ pub use export::{ExportCompat, ExportRequest, export};
 pub use graph::{GraphFormat, render_graph, write_graph};
 pub use import::{ImportRequest, import};
 pub use info::info;
-pub use install::{OptionalDependencies, PackageInstallRequest, install};
+pub use install::{PackageInstallRequest, install};
 pub use keys::{KeyPart, PackageSigning, export_key, import_key, list_keys, new_key};
 pub use list::list;
 pub use load::{LoadRequest, load, load_packages};
@@ -93,8 +93,10 @@ pub use registry::{
 pub use remove::remove;
 pub use review::{ReviewDecision, review_waiting_package};
 pub use rollback::{PackageRollbackRequest, rollback};
+pub(crate) use rollback::{RollbackTarget, select_rollback};
 pub use rotate_key::rotate_key;
 pub use send::{SendRequest, send};
+pub use solve::OptionalDependencies;
 pub use stale::{StaleRequest, stale};
 pub use trust::{DowngradePolicy, NewKeyPolicy, TrustOverrides, UnsignedPolicy};
 pub use trust_key::{trust_key, trust_rotation};
@@ -108,11 +110,15 @@ pub(crate) use keys::KEYS_DIR;
 pub(crate) use list::stored_package_versions;
 pub(crate) use load_package::load_stored;
 pub(crate) use package_spec::is_package_file;
-pub(crate) use project::installed_packages_dir;
-#[allow(unused_imports, reason = "the operations on projects use it")]
+pub(crate) use project::{
+    installed_packages_dir, nearest_package_root, package_file_name, parse_own_lock,
+};
+pub(crate) use project_change::{
+    ManifestPackageOptions, ManifestPackages, PackageSelection, ResolvedPackages,
+};
 pub(crate) use skill_package::{
-    LockedSkillPackage, SkillPackage, SkillPackageQuery, SkillPackageVersion,
-    newest_skill_package_versions, open_skill_package, plan_skill_packages,
+    LockedSkillPackage, NewestPackageQuery, SkillPackage, SkillPackageVersion,
+    newest_package_versions, open_skill_package, plan_skill_packages,
 };
 pub(crate) use store_contents::{load_package_text, newest_skill_packages};
 pub(crate) use store_health::{StoredBlobProblem, invalid_records, stored_blob_problems};

@@ -15,7 +15,7 @@ use super::load_package::{load_all, load_hashed};
 use super::merged_context::read_merged_context;
 use super::package_spec::PackageSpec;
 use super::package_store::read_store_index;
-use super::project::{PackageProject, installed_packages_dir};
+use super::project::{PackageProject, installed_packages_dir, package_file_name};
 use crate::error::{Error, ErrorCode, Result};
 use crate::session::Session;
 
@@ -171,11 +171,11 @@ fn installed_files(session: &Session<'_>, project: &PackageProject) -> Result<Ve
     let mut packages = Vec::new();
     for (name, locked) in &project.lock.packages {
         if let Some(bytes) = project.read_package(session, name)? {
-            let path = installed_packages_dir(&project.root)
-                .join(PackageProject::package_file_name(name)?.as_str());
+            let path =
+                installed_packages_dir(&project.root).join(package_file_name(name)?.as_str());
             if bytes.digest() != locked.digest {
                 let message = format!(
-                    "`{}` does not match `ctxpkg.lock`",
+                    "`{}` does not match the lockfile",
                     session.context.display_path(&path)
                 );
                 return Err(Error::new(ErrorCode::LockMismatch, message)

@@ -3,6 +3,9 @@
 //!
 //! [`PackageProject`] reads these files and plans changes of them. A file that `sp` did not write
 //! is never replaced, and symlinks in these paths are refused, since a project comes from others.
+//!
+//! In a project with a manifest, `skillpack.lock` has the packages. It is written together with the
+//! manifest, by the commands of projects.
 
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
@@ -12,9 +15,11 @@ use std::sync::Arc;
 use sp_formats::JsonRecord;
 use sp_formats::package::lock::{LOCKFILE_NAME, LockHistory, LockHistoryEntry, PackageLock};
 use sp_formats::package::{Package, PackageName};
+use sp_formats::project::{LOCK_FILE, MANIFEST_FILE, lock};
 use sp_tree::transaction::PriorState;
 use sp_tree::{Digest, HashedBytes, Name, read_optional};
 
+use crate::context::Context;
 use crate::error::{Error, ErrorCode, Result};
 use crate::install::plan::FilePlan;
 use crate::session::Session;
@@ -30,6 +35,16 @@ const MAX_CONTEXT_BYTES: u64 = u32::MAX as u64;
 /// Returns the directory of the installed packages of a project.
 pub(crate) fn installed_packages_dir(root: &Path) -> PathBuf {
     root.join(CTXPKG_DIR).join(PACKAGES_DIR)
+}
+
+/// Returns the name of the file of an installed package.
+pub(crate) fn package_file_name(name: &PackageName) -> Result<Name> {
+    Name::new(&format!("{}.ctxpkg", name.file_stem())).map_err(|why| {
+        let message = format!("cannot install `{name}`: the name cannot be used as a file name");
+        Error::new(ErrorCode::InvalidProject, message)
+            .because(why)
+            .hint("ask its author to rename it")
+    })
 }
 
 /// A sink as the history records it.
@@ -60,12 +75,19 @@ pub(super) enum HistoryUpdate {
     Truncate(usize),
 }
 
+/// The file that has the lock.
+enum PackageLockFile {
+    /// `ctxpkg.lock`, with its bytes; none if it does not exist.
+    Own(Option<Vec<u8>>),
+    /// `skillpack.lock`.
+    OfManifest,
+}
+
 /// A project and its lock.
 pub(super) struct PackageProject {
     pub root: PathBuf,
     pub lock: PackageLock,
-    /// The bytes of the lockfile; none if it does not exist.
-    lock_bytes: Option<Vec<u8>>,
+    lock_file: PackageLockFile,
     /// Read when it is first needed.
     history: OnceCell<HistoryFile>,
 }
@@ -97,13 +119,17 @@ fn reject_symlinks(session: &Session<'_>, root: &Path) -> Result<()> {
     Ok(())
 }
 
+/// Returns the nearest directory, from the current one upward, that has packages.
+pub(crate) fn nearest_package_root(context: &Context<'_>) -> Option<PathBuf> {
+    let has_packages =
+        |dir: &&Path| dir.join(LOCKFILE_NAME).is_file() || dir.join(CTXPKG_DIR).is_dir();
+    context.current_dir.ancestors().find(has_packages).map(Path::to_path_buf)
+}
+
 fn find_root(session: &Session<'_>, root: Option<&Path>) -> Result<PathBuf> {
     let context = session.context;
     let Some(root) = root else {
-        let has_packages =
-            |dir: &&Path| dir.join(LOCKFILE_NAME).is_file() || dir.join(CTXPKG_DIR).is_dir();
-        let nearest = context.current_dir.ancestors().find(has_packages);
-        return Ok(nearest.unwrap_or(&context.current_dir).into());
+        return Ok(nearest_package_root(context).unwrap_or_else(|| context.current_dir.clone()));
     };
     let root = context.expand(&root.to_string_lossy());
     if root.is_dir() {
@@ -123,23 +149,35 @@ impl PackageProject {
         let root = find_root(session, root)?;
         let root = root.canonicalize().map_err(|e| sp_tree::FileError::new("find", &root, e))?;
         reject_symlinks(session, &root)?;
-        let path = root.join(LOCKFILE_NAME);
-        let lock_bytes = read_optional(&path, MAX_LOCK_BYTES)?;
-        let lock = match &lock_bytes {
+        let own_bytes = read_optional(&root.join(LOCKFILE_NAME), MAX_LOCK_BYTES)?;
+        let mut lock = match &own_bytes {
             None => PackageLock::default(),
-            Some(bytes) => PackageLock::parse(bytes).map_err(|why| {
-                Error::new(
-                    ErrorCode::InvalidProject,
-                    format!("`{}` is invalid", session.context.display_path(&path)),
-                )
-                .because(why)
-                .hint(
-                    "fix the file, restore it from version control, or remove it and install the \
-                     packages again",
-                )
-            })?,
+            Some(bytes) => parse_own_lock(session, &root, bytes)?,
         };
-        Ok(Self { root, lock, lock_bytes, history: OnceCell::new() })
+        let mut lock_file = PackageLockFile::Own(own_bytes);
+        if root.join(MANIFEST_FILE).is_file() {
+            let of_manifest = read_project_lock(session, &root)?;
+            lock.packages.extend(of_manifest.packages);
+            lock.context = of_manifest.context.or(lock.context);
+            lock_file = PackageLockFile::OfManifest;
+        }
+        Ok(Self { root, lock, lock_file, history: OnceCell::new() })
+    }
+
+    /// Returns a project with a manifest. The caller has read its lock, and writes the new one.
+    pub(super) fn of_manifest(
+        session: &Session<'_>,
+        root: &Path,
+        lock: PackageLock,
+    ) -> Result<Self> {
+        reject_symlinks(session, root)?;
+        let (root, history) = (root.to_path_buf(), OnceCell::new());
+        Ok(Self { root, lock, lock_file: PackageLockFile::OfManifest, history })
+    }
+
+    /// Whether the project has a manifest.
+    pub(super) fn has_manifest(&self) -> bool {
+        matches!(self.lock_file, PackageLockFile::OfManifest)
     }
 
     fn ctxpkg_dir(&self) -> PathBuf {
@@ -150,24 +188,13 @@ impl PackageProject {
         installed_packages_dir(&self.root)
     }
 
-    pub(super) fn package_file_name(name: &PackageName) -> Result<Name> {
-        Name::new(&format!("{}.ctxpkg", name.file_stem())).map_err(|why| {
-            Error::new(
-                ErrorCode::InvalidProject,
-                format!("cannot install `{name}`: the name cannot be used as a file name"),
-            )
-            .because(why)
-            .hint("ask its author to rename it")
-        })
-    }
-
     /// Reads the installed file of a package.
     pub(super) fn read_package(
         &self,
         session: &Session<'_>,
         name: &PackageName,
     ) -> Result<Option<HashedBytes>> {
-        let path = self.packages_dir().join(Self::package_file_name(name)?.as_str());
+        let path = self.packages_dir().join(package_file_name(name)?.as_str());
         let limit = session.limits.package_bytes.max(MAX_LOCK_BYTES);
         Ok(read_optional(&path, limit)?.map(HashedBytes::new))
     }
@@ -186,17 +213,17 @@ impl PackageProject {
         }
         let locked = self.lock.packages.get(name).map(|locked| locked.digest);
         if old.is_some() && locked.is_none() {
-            let path = self.packages_dir().join(Self::package_file_name(name)?.as_str());
+            let path = self.packages_dir().join(package_file_name(name)?.as_str());
             return Err(Error::new(
                 ErrorCode::NotOwned,
                 format!("`{}` was not installed by `sp`", session.context.display_path(&path)),
             )
-            .because(format!("`{LOCKFILE_NAME}` does not list it"))
+            .because("the lockfile does not list it")
             .hint("move the file to another directory, then run the command again"));
         }
         let before = if old.is_some() { PriorState::Ours(locked) } else { PriorState::Absent };
         let bytes = package.map(|package| Arc::clone(package.text()).into());
-        let file_name = Self::package_file_name(name)?;
+        let file_name = package_file_name(name)?;
         let plan = FilePlan::new(self.packages_dir(), file_name, before, bytes);
         Ok(Some(plan.with_digest(package.map(Package::digest))))
     }
@@ -259,20 +286,24 @@ impl PackageProject {
         Ok(HistoryFile { history, before: prior_state(bytes.as_deref()) })
     }
 
-    /// Plans a new lock and its history; nothing if the lock is the same.
+    /// Plans a new lock and its history; nothing if the lock is the same. The lock of a project
+    /// with a manifest is not among the plans.
     pub(super) fn lock_plans(
         &self,
         session: &Session<'_>,
         lock: &PackageLock,
         update: &HistoryUpdate,
     ) -> Result<Vec<FilePlan>> {
+        let old = match &self.lock_file {
+            PackageLockFile::Own(old) => old.as_deref(),
+            PackageLockFile::OfManifest if *lock == self.lock => return Ok(Vec::new()),
+            PackageLockFile::OfManifest => return Ok(vec![self.history_plan(session, update)?]),
+        };
         let bytes = lock.to_json();
-        if self.lock_bytes.as_ref() == Some(&bytes)
-            || self.lock_bytes.is_none() && *lock == PackageLock::default()
-        {
+        if old == Some(&bytes) || old.is_none() && *lock == PackageLock::default() {
             return Ok(Vec::new());
         }
-        let prior = prior_state(self.lock_bytes.as_deref());
+        let prior = prior_state(old);
         let name = Name::new(LOCKFILE_NAME)?;
         let lock_plan = FilePlan::new(self.root.clone(), name, prior, Some(bytes.into()));
         Ok(vec![lock_plan, self.history_plan(session, update)?])
@@ -303,6 +334,35 @@ impl PackageProject {
             sinks: sinks.collect(),
         }
     }
+}
+
+/// Parses `ctxpkg.lock`.
+pub(crate) fn parse_own_lock(
+    session: &Session<'_>,
+    root: &Path,
+    bytes: &[u8],
+) -> Result<PackageLock> {
+    PackageLock::parse(bytes).map_err(|why| {
+        let path = session.context.display_path(&root.join(LOCKFILE_NAME));
+        Error::new(ErrorCode::InvalidProject, format!("`{path}` is invalid")).because(why).hint(
+            "fix the file, restore it from version control, or remove it and install the packages \
+             again",
+        )
+    })
+}
+
+/// Reads the packages in `skillpack.lock`.
+fn read_project_lock(session: &Session<'_>, root: &Path) -> Result<PackageLock> {
+    let path = root.join(LOCK_FILE);
+    let Some(bytes) = read_optional(&path, MAX_LOCK_BYTES)? else {
+        return Ok(PackageLock::default());
+    };
+    let label = session.context.display_relative_path(&path);
+    let (lock, report) = lock::read(&label, &String::from_utf8_lossy(&bytes));
+    let lock = lock.ok_or_else(|| {
+        Error::in_file(ErrorCode::InvalidProject, "the lockfile is invalid", report)
+    })?;
+    Ok(PackageLock::of_manifest(BTreeMap::new(), lock.packages, lock.merged))
 }
 
 fn prior_state(old: Option<&[u8]>) -> PriorState {

@@ -10,7 +10,9 @@ use sp_formats::package::{PackageName, PackageVersion, VersionRange};
 
 use super::package_store::{PackageStore, find_best_stored};
 use super::project::{PackageProject, past_sinks};
-use super::project_change::{ChangeOptions, ChangeRequest, HistoryChange, ProjectChange};
+use super::project_change::{
+    ChangeOptions, ChangeRequest, HistoryChange, ManifestPackages, PackageSelection, ProjectChange,
+};
 use super::solve::SolveRequest;
 use crate::context::Context;
 use crate::error::{Error, ErrorCode, Result};
@@ -40,27 +42,60 @@ pub fn rollback(
     let home = LockedHome::open_unless_dry_run(context, &session.limits, request.apply.mode)?;
     let project = PackageProject::find(&session, request.root.as_deref())?;
     let options = ChangeOptions::local(request.apply);
-    let Some(text) = &request.package else {
-        let change_request = project_rollback(project.history(&session)?)?;
-        let change = ProjectChange::new(&session, home.as_ref(), project, options)?;
-        return change.run(&change_request);
-    };
-    // The `@` at the start of a name belongs to its scope.
-    let (name, to) = match text.rsplit_once('@') {
-        Some((name, version)) if !name.is_empty() => (name, Some(version)),
-        _ => (text.as_str(), None),
-    };
-    let name = PackageName::new(name).map_err(|why| {
-        Error::new(ErrorCode::InvalidName, format!("invalid package name `{name}`")).because(why)
-    })?;
-    if !project.lock.packages.contains_key(&name) {
+    let target = request.package.as_deref().map(RollbackTarget::parse).transpose()?;
+    if let Some(RollbackTarget { name, to }) = &target
+        && !project.lock.packages.contains_key(name)
+    {
         let executor =
             ChangeExecutor { session: &session, home: home.as_ref(), options: request.apply };
-        return roll_back_store(&executor, &name, to);
+        return roll_back_store(&executor, name, to.as_deref());
     }
     let change = ProjectChange::new(&session, home.as_ref(), project, options)?;
-    let change_request = package_rollback(&session, &change, name, to)?;
+    let change_request = rollback_request(&session, &change, target)?;
     change.run(&change_request)
+}
+
+/// The package to roll back.
+pub(crate) struct RollbackTarget {
+    pub name: PackageName,
+    /// The version to return to; none for the previous one.
+    to: Option<String>,
+}
+
+impl RollbackTarget {
+    pub(crate) fn parse(text: &str) -> Result<Self> {
+        // The `@` at the start of a name belongs to its scope.
+        let (name, to) = match text.rsplit_once('@') {
+            Some((name, version)) if !name.is_empty() => (name, Some(version.to_owned())),
+            _ => (text, None),
+        };
+        let name = PackageName::new(name).map_err(|why| {
+            let message = format!("invalid package name `{name}`");
+            Error::new(ErrorCode::InvalidName, message).because(why)
+        })?;
+        Ok(Self { name, to })
+    }
+}
+
+/// Requests an earlier state of a package, or of the project if there is none.
+fn rollback_request(
+    session: &Session<'_>,
+    change: &ProjectChange<'_>,
+    target: Option<RollbackTarget>,
+) -> Result<ChangeRequest> {
+    match target {
+        None => project_rollback(change.project.history(session)?),
+        Some(target) => package_rollback(session, change, target.name, target.to.as_deref()),
+    }
+}
+
+/// Selects an earlier state of the packages of a manifest.
+pub(crate) fn select_rollback(
+    session: &Session<'_>,
+    packages: &ManifestPackages<'_>,
+    target: Option<RollbackTarget>,
+) -> Result<PackageSelection> {
+    rollback_request(session, packages.change(), target).map(PackageSelection::roll_back)
 }
 
 /// Requests the state of the project before its last change.

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use sp_formats::package::store::SeenRegistryVersions;
+use sp_formats::package::store::{SeenRegistryVersions, StoredPackage};
 use sp_formats::package::{
     Package, PackageKind, PackageName, PackageVersion, RecordedSource, VersionRange,
 };
@@ -48,13 +48,20 @@ pub(crate) struct LockedSkillPackage {
     pub registry: Option<String>,
 }
 
-/// A package to look up.
+/// A package to look up, of skills or of knowledge.
 #[derive(Debug, Clone)]
-pub(crate) struct SkillPackageQuery<'a> {
+pub(crate) struct NewestPackageQuery<'a> {
     pub name: &'a PackageName,
-    pub range: Option<&'a VersionRange>,
+    /// The ranges that the version must match.
+    pub ranges: Vec<&'a VersionRange>,
     /// The registry in the lockfile.
     pub registry: Option<&'a str>,
+}
+
+impl From<LoadedPackage> for SkillPackage {
+    fn from(loaded: LoadedPackage) -> Self {
+        Self { loaded, seen_versions: None }
+    }
 }
 
 impl SkillPackage {
@@ -224,6 +231,16 @@ pub(crate) fn plan_skill_packages(
     packages: &[&SkillPackage],
 ) -> Result<(Vec<FilePlan>, Vec<Event<'static>>)> {
     let mut store = PackageStore::open(session)?;
+    add_skill_packages(&mut store, packages)?;
+    let plans = store.file_plans()?;
+    Ok((plans, store.take_deferred_events()))
+}
+
+/// Adds packages of skills, and what registries showed of them, to the store.
+pub(super) fn add_skill_packages(
+    store: &mut PackageStore<'_>,
+    packages: &[&SkillPackage],
+) -> Result<()> {
     for seen in packages.iter().filter_map(|package| package.seen_versions.as_ref()) {
         for (registry, known) in &seen.registries {
             let registry = store.seen_versions.registries.entry(registry.clone()).or_default();
@@ -233,30 +250,47 @@ pub(crate) fn plan_skill_packages(
         }
     }
     store.add(packages.iter().map(|package| &package.loaded), TrustOverrides::default())?;
-    let plans = store.file_plans()?;
-    Ok((plans, store.take_deferred_events()))
+    Ok(())
 }
 
 /// Returns the newest version of each package, with one request for each.
-pub(crate) fn newest_skill_package_versions(
+pub(crate) fn newest_package_versions(
     session: &Session<'_>,
-    queries: &[SkillPackageQuery<'_>],
+    queries: &[NewestPackageQuery<'_>],
 ) -> Result<Vec<Result<LockedSkillPackage>>> {
     let store = PackageStore::open(session)?;
     let registries = KnownRegistries::open(session, None, store.seen_versions.clone())?;
     Ok(run_in_threads(queries, MAX_CONCURRENT_QUERIES, |query| {
         let registry = query.registry.map(|registry| RecordedSource::Registry(registry.into()));
-        let available = registries.find(query.name, registry)?.ok_or_else(|| {
+        let is_allowed = |version: &PackageVersion| {
+            query.ranges.iter().all(|range| range.matches(version) || range.is_exactly(version))
+        };
+        if let Some(mut available) = registries.find(query.name, registry)? {
+            available.versions.retain(|available| is_allowed(&available.version));
+            let newest = newest_version(&available, query.ranges.first().copied())?;
+            return Ok(LockedSkillPackage {
+                version: newest.version.clone(),
+                digest: Some(newest.digest),
+                registry: Some(available.registry.clone()),
+            });
+        }
+        let stored = store.index.packages.iter();
+        let stored = stored.filter(|it| it.name == *query.name && is_allowed(&it.version));
+        let newest = select_best_version(
+            stored,
+            |stored: &StoredPackage| (&stored.version, stored.withdrawn),
+            query.ranges.first().copied(),
+        );
+        let newest = newest.ok_or_else(|| {
             let message = format!("package `{}` not found", query.name);
             Error::new(ErrorCode::PackageNotFound, message)
-                .because("no configured registry has it")
+                .because("it is neither in a configured registry nor in the store")
                 .hint("run `sp login <URL>` if it is in another registry")
         })?;
-        let newest = newest_version(&available, query.range)?;
         Ok(LockedSkillPackage {
             version: newest.version.clone(),
             digest: Some(newest.digest),
-            registry: Some(available.registry.clone()),
+            registry: None,
         })
     }))
 }

@@ -29,6 +29,14 @@ pub(super) struct VersionCandidate {
 /// The versions that could be installed, sorted from old to new.
 pub(super) type CandidatesByName = BTreeMap<PackageName, Vec<VersionCandidate>>;
 
+/// Whether optional dependencies are installed if they can be resolved.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum OptionalDependencies {
+    #[default]
+    Skip,
+    Include,
+}
+
 /// What the solution must satisfy.
 #[derive(Debug, Clone, Default)]
 pub(super) struct SolveRequest {

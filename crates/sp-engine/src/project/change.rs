@@ -10,6 +10,7 @@ use std::sync::Arc;
 use sp_formats::Report;
 use sp_formats::naming::FolderNaming;
 use sp_formats::output::{EditedSkillItem, PlanStatus, ProjectChangeReport};
+use sp_formats::package::PackageName;
 use sp_formats::project::disabled::DisabledSkills;
 use sp_formats::project::lock::{LockedProjectSkill, ProjectLock, SourceKey};
 use sp_formats::project::manifest::{self, ProjectManifest};
@@ -27,6 +28,10 @@ use super::edits::{EditChoice, EditPlanner};
 use super::files::ProjectFiles;
 use super::local_sources::unchanged_dirs;
 use super::overrides::{FolderOverrides, apply_overrides};
+use super::packages::{
+    changed_packages, changed_skill_packages, has_packages, package_lock, package_requests,
+    package_source_keys, unlocked_packages, with_package_entries,
+};
 use super::resolution::{
     DemandedVersion, ProjectResolution, SelectedSkill, SourceDemand, add_locked_dependencies,
     demands, entry_source_key, resolve, select,
@@ -42,6 +47,9 @@ use crate::install::change::ChangeExecutor;
 use crate::install::plan::{ChangePlan, FilePlan, PlanRequest, SinkTarget, TargetSet};
 use crate::install::skill_set::{
     InstallableSkill, LockedTree, ProjectOrigin, SkillOrigin, SkillSet, SkillSource,
+};
+use crate::pkg::{
+    ManifestPackageOptions, ManifestPackages, PackageSelection, ResolvedPackages, TrustOverrides,
 };
 use crate::plan_id::ApplyOptions;
 use crate::session::Session;
@@ -66,6 +74,8 @@ pub(super) struct LifecycleRequest {
     pub adopted: BTreeSet<String>,
     /// Folders for which the command decides what they contain.
     pub overrides: FolderOverrides,
+    /// The versions of packages to select.
+    pub packages: PackageSelection,
     /// The skills that are disabled after the change, if that changes.
     pub disabled: Option<DisabledSkills>,
     /// Files to write in addition.
@@ -84,6 +94,7 @@ impl LifecycleRequest {
             texts: FileTexts::Omit,
             adopted: BTreeSet::new(),
             overrides: FolderOverrides::new(),
+            packages: PackageSelection::default(),
             disabled: None,
             files: Vec::new(),
             options,
@@ -97,9 +108,13 @@ pub(super) struct LifecycleChange<'a> {
     home: Option<&'a LockedHome<'a>>,
     files: &'a ProjectFiles,
     request: LifecycleRequest,
-    /// The manifest after the change.
+    /// The manifest after the change, with entries for the skills of packages.
     manifest: ProjectManifest,
     manifest_text: String,
+    /// The manifest before the change, with entries for the skills of packages.
+    manifest_before: ProjectManifest,
+    /// The packages, if they were read already.
+    packages: Option<ManifestPackages<'a>>,
     sources: ProjectSources<'a>,
     disabled: DisabledRecord,
 }
@@ -125,7 +140,8 @@ impl<'a> LifecycleChange<'a> {
         request: LifecycleRequest,
         opened: Vec<SourceCatalog>,
     ) -> Result<Self> {
-        let manifest_text = apply_all(&files.manifest_text, &request.edits, &session.limits)
+        let edits = [files.conversion_edits(), request.edits.clone()].concat();
+        let manifest_text = apply_all(&files.manifest_text, &edits, &session.limits)
             .map_err(|why| edit_error(session, files, &why))?;
         let (manifest, report) = manifest::read(MANIFEST_FILE, &manifest_text, &session.limits);
         let manifest = manifest.ok_or_else(|| {
@@ -135,14 +151,36 @@ impl<'a> LifecycleChange<'a> {
         let mut sources = ProjectSources::new(session, &files.dir.path, request.refreshed.clone());
         opened.into_iter().for_each(|catalog| sources.insert(catalog));
         let disabled = DisabledRecord::read(session)?;
-        Ok(Self { session, home, files, request, manifest, manifest_text, sources, disabled })
+        let manifest_before = with_package_entries(&files.manifest, &files.lock.packages);
+        Ok(Self {
+            session,
+            home,
+            files,
+            request,
+            manifest,
+            manifest_text,
+            manifest_before,
+            packages: None,
+            sources,
+            disabled,
+        })
+    }
+
+    /// Sets the packages of the project, if they were read already.
+    pub(super) fn with_packages(self, packages: ManifestPackages<'a>) -> Self {
+        Self { packages: Some(packages), ..self }
     }
 
     /// Plans the change and, unless it is a dry run, applies it.
     pub(super) fn run(mut self) -> Result<ProjectChangeReport> {
+        let mut packages = self.resolve_packages()?;
         let mut indexes = DigestIndexes::new(self.session.context);
-        let resolution = self.resolve(&mut indexes)?;
+        let mut resolution = self.resolve(&mut indexes)?;
         self.sources.add_to_indexes(&mut indexes);
+        if let Some(packages) = &packages {
+            resolution.lock.packages.clone_from(&packages.lock.packages);
+            resolution.lock.merged.clone_from(&packages.lock.context);
+        }
         self.refuse_lock_change(&resolution.lock)?;
         let executor = ChangeExecutor {
             session: self.session,
@@ -157,14 +195,7 @@ impl<'a> LifecycleChange<'a> {
         apply_overrides(&mut plan, &self.request.overrides, &resolution.lock);
         self.add_content(&mut plan, &resolution.lock)?;
         plan.files = self.file_plans(&plan, &resolution.lock)?;
-        for file in std::mem::take(&mut self.request.files) {
-            if !plan.files.iter().any(|known| (&known.dir, &known.name) == (&file.dir, &file.name))
-            {
-                plan.files.push(file);
-            }
-        }
-        let (packages, events) = self.sources.plan_packages()?;
-        plan.files.extend(packages);
+        let events = self.add_files(&mut plan, packages.as_mut())?;
         let texts = self.request.texts;
         let before = &self.files.lock;
         let skills =
@@ -185,7 +216,69 @@ impl<'a> LifecycleChange<'a> {
             skills,
             sinks: outcome.report.sinks,
             edits,
+            converted: self.files.converted(),
+            packages: packages.as_mut().map(|it| std::mem::take(&mut it.items)).unwrap_or_default(),
+            context: packages.and_then(|it| it.context),
+            kept: outcome.trashed_files,
         })
+    }
+
+    /// Adds the files that the command and packages change, and returns the events to emit when the
+    /// change was applied.
+    fn add_files(
+        &mut self,
+        plan: &mut ChangePlan,
+        packages: Option<&mut ResolvedPackages<'a>>,
+    ) -> Result<Vec<Event<'static>>> {
+        for file in std::mem::take(&mut self.request.files) {
+            if !plan.files.iter().any(|known| (&known.dir, &known.name) == (&file.dir, &file.name))
+            {
+                plan.files.push(file);
+            }
+        }
+        let (stored, events) = match packages {
+            Some(packages) => {
+                plan.files.append(&mut packages.files);
+                packages.store_plans(&self.sources.packages())?
+            }
+            None => self.sources.plan_packages()?,
+        };
+        plan.files.extend(stored);
+        Ok(events)
+    }
+
+    /// Selects the packages, and adds entries for their skills to the manifest.
+    fn resolve_packages(&mut self) -> Result<Option<ResolvedPackages<'a>>> {
+        let (session, files) = (self.session, self.files);
+        let open = match self.packages.take() {
+            Some(open) => open,
+            None if !has_packages(&self.manifest, &files.lock) => return Ok(None),
+            None => {
+                let options = ManifestPackageOptions {
+                    trust: TrustOverrides::default(),
+                    registry: None,
+                    apply: self.request.options,
+                };
+                let project = (files.dir.path.as_path(), package_lock(files));
+                ManifestPackages::open(session, self.home, project, options)?
+            }
+        };
+        let unlocked = unlocked_packages(&self.manifest, &files.lock);
+        if self.request.lock_change == LockChange::Refused && !unlocked.is_empty() {
+            let names: Vec<&str> = unlocked.into_iter().map(PackageName::as_str).collect();
+            return Err(lock_mismatch("these packages are not locked", &names));
+        }
+        let selection = std::mem::take(&mut self.request.packages);
+        let resolved = open.resolve(package_requests(&self.manifest), selection)?;
+        let packages = &resolved.lock.packages;
+        self.manifest = with_package_entries(&self.manifest, packages);
+        for catalog in changed_skill_packages(session, &files.dir.path, &resolved, &files.lock)? {
+            self.sources.insert(catalog);
+        }
+        // They have the version that was just selected.
+        let keys = package_source_keys(packages);
+        self.request.refreshed.retain(|key| !keys.contains(key));
+        Ok(Some(resolved))
     }
 
     /// Opens the sources that are needed, and decides what each folder contains.
@@ -225,14 +318,8 @@ impl<'a> LifecycleChange<'a> {
         changed.extend(
             old.skills.keys().filter(|name| !lock.skills.contains_key(*name)).map(String::as_str),
         );
-        let message = format!("`{LOCK_FILE}` does not match `{MANIFEST_FILE}`");
-        let error = Error::new(ErrorCode::LockMismatch, message);
-        let error = if changed.is_empty() {
-            error
-        } else {
-            error.because(format!("these skills would change: {}", changed.join(", ")))
-        };
-        Err(error.hint("nothing was changed: run `sp sync`, and commit the lockfile"))
+        changed.extend(changed_packages(old, lock));
+        Err(lock_mismatch("these skills and packages would change", &changed))
     }
 
     /// Returns what each sink contains before and after the change, by the path of the sink.
@@ -267,7 +354,7 @@ impl<'a> LifecycleChange<'a> {
         }
         for skill in self.locked_before() {
             // The agents of the old manifest may be unknown here; then nothing is known of them.
-            let found = sinks.of_entries(&self.files.manifest, &skill.entries).unwrap_or_default();
+            let found = sinks.of_entries(&self.manifest_before, &skill.entries).unwrap_or_default();
             for sink in found {
                 let digest = skill.locked_digest.map(|digest| (skill.folder.to_string(), digest));
                 SinkFolders::of(&mut folders, sink).locked.extend(digest);
@@ -286,7 +373,7 @@ impl<'a> LifecycleChange<'a> {
 
     /// Returns the skills of the lockfile before the change, with the entries that select them.
     fn locked_before(&self) -> Vec<SelectedSkill> {
-        let (manifest, lock) = (&self.files.manifest, &self.files.lock);
+        let (manifest, lock) = (&self.manifest_before, &self.files.lock);
         let mut report = Report::new(MANIFEST_FILE, "");
         let mut selected = select(manifest, lock, &BTreeMap::new(), &mut report);
         add_locked_dependencies(&mut selected, lock);
@@ -382,7 +469,7 @@ impl<'a> LifecycleChange<'a> {
 
     /// Returns how to open a locked source.
     fn demand_of(&self, key: &SourceKey) -> Option<SourceDemand> {
-        let entries = self.manifest.skills.iter().chain(&self.files.manifest.skills);
+        let entries = self.manifest.skills.iter().chain(&self.manifest_before.skills);
         let entry = entries.into_iter().find(|entry| entry_source_key(entry) == *key);
         let (source, version) = match entry {
             Some(entry) => (entry.source.clone(), entry.version.clone()),
@@ -444,6 +531,17 @@ impl SinkFolders {
     }
 }
 
+fn lock_mismatch(what: &str, names: &[&str]) -> Error {
+    let message = format!("`{LOCK_FILE}` does not match `{MANIFEST_FILE}`");
+    let error = Error::new(ErrorCode::LockMismatch, message);
+    let error = if names.is_empty() {
+        error
+    } else {
+        error.because(format!("{what}: {}", names.join(", ")))
+    };
+    error.hint("nothing was changed: run `sp sync`, and commit the lockfile")
+}
+
 fn edit_error(session: &Session<'_>, files: &ProjectFiles, why: &ManifestEditError) -> Error {
     let path = session.context.display_relative_path(&files.dir.manifest_path());
     Error::new(ErrorCode::NotFixable, format!("cannot edit `{path}`"))
@@ -462,13 +560,11 @@ fn refuse_unsupported(
     let label = session.context.display_relative_path(&files.dir.manifest_path());
     let mut report = Report::new(label, text);
     let packs = manifest.packs.iter().map(|pack| (&pack.span, "pack", "sp install"));
-    let packages =
-        manifest.packages.iter().map(|package| (&package.span, "package", "sp pkg install"));
     let contexts = manifest
         .context
         .iter()
         .map(|context| (&context.span, "context pack", "sp context install"));
-    for (span, what, command) in packs.chain(packages).chain(contexts) {
+    for (span, what, command) in packs.chain(contexts) {
         let message = format!("a {what} cannot be installed from the manifest of a project");
         report
             .error(&LC_04, span.clone(), message)

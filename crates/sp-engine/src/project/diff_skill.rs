@@ -69,7 +69,7 @@ fn base_of(
     }
     let files = &view.files;
     let locked = &folder.locked;
-    let entry = files.manifest.skills.iter().find(|it| entry_source_key(it) == locked.source);
+    let entry = view.manifest.skills.iter().find(|it| entry_source_key(it) == locked.source);
     if let (Some(entry), Some(lock)) = (entry, files.lock.sources.get(&locked.source)) {
         let request = CatalogRequest::Locked { version: entry.version.as_ref(), lock };
         let catalog = open_catalog(view.session, &files.dir.path, &entry.source, request)?;

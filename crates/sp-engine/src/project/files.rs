@@ -3,22 +3,25 @@
 //! [`ProjectFiles::read`] reads both. Conflicts that git left in them are united by entry, if the
 //! command allows it. Commands edit the values; [`ProjectFiles::plans`] has what has to be written.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use sp_formats::Report;
+use sp_formats::package::{PackageName, VersionRange};
 use sp_formats::project::conflict::{MergeSides, has_conflict_markers, split_sides};
 use sp_formats::project::lock::{self, LockedNames, ProjectLock};
 use sp_formats::project::manifest::{self, ProjectManifest};
+use sp_formats::project::manifest_edit::ManifestEdit;
 use sp_formats::project::merge::{ManifestVersion, MergeConflict, merge_locks, merge_manifests};
 use sp_formats::project::rules::{LC_01, LC_06, LC_07};
 use sp_formats::project::{LOCK_FILE, MANIFEST_FILE};
-use sp_formats::rules::CheckRule;
-use sp_tree::transaction::PriorState;
-use sp_tree::{Name, read_limited};
+use sp_tree::read_limited;
 
+use super::file_on_disk::FileOnDisk;
+use super::own_lockfiles::OwnLockfiles;
 use crate::context::{Context, Event};
 use crate::error::{Error, ErrorCode, Result};
-use crate::files::{canonicalize_existing, read_for_update};
+use crate::files::canonicalize_existing;
 use crate::install::plan::FilePlan;
 use crate::session::Session;
 use crate::sinks::{SinkScope, project_root};
@@ -120,13 +123,6 @@ pub(crate) fn locked_names(context: &Context<'_>, location: &ProjectLocation) ->
     text.map(|text| lock::scan_names(&text)).unwrap_or_default()
 }
 
-/// A text file as it was read.
-struct FileOnDisk {
-    path: PathBuf,
-    text: Option<String>,
-    before: PriorState,
-}
-
 /// A manifest and its lockfile.
 pub(crate) struct ProjectFiles {
     pub dir: ProjectDir,
@@ -138,6 +134,8 @@ pub(crate) struct ProjectFiles {
     pub united: Vec<&'static str>,
     manifest_file: FileOnDisk,
     lock_file: FileOnDisk,
+    /// The lockfiles whose content was added to `lock`.
+    own_lockfiles: OwnLockfiles,
 }
 
 impl ProjectFiles {
@@ -160,13 +158,17 @@ impl ProjectFiles {
         let (manifest, report) = manifest::read(&label, &manifest_text, &session.limits);
         let manifest = usable(session, manifest, report, "the manifest is invalid")?;
         let lock_text = lock_file.text.as_deref().unwrap_or_default();
-        let lock = if lock_file.text.is_none() {
+        let mut lock = if lock_file.text.is_none() {
             ProjectLock::default()
         } else if conflicts == GitConflicts::Unite && has_conflict_markers(lock_text).is_some() {
             united.push(LOCK_FILE);
             unite_lock(session, &lock_file, lock_text)?
         } else {
             read_lock(session, &lock_file.label(session), lock_text)?
+        };
+        let own_lockfiles = match dir.scope {
+            SinkScope::Project => OwnLockfiles::read(session, &dir.path, &mut lock)?,
+            SinkScope::Global => OwnLockfiles::default(),
         };
         Ok(Self {
             dir: dir.clone(),
@@ -176,15 +178,32 @@ impl ProjectFiles {
             united,
             manifest_file,
             lock_file,
+            own_lockfiles,
         })
+    }
+
+    /// Returns the packages that `ctxpkg.lock` requests, if there still is one.
+    pub(crate) fn converted_requests(&self) -> &BTreeMap<PackageName, VersionRange> {
+        &self.own_lockfiles.requests
+    }
+
+    /// Returns the names of the lockfiles whose content moves to this one.
+    pub(crate) fn converted(&self) -> Vec<String> {
+        self.own_lockfiles.names()
+    }
+
+    /// Returns the edits that add what other lockfiles request to the manifest.
+    pub(crate) fn conversion_edits(&self) -> Vec<ManifestEdit> {
+        self.own_lockfiles.edits(&self.manifest)
     }
 
     /// Whether writing this lock changes the lockfile.
     pub(crate) fn changes_lock(&self, lock: &ProjectLock) -> bool {
-        match &self.lock_file.text {
+        let is_changed = match &self.lock_file.text {
             Some(text) => *text != lock.to_text(),
             None => !lock.is_empty(),
-        }
+        };
+        is_changed || !self.own_lockfiles.is_empty()
     }
 
     /// Whether writing this text changes the manifest.
@@ -196,50 +215,13 @@ impl ProjectFiles {
     pub(crate) fn plans(&self, manifest_text: &str, lock: &ProjectLock) -> Result<Vec<FilePlan>> {
         let mut plans = Vec::new();
         if self.changes_manifest(manifest_text) {
-            plans.push(self.manifest_file.plan(manifest_text.to_owned())?);
+            plans.push(self.manifest_file.plan(Some(manifest_text.to_owned()))?);
         }
         if self.changes_lock(lock) {
-            plans.push(self.lock_file.plan(lock.to_text())?);
+            plans.push(self.lock_file.plan(Some(lock.to_text()))?);
         }
+        plans.extend(self.own_lockfiles.removals()?);
         Ok(plans)
-    }
-}
-
-impl FileOnDisk {
-    fn read(
-        session: &Session<'_>,
-        path: PathBuf,
-        limit: u64,
-        rule: &'static CheckRule,
-    ) -> Result<Self> {
-        if path.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink()) {
-            let message = format!("`{}` is a link", session.context.display_path(&path));
-            return Err(Error::new(ErrorCode::PathIsLink, message)
-                .because("a project could make `sp` write outside of it")
-                .hint("replace the link with the file"));
-        }
-        let (bytes, before) = read_for_update(&path, limit)?;
-        let label = session.context.display_relative_path(&path);
-        let text = bytes.map(|bytes| {
-            String::from_utf8(bytes).map_err(|error| {
-                let valid = error.utf8_error().valid_up_to();
-                let text = String::from_utf8_lossy(&error.as_bytes()[..valid]);
-                let mut report = Report::new(label, text);
-                report.error(rule, valid..valid, "invalid UTF-8").help("save the file as UTF-8");
-                Error::in_file(ErrorCode::InvalidProject, "a file is not UTF-8", report)
-            })
-        });
-        Ok(Self { path, text: text.transpose()?, before })
-    }
-
-    fn label(&self, session: &Session<'_>) -> String {
-        session.context.display_relative_path(&self.path)
-    }
-
-    fn plan(&self, text: String) -> Result<FilePlan> {
-        let dir = self.path.parent().unwrap_or(Path::new("/")).to_path_buf();
-        let name = Name::new(&self.path.file_name().unwrap_or_default().to_string_lossy())?;
-        Ok(FilePlan::new(dir, name, self.before, Some(text.into_bytes().into())))
     }
 }
 

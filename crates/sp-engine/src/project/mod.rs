@@ -11,6 +11,8 @@
 //! local_sources  which directories are as they are locked, without reading their files
 //! targets        agents → sinks
 //! edits          what happens to skills that were edited locally; bases has what they are based on
+//! packages       packages of the manifest → entries for their skills
+//! own_lockfiles  what `ctxpkg.lock` of the project has
 //! on_disk        what `sp doctor` compares
 //! change         all of it as one plan, and one transaction
 //! add, sync, remove, update, outdated, migrate
@@ -38,13 +40,19 @@ mod change;
 mod diff_skill;
 mod disabled;
 mod edits;
+mod file_on_disk;
 mod files;
 mod local_sources;
 mod migrate;
+mod newest_packages;
 mod offer;
 mod on_disk;
 mod outdated;
 mod overrides;
+mod own_lockfiles;
+mod package_commands;
+mod package_status;
+mod packages;
 mod remove;
 mod resolution;
 mod restore;
@@ -69,6 +77,7 @@ pub use edits::EditChoice;
 pub use files::ProjectLocation;
 pub use migrate::{MigrateRequest, migrate};
 pub use outdated::outdated;
+pub use package_commands::{install_packages, roll_back_packages, uninstall_packages};
 pub use remove::{RemoveRequest, remove};
 pub use restore::{RestoreRequest, RestoredVersion, list_trashed, restore};
 pub use skill_changes::FileTexts;

@@ -11,6 +11,7 @@ use sp_formats::project::manifest::ProjectManifest;
 
 use super::disabled::DisabledRecord;
 use super::files::{MissingManifest, ProjectDir, ProjectLocation};
+use super::packages::with_package_entries;
 use super::resolution::{add_locked_dependencies, select};
 use super::targets::ProjectSinks;
 use crate::agent_selection::{ALL_AGENTS, DETECTED_AGENTS};
@@ -67,6 +68,7 @@ impl<'a> ProjectOnDisk<'a> {
         manifest: &ProjectManifest,
         lock: &ProjectLock,
     ) -> BTreeMap<PathBuf, BTreeSet<String>> {
+        let manifest = &with_package_entries(manifest, &lock.packages);
         let mut report = Report::new(MANIFEST_FILE, "");
         let mut selected = select(manifest, lock, &BTreeMap::new(), &mut report);
         add_locked_dependencies(&mut selected, lock);

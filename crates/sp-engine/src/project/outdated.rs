@@ -5,6 +5,7 @@ use sp_formats::project::lock::{LockedSource, SourceKey};
 
 use super::catalog::{BranchHistory, NewestQuery, NewestSource, newest_versions};
 use super::files::{GitConflicts, MissingManifest, ProjectDir, ProjectFiles, ProjectLocation};
+use super::newest_packages::ask_packages;
 use super::resolution::entry_source_key;
 use crate::context::Context;
 use crate::error::Result;
@@ -26,7 +27,10 @@ pub fn outdated(context: &Context<'_>, location: &ProjectLocation) -> Result<Out
     let files = ProjectFiles::read(&session, &dir, GitConflicts::Refuse)?;
     let asked = ask_sources(&session, &files, &|_| true, BranchHistory::Skip);
     let sources = asked.into_iter().filter_map(|source| outdated_source(&files, source));
-    Ok(OutdatedList { manifest: dir.manifest_path(), sources: sources.collect() })
+    let mut sources: Vec<OutdatedSource> = sources.collect();
+    let packages = ask_packages(&session, &files, &|_| true)?;
+    sources.extend(packages.into_iter().filter_map(|it| it.into_outdated(&files.lock)));
+    Ok(OutdatedList { manifest: dir.manifest_path(), sources })
 }
 
 /// Asks where the locked sources of a manifest are now.

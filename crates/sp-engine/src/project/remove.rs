@@ -1,6 +1,8 @@
 //! `sp remove`: takes skills and sources out of the manifest, and removes their folders.
 
 use sp_formats::output::ProjectChangeReport;
+use sp_formats::package::PackageName;
+use sp_formats::project::lock::LockedProjectSkill;
 use sp_formats::project::manifest::{ProjectManifest, SkillsEntry};
 use sp_formats::project::manifest_edit::{ManifestEdit, PatternList};
 use sp_formats::project::source::{ManifestSource, SourceArgument, SourceVersion};
@@ -8,6 +10,8 @@ use sp_formats::suggest::nearest_few;
 
 use super::change::{LifecycleChange, LifecycleRequest};
 use super::files::{GitConflicts, MissingManifest, ProjectDir, ProjectFiles, ProjectLocation};
+use super::package_commands::removal;
+use super::packages::package_source_key;
 use super::resolution::{entry_source_key, is_literal};
 use crate::context::Context;
 use crate::error::{Error, ErrorCode, Result};
@@ -19,7 +23,7 @@ use crate::session::Session;
 #[derive(Debug, Clone)]
 pub struct RemoveRequest {
     pub location: ProjectLocation,
-    /// Names or IDs of skills, or sources.
+    /// Names or IDs of skills, sources, or packages.
     pub names: Vec<String>,
     pub apply: ApplyOptions,
 }
@@ -57,6 +61,10 @@ impl Removals<'_> {
 
     /// Adds what a name stands for. Returns the exclusions that are needed for it.
     fn add(&mut self, name: &str) -> Result<Vec<ManifestEdit>> {
+        if let Some(edit) = self.package_removal(name)? {
+            self.entries.extend(self.entries_of_source(name).unwrap_or_default());
+            return Ok(vec![edit]);
+        }
         if let Some(entries) = self.entries_of_source(name) {
             self.entries.extend(entries);
             return Ok(Vec::new());
@@ -76,6 +84,7 @@ impl Removals<'_> {
                 )
                 .hint("remove these skills first; it goes with them"));
             }
+            self.refuse_skill_of_package(folder, skill)?;
             let is_owner = |entry: &SkillsEntry| {
                 entry_source_key(entry) == skill.source
                     && entry.selects(&skill.id)
@@ -106,6 +115,27 @@ impl Removals<'_> {
         Ok(excludes)
     }
 
+    /// Returns the edit that removes a package, if the name is one.
+    fn package_removal(&self, name: &str) -> Result<Option<ManifestEdit>> {
+        let Ok(name) = PackageName::new(name) else { return Ok(None) };
+        let is_locked = self.files.lock.packages.contains_key(&name);
+        if !is_locked && self.manifest().packages.iter().all(|entry| entry.name != name) {
+            return Ok(None);
+        }
+        removal(self.files, name).map(Some)
+    }
+
+    fn refuse_skill_of_package(&self, folder: &str, skill: &LockedProjectSkill) -> Result<()> {
+        let mut packages = self.files.lock.packages.keys();
+        let Some(package) = packages.find(|name| package_source_key(name) == skill.source) else {
+            return Ok(());
+        };
+        let message = format!("`{folder}` is part of the package `{package}`");
+        Err(Error::new(ErrorCode::StillRequired, message)
+            .hint(format!("run `sp remove {package}` to remove the package"))
+            .hint(format!("to choose its skills, run `sp add {package}` afterwards")))
+    }
+
     /// Returns the entries of a source, if the name is one.
     fn entries_of_source(&self, name: &str) -> Option<Vec<usize>> {
         let argument = SourceArgument::parse(name).ok().filter(|it| it.skill.is_none());
@@ -127,7 +157,8 @@ impl Removals<'_> {
         let sources: Vec<String> =
             self.manifest().skills.iter().map(|entry| entry.source.to_string()).collect();
         let known = self.files.lock.skills.keys().map(String::as_str);
-        let known = known.chain(sources.iter().map(String::as_str));
+        let packages = self.manifest().packages.iter().map(|entry| entry.name.as_str());
+        let known = known.chain(sources.iter().map(String::as_str)).chain(packages);
         let message = format!("`skillpack.yaml` does not bring in `{name}`");
         let error = Error::new(ErrorCode::NotInstalled, message);
         match nearest_few(name, known, 3).as_slice() {

@@ -69,10 +69,14 @@ impl<'a> ProjectSources<'a> {
         self.catalogs.values().for_each(|catalog| catalog.add_to_index(indexes));
     }
 
+    /// Returns the packages whose skills are used.
+    pub(super) fn packages(&self) -> Vec<&SkillPackage> {
+        self.catalogs.values().filter_map(|catalog| catalog.package.as_ref()).collect()
+    }
+
     /// Plans to add the packages whose skills are used to the store.
     pub(super) fn plan_packages(&self) -> Result<(Vec<FilePlan>, Vec<Event<'static>>)> {
-        let packages: Vec<&SkillPackage> =
-            self.catalogs.values().filter_map(|catalog| catalog.package.as_ref()).collect();
+        let packages = self.packages();
         if packages.is_empty() {
             return Ok((Vec::new(), Vec::new()));
         }

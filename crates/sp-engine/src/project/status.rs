@@ -12,6 +12,8 @@ use sp_formats::skill::SKILL_FILE;
 use sp_tree::{Dir, EntryKind, Follow, Name};
 
 use super::files::ProjectLocation;
+use super::package_status::package_statuses;
+use super::packages::unlocked_packages;
 use super::resolution::{demands, entry_source_key};
 use super::view::{FolderState, LockedFolder, ProjectView, SinkView};
 use crate::context::Context;
@@ -34,21 +36,25 @@ pub fn status(context: &Context<'_>, location: &ProjectLocation) -> Result<Proje
     for sink in &view.sinks {
         sinks.push(sink_status(&view, sink, &outdated, &mut indexes)?);
     }
+    let packages = package_statuses(&view, &mut indexes)?;
     // What was read now need not be read again. Another command may have the lock.
     LockedHome::store_indexes(context, &indexes);
-    let manifest = &view.files.manifest;
-    let unlocked: Vec<String> =
+    let manifest = &view.manifest;
+    let mut unlocked: Vec<String> =
         demands(manifest, &view.files.lock, &BTreeSet::new(), &BTreeSet::new())
             .into_iter()
             .filter(|demand| !demand.source.is_local() || !is_locked(&view, &demand.key))
             .map(|demand| demand.source.to_string())
             .collect();
-    let is_wrong = |item: &SkillStatusItem| {
-        matches!(item.status, SkillStatus::Edited | SkillStatus::Missing | SkillStatus::Unsynced)
+    unlocked.extend(unlocked_packages(manifest, &view.files.lock).iter().map(ToString::to_string));
+    let is_wrong = |status: SkillStatus| {
+        matches!(status, SkillStatus::Edited | SkillStatus::Missing | SkillStatus::Unsynced)
     };
-    let in_sync = unlocked.is_empty()
-        && !sinks.iter().flat_map(|sink: &SinkStatus| &sink.skills).any(is_wrong);
-    Ok(ProjectStatusReport { manifest: view.files.dir.manifest_path(), in_sync, unlocked, sinks })
+    let skills = sinks.iter().flat_map(|sink: &SinkStatus| &sink.skills).map(|it| it.status);
+    let mut statuses = skills.chain(packages.iter().map(|package| package.status));
+    let in_sync = unlocked.is_empty() && !statuses.any(is_wrong);
+    let manifest = view.files.dir.manifest_path();
+    Ok(ProjectStatusReport { manifest, in_sync, unlocked, sinks, packages })
 }
 
 fn is_locked(view: &ProjectView<'_>, key: &SourceKey) -> bool {

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use sp_formats::output::ProjectChangeReport;
+use sp_formats::package::PackageName;
 use sp_formats::project::lock::SourceKey;
 use sp_formats::project::source::SourceArgument;
 use sp_formats::suggest::nearest_few;
@@ -11,12 +12,14 @@ use super::catalog::{BranchHistory, NewestSource};
 use super::change::{LifecycleChange, LifecycleRequest, LockChange};
 use super::edits::EditChoice;
 use super::files::{GitConflicts, MissingManifest, ProjectDir, ProjectFiles, ProjectLocation};
+use super::newest_packages::{ask_packages, named_packages};
 use super::outdated::ask_sources;
 use super::resolution::entry_source_key;
 use super::skill_changes::FileTexts;
 use crate::context::{Context, Event};
 use crate::error::{Error, ErrorCode, Result};
 use crate::home::LockedHome;
+use crate::pkg::PackageSelection;
 use crate::plan_id::ApplyOptions;
 use crate::session::Session;
 
@@ -24,8 +27,8 @@ use crate::session::Session;
 #[derive(Debug, Clone)]
 pub struct UpdateRequest {
     pub location: ProjectLocation,
-    /// Names or IDs of skills, or sources; everything if empty. A skill is updated together with
-    /// the other skills of its source, because a source has one version.
+    /// Names or IDs of skills, sources, or packages; everything if empty. A skill is updated
+    /// together with the other skills of its source, because a source has one version.
     pub names: Vec<String>,
     pub edits: EditChoice,
     pub texts: FileTexts,
@@ -40,8 +43,10 @@ pub fn update(context: &Context<'_>, request: &UpdateRequest) -> Result<ProjectC
     let home = LockedHome::open_unless_missing(context, &session.limits, mode)?;
     let files = ProjectFiles::read(&session, &dir, GitConflicts::Refuse)?;
     let named = named_sources(&files, &request.names)?;
+    let packages = PackageSelection::refresh(newer_packages(&session, &files, &named)?);
     let lifecycle = LifecycleRequest {
         refreshed: newer_sources(&session, &files, &named)?,
+        packages,
         lock_change: LockChange::Allowed,
         edit_choice: request.edits,
         texts: request.texts,
@@ -69,14 +74,25 @@ fn newer_sources(
             Err(error) => Some(error),
         };
         newer.remove(&asked.key);
-        match problem {
-            None => {}
-            Some(error) if named.scope == NamedScope::Named => return Err(error),
-            Some(error) => {
-                session.context.emit(Event::Warning(error.to_string()));
-                let hints = error.hints.into_iter();
-                hints.for_each(|hint| session.context.emit(Event::Hint(hint)));
-            }
+        if let Some(error) = problem {
+            named.report(session, error)?;
+        }
+    }
+    Ok(newer)
+}
+
+/// Returns those of the packages that have a newer version.
+fn newer_packages(
+    session: &Session<'_>,
+    files: &ProjectFiles,
+    named: &NamedSources,
+) -> Result<BTreeSet<PackageName>> {
+    let mut newer = BTreeSet::new();
+    for asked in ask_packages(session, files, &|name| named.packages.contains(name))? {
+        if asked.newer().is_some() {
+            newer.insert(asked.name);
+        } else if let Err(error) = asked.newest {
+            named.report(session, error)?;
         }
     }
     Ok(newer)
@@ -85,7 +101,21 @@ fn newer_sources(
 /// The sources to update.
 struct NamedSources {
     keys: BTreeSet<SourceKey>,
+    packages: BTreeSet<PackageName>,
     scope: NamedScope,
+}
+
+impl NamedSources {
+    /// Reports why something is not updated. If it was named, this is an error.
+    fn report(&self, session: &Session<'_>, error: Error) -> Result<()> {
+        if self.scope == NamedScope::Named {
+            return Err(error);
+        }
+        session.context.emit(Event::Warning(error.to_string()));
+        let hints = error.hints.into_iter();
+        hints.for_each(|hint| session.context.emit(Event::Hint(hint)));
+        Ok(())
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -99,8 +129,10 @@ fn named_sources(files: &ProjectFiles, names: &[String]) -> Result<NamedSources>
     let of_manifest = files.manifest.skills.iter().map(entry_source_key);
     let all: BTreeSet<SourceKey> = of_manifest.chain(files.lock.sources.keys().cloned()).collect();
     if names.is_empty() {
-        return Ok(NamedSources { keys: all, scope: NamedScope::All });
+        let packages = files.lock.packages.keys().cloned().collect();
+        return Ok(NamedSources { keys: all, packages, scope: NamedScope::All });
     }
+    let mut packages = BTreeSet::new();
     let mut refreshed = BTreeSet::new();
     for name in names {
         let of_skills = files
@@ -116,19 +148,22 @@ fn named_sources(files: &ProjectFiles, names: &[String]) -> Result<NamedSources>
                 || entry_source_key(entry).as_str() == name
         });
         found.extend(entries.map(entry_source_key));
-        if found.is_empty() {
+        let of_packages = named_packages(files, name);
+        if found.is_empty() && of_packages.is_empty() {
             return Err(unknown_name(files, name));
         }
         refreshed.extend(found);
+        packages.extend(of_packages);
     }
-    Ok(NamedSources { keys: refreshed, scope: NamedScope::Named })
+    Ok(NamedSources { keys: refreshed, packages, scope: NamedScope::Named })
 }
 
 fn unknown_name(files: &ProjectFiles, name: &str) -> Error {
     let sources: Vec<String> =
         files.manifest.skills.iter().map(|entry| entry.source.to_string()).collect();
     let known = files.lock.skills.keys().map(String::as_str);
-    let known = known.chain(sources.iter().map(String::as_str));
+    let packages = files.lock.packages.keys().map(PackageName::as_str);
+    let known = known.chain(sources.iter().map(String::as_str)).chain(packages);
     let message = format!("`skillpack.yaml` does not bring in `{name}`");
     let error = Error::new(ErrorCode::NotInstalled, message);
     match nearest_few(name, known, 3).as_slice() {

@@ -6,6 +6,7 @@ use rayon::prelude::*;
 use sp_formats::Report;
 use sp_formats::project::MANIFEST_FILE;
 use sp_formats::project::lock::LockedProjectSkill;
+use sp_formats::project::manifest::ProjectManifest;
 use sp_formats::state::{InstallRecord, InstallSource, InstallState};
 use sp_formats::suggest::nearest_few;
 use sp_tree::{
@@ -15,6 +16,7 @@ use sp_tree::{
 
 use super::disabled::DisabledRecord;
 use super::files::{GitConflicts, MissingManifest, ProjectDir, ProjectFiles, ProjectLocation};
+use super::packages::with_package_entries;
 use super::resolution::{add_locked_dependencies, select};
 use super::targets::{ProjectSinks, expand_agents};
 use crate::agent_set::AgentSet;
@@ -30,6 +32,8 @@ const FOLDERS_PER_JOB: usize = 16;
 pub(super) struct ProjectView<'a> {
     pub session: &'a Session<'a>,
     pub files: ProjectFiles,
+    /// The manifest, with entries for the skills of packages.
+    pub manifest: ProjectManifest,
     pub state: InstallState,
     pub disabled: DisabledRecord,
     pub sinks: Vec<SinkView>,
@@ -72,7 +76,8 @@ impl<'a> ProjectView<'a> {
         let dir = ProjectDir::find(session.context, location, MissingManifest::Refuse)?;
         let files = ProjectFiles::read(session, &dir, GitConflicts::Refuse)?;
         let mut report = Report::new(MANIFEST_FILE, "");
-        let mut selected = select(&files.manifest, &files.lock, &BTreeMap::new(), &mut report);
+        let manifest = with_package_entries(&files.manifest, &files.lock.packages);
+        let mut selected = select(&manifest, &files.lock, &BTreeMap::new(), &mut report);
         add_locked_dependencies(&mut selected, &files.lock);
         let mut project_sinks = ProjectSinks::new(session, &files.dir);
         let mut sinks: Vec<SinkView> = Vec::new();
@@ -83,7 +88,7 @@ impl<'a> ProjectView<'a> {
                 locked: locked.clone(),
                 entries: skill.entries.clone(),
             };
-            for sink in project_sinks.of_entries(&files.manifest, &skill.entries)? {
+            for sink in project_sinks.of_entries(&manifest, &skill.entries)? {
                 SinkView::of(&mut sinks, sink).add(folder.clone());
             }
         }
@@ -93,6 +98,7 @@ impl<'a> ProjectView<'a> {
             state: read_state(session.context)?,
             disabled: DisabledRecord::read(session)?,
             files,
+            manifest,
             sinks,
         })
     }

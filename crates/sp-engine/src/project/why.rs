@@ -1,9 +1,11 @@
 //! `sp why`: which entries of a manifest bring in a skill.
 
 use sp_formats::Report;
-use sp_formats::output::{ManifestEntryItem, SkillReason, SkillReasonList};
+use sp_formats::output::{ManifestEntryItem, PackageReason, SkillReason, SkillReasonList};
+use sp_formats::package::PackageName;
 
 use super::files::ProjectLocation;
+use super::packages::dependents;
 use super::view::{LockedFolder, ProjectView};
 use crate::agent_set::AgentSet;
 use crate::context::Context;
@@ -18,25 +20,57 @@ pub fn why(
 ) -> Result<SkillReasonList> {
     let session = Session::begin(context)?;
     let view = ProjectView::read(&session, location)?;
+    let mut packages: Vec<PackageReason> = Vec::new();
+    let mut others: Vec<String> = Vec::new();
+    for name in names {
+        match package_reason(&view, name) {
+            Some(reason) => packages.push(reason),
+            None => others.push(name.clone()),
+        }
+    }
+    packages.sort_by(|a, b| a.name.cmp(&b.name));
     let mut skills: Vec<SkillReason> = Vec::new();
-    for selection in view.select(names, &[])? {
+    for selection in view.select(&others, &[])? {
         let folder = selection.folder;
         if !skills.iter().any(|skill| skill.name == folder.name.as_str()) {
             skills.push(reason(&view, folder));
         }
     }
     skills.sort_by(|a, b| a.name.cmp(&b.name));
-    Ok(SkillReasonList { manifest: view.files.dir.manifest_path(), skills })
+    Ok(SkillReasonList { manifest: view.files.dir.manifest_path(), skills, packages })
+}
+
+/// Returns why a package is installed; none if there is no such package.
+fn package_reason(view: &ProjectView<'_>, name: &str) -> Option<PackageReason> {
+    let files = &view.files;
+    let (name, locked) = files.lock.packages.get_key_value(&PackageName::new(name).ok()?)?;
+    let mut entries = files.manifest.packages.iter();
+    let entry = entries.find(|entry| entry.name == *name);
+    Some(PackageReason {
+        name: name.to_string(),
+        version: locked.version.to_string(),
+        from: locked.from.to_string(),
+        entry: entry.map(|entry| ManifestEntryItem {
+            source: format!("{}: {}", entry.name, entry.range),
+            location: manifest_report(view).format_position(entry.span.start),
+        }),
+        required_by: dependents(&files.lock.packages, name).map(ToString::to_string).collect(),
+    })
+}
+
+fn manifest_report(view: &ProjectView<'_>) -> Report {
+    let path = view.files.dir.manifest_path();
+    let label = view.session.context.display_relative_path(&path);
+    Report::new(label, view.files.manifest_text.as_str())
 }
 
 fn reason(view: &ProjectView<'_>, folder: &LockedFolder) -> SkillReason {
     let files = &view.files;
     let locked = &folder.locked;
-    let label = view.session.context.display_relative_path(&files.dir.manifest_path());
-    let report = Report::new(label, files.manifest_text.as_str());
+    let report = manifest_report(view);
     let is_required = !locked.required_by.is_empty();
     let entries = folder.entries.iter().filter(|_| !is_required);
-    let entries = entries.filter_map(|number| files.manifest.skills.get(*number));
+    let entries = entries.filter_map(|number| view.manifest.skills.get(*number));
     let mut agents = AgentSet::default();
     let sinks = view.sinks.iter().filter(|sink| sink.folders.contains_key(folder.name.as_str()));
     sinks.for_each(|sink| agents.extend(&sink.sink.agents));

@@ -5,7 +5,10 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{AuditedSkill, ChangeKind, FindingItem, PlanStatus, SinkChange, SkillCost};
+use super::{
+    AuditedSkill, ChangeKind, FindingItem, GraphChangeReport, PackageChangeItem, PlanStatus,
+    SinkChange, SkillCost, TrashedFolder,
+};
 
 /// `sp add`, `sp sync`, `sp remove` and `sp update`, also with `--dry-run`
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -20,12 +23,21 @@ pub struct ProjectChangeReport {
     pub lock_changed: bool,
     /// Files in which conflicts of a merge were resolved.
     pub united: Vec<String>,
+    /// Lockfiles whose content moves to `skillpack.lock`.
+    pub converted: Vec<String>,
     /// Skills whose version in the lockfile changes, sorted by name.
     pub skills: Vec<ProjectSkillChange>,
     /// Changes in each agent's skills directory.
     pub sinks: Vec<SinkChange>,
     /// Skills that were edited locally, and what happens to them.
     pub edits: Vec<EditedSkillItem>,
+    /// Packages, sorted by name.
+    pub packages: Vec<PackageChangeItem>,
+    /// Changes to the merged graph of the packages; absent if it does not change.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub context: Option<GraphChangeReport>,
+    /// Files that had been edited and were moved to the trash.
+    pub kept: Vec<TrashedFolder>,
 }
 
 /// A skill whose version changes.
@@ -141,7 +153,7 @@ pub struct OfferedSkillItem {
 pub struct OutdatedList {
     /// Path of the manifest.
     pub manifest: PathBuf,
-    /// Sources with a newer version, and those that could not be asked.
+    /// Sources and packages with a newer version, and those that could not be asked.
     pub sources: Vec<OutdatedSource>,
 }
 

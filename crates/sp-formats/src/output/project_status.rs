@@ -14,10 +14,22 @@ pub struct ProjectStatusReport {
     pub manifest: PathBuf,
     /// Whether every skill is as the manifest and the lockfile declare it.
     pub in_sync: bool,
-    /// Sources that the manifest selects skills from and that are not locked.
+    /// Sources and packages of the manifest that are not locked.
     pub unlocked: Vec<String>,
     /// The agents' directories, in the order of the manifest.
     pub sinks: Vec<SinkStatus>,
+    /// The context packages, sorted by name. Those of skills are shown as their skills.
+    pub packages: Vec<PackageStatusItem>,
+}
+
+/// A context package of a project.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct PackageStatusItem {
+    /// Name of the package, with its scope.
+    pub name: String,
+    /// Locked version.
+    pub version: String,
+    pub status: SkillStatus,
 }
 
 /// The skills in a directory.
@@ -72,6 +84,24 @@ pub struct SkillReasonList {
     pub manifest: PathBuf,
     /// The skills that were asked for, sorted by name.
     pub skills: Vec<SkillReason>,
+    /// The packages that were asked for, sorted by name.
+    pub packages: Vec<PackageReason>,
+}
+
+/// Why a package is installed.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct PackageReason {
+    /// Name of the package, with its scope.
+    pub name: String,
+    /// Locked version.
+    pub version: String,
+    /// URL of the registry, or `store`.
+    pub from: String,
+    /// The entry of the manifest, if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub entry: Option<ManifestEntryItem>,
+    /// The packages that depend on it.
+    pub required_by: Vec<String>,
 }
 
 /// Why a skill is installed.

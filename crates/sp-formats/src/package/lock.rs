@@ -72,6 +72,15 @@ impl Default for PackageLock {
 impl_json_record!(VERSION => PackageLock);
 
 impl PackageLock {
+    /// The packages of a project whose manifest has the requests.
+    pub fn of_manifest(
+        requests: BTreeMap<PackageName, VersionRange>,
+        packages: BTreeMap<PackageName, LockedPackage>,
+        context: Option<LockedContext>,
+    ) -> Self {
+        Self { requests, packages, context, ..Self::default() }
+    }
+
     /// The digests of the context packages.
     pub fn knowledge_digests(&self) -> BTreeSet<Digest> {
         let known = self.packages.values().filter(|package| package.kind == PackageKind::Context);

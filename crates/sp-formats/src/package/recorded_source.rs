@@ -23,6 +23,15 @@ impl RecordedSource {
             Self::Store | Self::Other(_) => None,
         }
     }
+
+    /// Returns the source for a file that others read: without paths of this machine.
+    #[must_use]
+    pub fn for_others(self) -> Self {
+        match self {
+            Self::Other(_) => Self::Store,
+            known => known,
+        }
+    }
 }
 
 impl From<String> for RecordedSource {

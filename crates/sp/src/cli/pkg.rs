@@ -36,7 +36,7 @@ pub(crate) enum PackageCommand {
     },
     /// Install packages and their dependencies
     Install {
-        /// Files, `name` or `name@^1` [default: those in ctxpkg.lock]
+        /// Files, `name` or `name@^1` [default: those of the project]
         #[arg(value_name = "PACKAGE")]
         packages: Vec<String>,
         #[command(flatten)]

@@ -64,6 +64,9 @@ impl ProjectChange<'_> {
     /// Returns whether a package is installed, in a sink or below `.ctxpkg/`.
     fn is_installed(&self, name: &PackageName, kind: PackageKind) -> bool {
         match kind {
+            PackageKind::Skills if self.project.has_manifest() => {
+                self.project.lock.packages.contains_key(name)
+            }
             PackageKind::Skills => self.recorded_sinks(name).is_ok_and(|sinks| !sinks.is_empty()),
             _ => self.installed.digest(name).is_some(),
         }

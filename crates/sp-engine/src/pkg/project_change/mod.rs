@@ -21,6 +21,7 @@
 mod candidates;
 mod change_items;
 mod fetch;
+mod manifest_packages;
 mod parse_requests;
 mod plan;
 mod registry_lookup;
@@ -49,6 +50,9 @@ use crate::plan_id::ApplyOptions;
 use crate::session::Session;
 use crate::sinks::SinkRequest;
 
+pub(crate) use self::manifest_packages::{
+    ManifestPackageOptions, ManifestPackages, PackageSelection, ResolvedPackages,
+};
 pub(super) use self::request::{CandidateScope, ChangeRequest, HistoryChange, UnnamedSkills};
 
 /// The parts of a command that every change needs.
@@ -101,6 +105,15 @@ impl<'a> ProjectChange<'a> {
         options: ChangeOptions<'a>,
     ) -> Result<Self> {
         let state = ChangeExecutor { session, home, options: options.apply }.state()?;
+        Self::with_state(session, home, (project, state), options)
+    }
+
+    fn with_state(
+        session: &'a Session<'a>,
+        home: Option<&'a LockedHome<'a>>,
+        (project, state): (PackageProject, InstallState),
+        options: ChangeOptions<'a>,
+    ) -> Result<Self> {
         let store = PackageStore::open(session)?;
         let seen_versions = store.seen_versions.clone();
         Ok(Self {

@@ -6,6 +6,7 @@
 
 use sp_formats::output::{GraphChangeReport, PackageChangeItem};
 use sp_formats::package::PackageKind;
+use sp_formats::package::lock::PackageLock;
 
 use super::ProjectChange;
 use super::fetch::FetchedPackages;
@@ -19,6 +20,7 @@ use crate::pkg::merged_context_update::{
     MergedContextUpdate, MergedPackages, update_merged_context,
 };
 use crate::pkg::project::{HistoryUpdate, PastSink, SinksByPackage};
+use crate::pkg::skill_package::{SkillPackage, add_skill_packages};
 use crate::pkg::trust::check_signing_policy;
 use crate::sinks::Sink;
 
@@ -32,6 +34,13 @@ pub(super) struct ProjectPlan {
     pub context: Option<GraphChangeReport>,
     /// What the user has to know about signers. Emitted when the plan was applied.
     pub events: Vec<Event<'static>>,
+}
+
+/// The new lock.
+pub(super) struct LockUpdate {
+    pub lock: PackageLock,
+    /// What happens to the merged graph.
+    pub context: Option<GraphChangeReport>,
 }
 
 impl ProjectChange<'_> {
@@ -50,15 +59,15 @@ impl ProjectChange<'_> {
             ..PlanRequest::default()
         };
         let mut files = self.package_file_plans(resolution, fetched)?;
-        let context = self.lock_plans(request, fetched, &mut files)?;
-        files.extend(self.store_plans(fetched)?);
+        let LockUpdate { context, .. } = self.lock_plans(request, fetched, &mut files)?;
+        files.extend(self.store_plans(fetched, &[])?);
         let change = self.executor().plan(self.state.clone(), &sinks, files, indexes)?;
         let events = self.store.take_deferred_events();
         Ok(ProjectPlan { packages, change, context, events })
     }
 
     /// Plans the package files below `.ctxpkg/`.
-    fn package_file_plans(
+    pub(super) fn package_file_plans(
         &self,
         resolution: &Resolution,
         fetched: &FetchedPackages,
@@ -84,12 +93,12 @@ impl ProjectChange<'_> {
     }
 
     /// Plans the merged graph, the lock and its history.
-    fn lock_plans(
+    pub(super) fn lock_plans(
         &self,
         request: &ChangeRequest,
         fetched: &FetchedPackages,
         files: &mut Vec<FilePlan>,
-    ) -> Result<Option<GraphChangeReport>> {
+    ) -> Result<LockUpdate> {
         let mut lock = self.project.lock.clone();
         lock.requests.clone_from(&request.locked_requests);
         let packages = fetched.iter();
@@ -105,7 +114,7 @@ impl ProjectChange<'_> {
         files.extend(file_plan);
         let update = self.history_update(request.history)?;
         files.extend(self.project.lock_plans(self.session, &lock, &update)?);
-        Ok(change)
+        Ok(LockUpdate { lock, context: change })
     }
 
     fn history_update(&self, change: HistoryChange) -> Result<HistoryUpdate> {
@@ -128,8 +137,13 @@ impl ProjectChange<'_> {
     }
 
     /// Checks every package that is written, and plans what the store gains: the packages that came
-    /// from files and registries, and what is now known about signers and registries.
-    fn store_plans(&mut self, fetched: &FetchedPackages) -> Result<Vec<FilePlan>> {
+    /// from files and registries, those that are `used` otherwise, and what is now known about
+    /// signers and registries.
+    pub(super) fn store_plans(
+        &mut self,
+        fetched: &FetchedPackages,
+        used: &[&SkillPackage],
+    ) -> Result<Vec<FilePlan>> {
         let trust = self.options.trust;
         for package in fetched.values().filter_map(|it| it.package.as_ref()) {
             // The signers of stored packages were checked when they were added, but the config may
@@ -139,6 +153,7 @@ impl ProjectChange<'_> {
         }
         self.store.add(&self.loaded, trust)?;
         self.store.seen_versions.clone_from(self.registries.seen_versions());
+        add_skill_packages(&mut self.store, used)?;
         self.store.file_plans()
     }
 }

@@ -43,6 +43,8 @@ pub(in crate::pkg) enum UnnamedSkills {
     Keep,
     /// They are fetched and installed again.
     Restore,
+    /// All folders of skills, named or not, belong to the manifest of the project.
+    OfManifest,
 }
 
 /// How the history of the lock changes.

@@ -132,11 +132,14 @@ impl Resolver<'_> {
         match locked.kind {
             PackageKind::Context => self.candidates.installed.get(name) == Some(&locked.digest),
             // Skills that were not named stay as they are if their package is not in the store.
-            PackageKind::Skills => {
-                !self.request.named.contains(name)
-                    && self.request.unnamed_skills == UnnamedSkills::Keep
-                    && self.candidates.stored(name, &locked.version).is_none()
-            }
+            PackageKind::Skills => match self.request.unnamed_skills {
+                UnnamedSkills::Keep => {
+                    !self.request.named.contains(name)
+                        && self.candidates.stored(name, &locked.version).is_none()
+                }
+                UnnamedSkills::Restore => false,
+                UnnamedSkills::OfManifest => true,
+            },
             PackageKind::Addon | PackageKind::Grammar => false,
         }
     }
@@ -179,7 +182,7 @@ fn lock_mismatch_error(
     } else {
         format!("the locked digest is {}, but this package has {sha256}", locked.sha256)
     };
-    let message = format!("`{name} {}` does not match `ctxpkg.lock`", locked.version);
+    let message = format!("`{name} {}` does not match the lockfile", locked.version);
     Error::new(ErrorCode::LockMismatch, message)
         .because(because)
         .hint("find out who changed the package; a published version must never change")

@@ -440,7 +440,7 @@ fn wrong_registry_error(lookup: &RegistryLookup, bound: &KnownRegistry, locked: 
         format!("`{}` is locked to a registry that the configuration does not allow", lookup.name),
     )
     .because(format!(
-        "`ctxpkg.lock` has `{}`, but the configuration binds `{}` to `{}`",
+        "the lockfile has `{}`, but the configuration binds `{}` to `{}`",
         printable(locked),
         lookup.registry_name.namespace(),
         bound.address
@@ -450,8 +450,11 @@ fn wrong_registry_error(lookup: &RegistryLookup, bound: &KnownRegistry, locked: 
 
 fn unknown_registry_error(name: &PackageName, locked: &str) -> Error {
     Error::new(ErrorCode::RegistryMismatch, format!("`{name}` is locked to an unknown registry"))
-        .because(format!("`ctxpkg.lock` has `{}`", printable(locked)))
-        .hint(format!("add `--registry {}` if you trust this registry", printable(locked)))
+        .because(format!("the lockfile has `{}`", printable(locked)))
+        .hint(format!(
+            "if you trust this registry, run `sp login {0}`, or add `--registry {0}`",
+            printable(locked)
+        ))
 }
 
 /// Checks that an index is consistent in itself. Returns its versions, from old to new.

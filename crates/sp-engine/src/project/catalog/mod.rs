@@ -27,7 +27,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use rayon::prelude::*;
-
+use sp_formats::package::PackageName;
 use sp_formats::project::lock::{LockedSource, SourceKey};
 use sp_formats::project::source::{ManifestSource, SourceVersion};
 use sp_formats::report::Report;
@@ -128,11 +128,18 @@ pub(crate) fn open_catalog(
         ManifestSource::Index(url) => hosted::open_host(session, url, request)?,
         ManifestSource::Package(name) => package::open_package(session, name, request)?,
     };
-    if offered.skills.is_empty() {
-        return Err(no_skills_error(source));
-    }
-    let OfferedSkills { locked, skills, extra_steps, package, opened, read_dir } = offered;
-    Ok(SourceCatalog { key, locked, skills, extra_steps, package, opened, read_dir })
+    offered.into_catalog(source, key)
+}
+
+/// Returns the catalog of a package of skills that is open already.
+pub(crate) fn package_catalog(
+    session: &Session<'_>,
+    name: &PackageName,
+    package: SkillPackage,
+) -> Result<SourceCatalog> {
+    let source = ManifestSource::Package(name.clone());
+    let offered = package::offered_by(session, name, package);
+    offered.into_catalog(&source, SourceKey::new(&source, None))
 }
 
 /// Opens a local source that need not exist yet.
@@ -171,6 +178,16 @@ struct OfferedSkills {
     package: Option<SkillPackage>,
     opened: Option<OpenedSource>,
     read_dir: Option<ReadDir>,
+}
+
+impl OfferedSkills {
+    fn into_catalog(self, source: &ManifestSource, key: SourceKey) -> Result<SourceCatalog> {
+        if self.skills.is_empty() {
+            return Err(no_skills_error(source));
+        }
+        let Self { locked, skills, extra_steps, package, opened, read_dir } = self;
+        Ok(SourceCatalog { key, locked, skills, extra_steps, package, opened, read_dir })
+    }
 }
 
 impl SourceCatalog {

@@ -15,7 +15,7 @@ use super::hosted::fetch_index;
 use super::package::lock_of;
 use crate::error::{Error, ErrorCode, Result};
 use crate::io_threads::{MAX_CONCURRENT_QUERIES, run_in_threads};
-use crate::pkg::{SkillPackageQuery, newest_skill_package_versions};
+use crate::pkg::{NewestPackageQuery, newest_package_versions};
 use crate::session::Session;
 use crate::source::OpenedSource;
 use crate::source::git::{CheckoutOpener, RefKind, RefTip, RemoteRefs, is_gone};
@@ -262,9 +262,9 @@ impl NewestAsker<'_> {
     }
 
     fn ask_registries(&self, queries: &[&NewestQuery<'_>]) -> Vec<Result<NewestSource>> {
-        let lookups: Vec<SkillPackageQuery<'_>> =
+        let lookups: Vec<NewestPackageQuery<'_>> =
             queries.iter().filter_map(|query| package_query(query)).collect();
-        match newest_skill_package_versions(self.session, &lookups) {
+        match newest_package_versions(self.session, &lookups) {
             Ok(found) => {
                 let compare = |(query, found): (&&NewestQuery<'_>, Result<_>)| {
                     let newest = lock_of(&found?);
@@ -348,11 +348,11 @@ fn source_ref(git: &GitSource, query: &NewestQuery<'_>) -> Option<GitRef> {
     }
 }
 
-fn package_query<'a>(query: &NewestQuery<'a>) -> Option<SkillPackageQuery<'a>> {
+fn package_query<'a>(query: &NewestQuery<'a>) -> Option<NewestPackageQuery<'a>> {
     let ManifestSource::Package(name) = query.source else { return None };
-    let range = match query.version {
-        Some(SourceVersion::Range(range)) => Some(range),
-        Some(SourceVersion::Git(_)) | None => None,
+    let ranges = match query.version {
+        Some(SourceVersion::Range(range)) => vec![range],
+        Some(SourceVersion::Git(_)) | None => Vec::new(),
     };
-    Some(SkillPackageQuery { name, range, registry: query.locked.registry.as_deref() })
+    Some(NewestPackageQuery { name, ranges, registry: query.locked.registry.as_deref() })
 }

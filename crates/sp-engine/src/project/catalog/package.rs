@@ -9,7 +9,7 @@ use sp_formats::skill::SKILL_FILE;
 
 use super::{CatalogRequest, OfferedSkills, ROOT_ID, SkillContent, SkillDraft};
 use crate::error::{Error, ErrorCode, Result};
-use crate::pkg::{LockedSkillPackage, SkillPackageVersion, open_skill_package};
+use crate::pkg::{LockedSkillPackage, SkillPackage, SkillPackageVersion, open_skill_package};
 use crate::session::Session;
 
 pub(super) fn open_package(
@@ -26,7 +26,15 @@ pub(super) fn open_package(
         Some(locked) => SkillPackageVersion::Locked(locked),
         None => SkillPackageVersion::Newest(range),
     };
-    let package = open_skill_package(session, name, version)?;
+    Ok(offered_by(session, name, open_skill_package(session, name, version)?))
+}
+
+/// Returns what an opened package offers.
+pub(super) fn offered_by(
+    session: &Session<'_>,
+    name: &PackageName,
+    package: SkillPackage,
+) -> OfferedSkills {
     let leaf = name.as_str().rsplit('/').next().unwrap_or_default();
     let skills = package.skills().into_iter().filter_map(|(path, content)| {
         let content = Arc::new(content);
@@ -38,12 +46,12 @@ pub(super) fn open_package(
         };
         draft.read(session)
     });
-    Ok(OfferedSkills {
+    OfferedSkills {
         skills: skills.collect(),
         locked: lock_of(&package.locked()),
         package: Some(package),
         ..OfferedSkills::default()
-    })
+    }
 }
 
 /// Reads what a lockfile records of a package. None if it has no version.

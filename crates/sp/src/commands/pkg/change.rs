@@ -32,6 +32,7 @@ pub(super) fn print_change(
         let kept = report.kept.iter().chain(report.sinks.iter().flat_map(|sink| &sink.kept));
         write_kept(context, kept, out)?;
         if let Some(change) = &report.context {
+            writeln!(out)?;
             write_context_change(change, out)?;
         }
         let touched =
@@ -66,20 +67,7 @@ fn write_package(
     package: &PackageChangeItem,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let (style, sign) = action_sign(package.action);
-    let from = package.from_version.as_ref().map(|from| format!("{from} → ")).unwrap_or_default();
-    let needed_by = if package.needed_by.is_empty() {
-        String::new()
-    } else {
-        format!("  {DIM}required by {}{DIM:#}", printable(&package.needed_by.join(", ")))
-    };
-    writeln!(
-        out,
-        "{style}{sign}{style:#} {} {}{}{needed_by}",
-        printable(&package.name),
-        printable(&from),
-        printable(&package.version)
-    )?;
+    write_package_line(package, out)?;
     for (sink, folder) in package_folders(report, &package.name) {
         let (style, sign) = action_sign(folder.action);
         let edited = if folder.edited {
@@ -93,8 +81,32 @@ fn write_package(
     Ok(())
 }
 
+/// Writes what happens to a package.
+pub(in crate::commands) fn write_package_line(
+    package: &PackageChangeItem,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let (style, sign) = action_sign(package.action);
+    let from = package.from_version.as_ref().map(|from| format!("{from} → ")).unwrap_or_default();
+    let needed_by = if package.needed_by.is_empty() {
+        String::new()
+    } else {
+        format!("  {DIM}required by {}{DIM:#}", printable(&package.needed_by.join(", ")))
+    };
+    writeln!(
+        out,
+        "{style}{sign}{style:#} {} {}{}{needed_by}",
+        printable(&package.name),
+        printable(&from),
+        printable(&package.version)
+    )
+}
+
 /// Writes the changes to the project's merged graph.
-fn write_context_change(change: &GraphChangeReport, out: &mut dyn Write) -> io::Result<()> {
+pub(in crate::commands) fn write_context_change(
+    change: &GraphChangeReport,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let parts = [
         (change.added.len(), "added"),
         (change.updated.len(), "updated"),
@@ -112,7 +124,7 @@ fn write_context_change(change: &GraphChangeReport, out: &mut dyn Write) -> io::
     };
     writeln!(
         out,
-        "\n{STRONG}context{STRONG:#} {}{counts}{contradictions}",
+        "{STRONG}context{STRONG:#} {}{counts}{contradictions}",
         pluralize(change.nodes, "node")
     )?;
     write_contradictions(&change.contradictions, out)

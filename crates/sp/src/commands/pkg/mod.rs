@@ -1,6 +1,6 @@
 //! `sp pkg`.
 
-mod change;
+pub(super) mod change;
 mod diff;
 mod graph;
 mod show;
@@ -132,7 +132,7 @@ fn change_project(
                 registry: registry.clone(),
                 apply: apply_options(&place.plan),
             };
-            pkg::install(context, &request)?
+            sp_engine::install_packages(context, &request)?
         }
         PackageCommand::Uninstall { packages, plan } => {
             let request = PackageUninstallRequest {
@@ -140,7 +140,7 @@ fn change_project(
                 root: options.root.clone(),
                 apply: apply_options(plan),
             };
-            pkg::uninstall(context, &request)?
+            sp_engine::uninstall_packages(context, &request)?
         }
         PackageCommand::Rollback { package, plan } => {
             let request = PackageRollbackRequest {
@@ -148,7 +148,7 @@ fn change_project(
                 root: options.root.clone(),
                 apply: apply_options(plan),
             };
-            pkg::rollback(context, &request)?
+            sp_engine::roll_back_packages(context, &request)?
         }
         _ => return Ok(()),
     };

@@ -38,7 +38,9 @@ fn write_human(list: &OutdatedList, out: &mut dyn Write) -> io::Result<()> {
         if let Some(note) = &source.note {
             writeln!(out, "  {WARNING}warning{WARNING:#}: {}", printable(note))?;
         }
-        writeln!(out, "  {DIM}{}{DIM:#}", printable(&source.skills.join(", ")))?;
+        if !source.skills.is_empty() {
+            writeln!(out, "  {DIM}{}{DIM:#}", printable(&source.skills.join(", ")))?;
+        }
     }
     let sources = pluralize(list.sources.len(), "source");
     writeln!(out, "\n{sources} outdated; run `sp update --dry-run --diff` to see what changes")

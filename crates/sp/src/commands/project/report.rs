@@ -9,11 +9,13 @@ use sp_formats::output::{
     SinkChange, SkillFileChange,
 };
 use sp_formats::printable::printable;
+use sp_formats::project::{LOCK_FILE, MANIFEST_FILE};
 use sp_formats::text::pluralize;
 
 use crate::cli::OutputFormat;
 use crate::commands::differences::{change_sign, change_word};
 use crate::commands::kept::write_kept;
+use crate::commands::pkg::change::{write_context_change, write_package_line};
 use crate::commands::plan::write_apply_command;
 use crate::terminal::{DIM, STRONG, Terminal, Verbosity, WARNING, colored_diff, plain_diff};
 
@@ -44,6 +46,10 @@ pub(super) fn write_plain(report: &ProjectChangeReport, out: &mut dyn Write) -> 
             write!(out, "{}", plain_diff(&name, before.unwrap_or(""), after.unwrap_or("")))?;
         }
     }
+    for package in &report.packages {
+        let (name, version) = (printable(&package.name), printable(&package.version));
+        writeln!(out, "{}\t{name}\t{version}", action_word(package.action))?;
+    }
     for sink in &report.sinks {
         for folder in &sink.folders {
             let path = sink.path.join(&folder.folder).display().to_string();
@@ -73,20 +79,32 @@ pub(super) fn write_human(
         let verb = if report.status.applied { "united" } else { "would unite" };
         writeln!(out, "{verb} both sides of the conflicts in `{file}`")?;
     }
+    for file in &report.converted {
+        let verb = if report.status.applied { "converted" } else { "would convert" };
+        writeln!(out, "{verb} `{file}` to `{LOCK_FILE}`")?;
+    }
+    let changed_packages =
+        || report.packages.iter().filter(|package| package.action != FolderAction::Keep);
+    changed_packages().try_for_each(|package| write_package_line(package, out))?;
     for skill in &report.skills {
         write_skill(skill, out)?;
     }
     for edit in &report.edits {
         write_edit(context, edit, out)?;
     }
-    if !report.skills.is_empty() || !report.edits.is_empty() {
+    if !report.skills.is_empty() || !report.edits.is_empty() || changed_packages().next().is_some()
+    {
         writeln!(out)?;
     }
+    write_kept(context, &report.kept, out)?;
     for sink in &report.sinks {
         write_kept(context, &sink.kept, out)?;
     }
     for sink in &report.sinks {
         write_sink(context, report, sink, terminal.verbosity, out)?;
+    }
+    if let Some(change) = &report.context {
+        write_context_change(change, out)?;
     }
     write_files(report, out)?;
     if is_unchanged(report) {
@@ -185,10 +203,7 @@ fn write_sink(
 }
 
 fn write_files(report: &ProjectChangeReport, out: &mut dyn Write) -> io::Result<()> {
-    let names = [
-        (report.manifest_changed, sp_formats::project::MANIFEST_FILE),
-        (report.lock_changed, sp_formats::project::LOCK_FILE),
-    ];
+    let names = [(report.manifest_changed, MANIFEST_FILE), (report.lock_changed, LOCK_FILE)];
     let written: Vec<&str> =
         names.iter().filter(|(is_written, _)| *is_written).map(|(_, name)| *name).collect();
     if written.is_empty() {
@@ -202,5 +217,6 @@ fn is_unchanged(report: &ProjectChangeReport) -> bool {
     let folders = report.sinks.iter().flat_map(|sink| &sink.folders);
     !report.manifest_changed
         && !report.lock_changed
+        && report.packages.iter().all(|package| package.action == FolderAction::Keep)
         && folders.into_iter().all(|folder| folder.action == FolderAction::Keep)
 }

@@ -5,8 +5,9 @@ use std::io::{self, Write};
 use anstyle::Style;
 use sp_engine::{Context, Result};
 use sp_formats::output::{
-    EditedFolder, ProjectStatusReport, SinkStatus, SkillEditReport, SkillReason, SkillReasonList,
-    SkillStatus, SkillStatusItem, TrashedSkillList,
+    EditedFolder, ManifestEntryItem, PackageReason, PackageStatusItem, ProjectStatusReport,
+    SinkStatus, SkillEditReport, SkillReason, SkillReasonList, SkillStatus, SkillStatusItem,
+    TrashedSkillList,
 };
 use sp_formats::printable::printable;
 use sp_formats::text::pluralize;
@@ -21,7 +22,14 @@ pub(super) fn print_status(
     terminal: &Terminal,
 ) -> Result<()> {
     terminal.print(report, |out| match terminal.format {
-        OutputFormat::Plain => report.sinks.iter().try_for_each(|it| write_plain_status(it, out)),
+        OutputFormat::Plain => {
+            report.sinks.iter().try_for_each(|it| write_plain_status(it, out))?;
+            report.packages.iter().try_for_each(|package| {
+                let (name, version) = (printable(&package.name), printable(&package.version));
+                let word = status_word(package.status).replace(' ', "-");
+                writeln!(out, "{word}\t{name}\t{version}")
+            })
+        }
         _ => write_status(context, report, out),
     })
 }
@@ -48,14 +56,31 @@ fn write_status(
         let width = sink.skills.iter().map(|skill| skill.name.chars().count()).max().unwrap_or(0);
         sink.skills.iter().try_for_each(|skill| write_skill_status(skill, width, out))?;
     }
-    if report.sinks.is_empty() {
+    if report.sinks.is_empty() && report.packages.is_empty() {
         writeln!(out, "no skills are locked")?;
     }
+    write_packages(&report.packages, out)?;
     for source in &report.unlocked {
         let source = printable(source);
         writeln!(out, "{WARNING}warning{WARNING:#}: `{source}` is not locked; run `sp sync`")?;
     }
     if report.in_sync { writeln!(out, "\neverything is in sync") } else { Ok(()) }
+}
+
+fn write_packages(packages: &[PackageStatusItem], out: &mut dyn Write) -> io::Result<()> {
+    if packages.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "{STRONG}packages{STRONG:#}")?;
+    let label = |package: &PackageStatusItem| {
+        format!("{} {}", printable(&package.name), printable(&package.version))
+    };
+    let width = packages.iter().map(|package| label(package).chars().count()).max().unwrap_or(0);
+    packages.iter().try_for_each(|package| {
+        let style = status_style(package.status);
+        let word = status_word(package.status);
+        writeln!(out, "  {:width$}  {style}{word}{style:#}", label(package))
+    })
 }
 
 fn write_skill_status(
@@ -95,8 +120,14 @@ fn status_style(status: SkillStatus) -> Style {
 
 pub(super) fn print_reasons(list: &SkillReasonList, terminal: &Terminal) -> Result<()> {
     terminal.print(list, |out| match terminal.format {
-        OutputFormat::Plain => list.skills.iter().try_for_each(|it| write_plain_reason(it, out)),
-        _ => list.skills.iter().try_for_each(|it| write_reason(it, out)),
+        OutputFormat::Plain => {
+            list.skills.iter().try_for_each(|it| write_plain_reason(it, out))?;
+            list.packages.iter().try_for_each(|it| write_plain_package_reason(it, out))
+        }
+        _ => {
+            list.skills.iter().try_for_each(|it| write_reason(it, out))?;
+            list.packages.iter().try_for_each(|it| write_package_reason(it, out))
+        }
     })
 }
 
@@ -121,6 +152,26 @@ fn write_reason(skill: &SkillReason, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "  selected by `{source}` in {location}")?;
     }
     skill.required_by.iter().try_for_each(|by| writeln!(out, "  needed by `{}`", printable(by)))
+}
+
+/// Writes the name of the package and what brings it in, separated by tabs.
+fn write_plain_package_reason(package: &PackageReason, out: &mut dyn Write) -> io::Result<()> {
+    let name = printable(&package.name);
+    if let Some(entry) = &package.entry {
+        writeln!(out, "{name}\tentry\t{}", printable(&entry.location))?;
+    }
+    let mut required_by = package.required_by.iter();
+    required_by.try_for_each(|by| writeln!(out, "{name}\tpackage\t{}", printable(by)))
+}
+
+fn write_package_reason(package: &PackageReason, out: &mut dyn Write) -> io::Result<()> {
+    let (version, from) = (printable(&package.version), printable(&package.from));
+    writeln!(out, "{STRONG}{}{STRONG:#}  {version} from {from}", printable(&package.name))?;
+    if let Some(ManifestEntryItem { source, location }) = &package.entry {
+        writeln!(out, "  selected by `{}` in {}", printable(source), printable(location))?;
+    }
+    let mut required_by = package.required_by.iter();
+    required_by.try_for_each(|by| writeln!(out, "  needed by `{}`", printable(by)))
 }
 
 pub(super) fn print_edits(

@@ -9,7 +9,7 @@ mod hostile;
 mod install;
 mod interruptions;
 mod lifecycle;
-mod package;
+pub(crate) mod package;
 mod page;
 mod reads;
 mod registry;

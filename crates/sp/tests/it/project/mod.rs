@@ -6,6 +6,7 @@ mod costs;
 mod interruptions;
 mod kinds;
 mod migrating;
+mod packages;
 mod states;
 mod syncing;
 mod updating;
