@@ -249,7 +249,7 @@ error_codes! {
             "The object store belongs to a different registry than the database.",
         DataDirInUse "E-data-dir-in-use" "Another process uses the registry's data directory.",
         RegistryNotFound "E-registry-not-found" "The directory does not contain a registry.",
-        TargetNotEmpty "E-target-not-empty" "The target directory of a backup is not empty.",
+        TargetNotEmpty "E-target-not-empty" "The target of a backup or a restore is not empty.",
         DamagedData "E-damaged-data" "Stored bytes are missing or do not match their digest.",
         Listen "E-listen" "The server cannot listen on the address.",
         TaskFailed "E-task-failed" "A background task ended unexpectedly.",

@@ -86,11 +86,14 @@ impl fmt::Display for RegistryPackageName {
     }
 }
 
-/// `GET /api/v1/index.json`: all packages that the caller can read.
+/// `GET /api/v1/index.json`: the packages that the caller can read.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RegistryIndex {
     /// Packages, sorted by namespace and name.
     pub packages: Vec<RegistryIndexItem>,
+    /// If there are more packages, the value of the parameter `after` for the next ones.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<String>,
 }
 
 /// A package in an index.

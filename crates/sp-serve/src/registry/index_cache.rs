@@ -1,4 +1,4 @@
-//! The package index for anonymous clients, cached until something changes.
+//! The first page of the package index for anonymous clients, cached until something changes.
 
 use std::io::Write as _;
 use std::sync::Arc;
@@ -9,13 +9,14 @@ use axum::http::{HeaderMap, Method, header};
 use axum::response::{IntoResponse, Response};
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use sp_formats::registry::RegistryIndex;
 use sp_tree::Digest;
 use tokio::sync::Mutex;
 
 use crate::registry::error::ApiResult;
 use crate::registry::http_content::{HttpContent, HttpContentBytes};
-use crate::registry::metadata::{Database, MetadataError, MetadataStore, RegistryReader};
+use crate::registry::metadata::{
+    Database, IndexPage, MetadataError, MetadataStore, RegistryReader,
+};
 
 /// How long the index may show old download counts, or miss what another registry on the same
 /// database has just done.
@@ -122,7 +123,7 @@ fn accepts_gzip(headers: &HeaderMap) -> bool {
 fn build_index(database: &Database) -> Result<CachedRegistryIndex, MetadataError> {
     // Read first: a change made while the index is built must invalidate it.
     let change_id = database.last_change_id()?;
-    let index = RegistryIndex { packages: database.index(&RegistryReader::Anonymous)? };
+    let index = database.index(&IndexPage::first(), &RegistryReader::Anonymous)?;
     let plain = serde_json::to_vec(&index).map_err(|e| MetadataError::Database(e.into()))?;
     let gzipped = gzip(&plain).map_err(|e| MetadataError::Database(e.into()))?;
     Ok(CachedRegistryIndex {

@@ -4,17 +4,19 @@
 //! Anyone who can write to the database needs no token, so this also helps if all admin tokens were
 //! lost.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use sp_formats::output::{RegistryDeleteReport, RegistryGarbageReport, RegistryVerifyReport};
+use sp_formats::output::{
+    RegistryDamage, RegistryDeleteReport, RegistryGarbageReport, RegistryVerifyReport,
+};
 use sp_formats::package::PackageName;
 use sp_formats::registry::{IssuedRegistryToken, RegistryPackageName, RegistryToken};
-use sp_tree::{Dir, FileError, Follow, StaticName};
+use sp_tree::{Digest, Dir, FileError, Follow, StaticName};
 use thiserror::Error;
 
 use crate::error::ServeError;
-use crate::registry::backup::describe_damage;
 use crate::registry::environment::RegistryEnvironment;
 use crate::registry::metadata::{
     DATABASE_FILE, Database, MetadataError, PostgresAddress, TokenOwner, TokenRevocation,
@@ -228,6 +230,20 @@ pub(super) fn database_error(
         (None, error) => ServeError::DataDir(data_dir.into(), error.into()),
         (Some(address), error) => ServeError::Database(address.to_string(), error.into()),
     }
+}
+
+/// Describes an object that cannot be read.
+pub(super) fn describe_damage(
+    digest: &Digest,
+    used_by: Vec<String>,
+    error: &FileError,
+) -> RegistryDamage {
+    let problem = match error.kind() {
+        ErrorKind::NotFound => "missing",
+        ErrorKind::InvalidData => "damaged",
+        _ => "unreadable",
+    };
+    RegistryDamage { sha256: digest.hex(), problem: problem.into(), used_by }
 }
 
 /// Returns why the objects of a registry cannot be used.

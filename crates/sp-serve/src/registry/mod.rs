@@ -64,7 +64,9 @@ use crate::registry::published_skills::PublishedSkills;
 use crate::registry::readiness::ReadinessCheck;
 use crate::registry::state::{AppState, RegistryState};
 
-pub use crate::registry::backup::{RegistryCopyError, RegistryCopySummary, copy_registry};
+pub use crate::registry::backup::{
+    BackupContent, RegistryCopyError, RegistryCopySummary, back_up_registry, restore_registry,
+};
 pub use crate::registry::environment::RegistryEnvironment;
 pub use crate::registry::local::{
     GarbageAction, LocalRegistry, LocalRegistryError, RegistryLocation,

@@ -23,8 +23,11 @@ pub(crate) struct ServeArgs {
     /// The database for metadata. Also read from the environment variable `SP_DATABASE_URL`.
     #[arg(long, value_name = "URL")]
     pub database: Option<String>,
-    /// Bucket for objects, `s3://bucket/prefix` [env: SP_SERVE_OBJECTS] [default: data directory]
-    #[arg(long, value_name = "URL")]
+    /// Bucket for packages, `s3://bucket/prefix` [default: data directory]
+    ///
+    /// Also read from the environment variable `SP_SERVE_OBJECTS`. Credentials come from variables
+    /// such as `AWS_ACCESS_KEY_ID`.
+    #[arg(long, value_name = "URL", hide_short_help = true)]
     pub objects: Option<String>,
     /// Address to listen on
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:7878")]
@@ -65,20 +68,22 @@ pub(crate) enum ServeCommand {
         /// Directory for the backup; must be empty or not exist yet
         #[arg(value_hint = ValueHint::DirPath)]
         to: PathBuf,
-        /// Data directory [default: ~/.skillpack/registry]
-        #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
-        data: Option<PathBuf>,
+        /// Copy only the database, and list the objects
+        #[arg(long, hide_short_help = true)]
+        objects_stay: bool,
+        #[command(flatten)]
+        location: RegistryLocationArgs,
     },
     /// Restore a registry from a backup, verifying every digest
+    ///
+    /// The data directory and the database must be empty. A backup can also be restored into a
+    /// registry that uses another kind of database or object store.
     Restore {
         /// Directory of the backup
         #[arg(value_hint = ValueHint::DirPath)]
         from: PathBuf,
-        /// New data directory [default: ~/.skillpack/registry]
-        ///
-        /// It must be empty or not exist yet.
-        #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
-        data: Option<PathBuf>,
+        #[command(flatten)]
+        location: RegistryLocationArgs,
     },
     /// Create, list, rotate and revoke tokens of a registry
     ///
@@ -134,8 +139,11 @@ pub(crate) struct RegistryLocationArgs {
     /// Also read from the environment variable `SP_DATABASE_URL`.
     #[arg(long, value_name = "URL")]
     pub database: Option<String>,
-    /// Bucket for objects, `s3://bucket/prefix` [env: SP_SERVE_OBJECTS] [default: data directory]
-    #[arg(long, value_name = "URL")]
+    /// Bucket for packages, `s3://bucket/prefix` [default: data directory]
+    ///
+    /// Also read from the environment variable `SP_SERVE_OBJECTS`. Credentials come from variables
+    /// such as `AWS_ACCESS_KEY_ID`.
+    #[arg(long, value_name = "URL", hide_short_help = true)]
     pub objects: Option<String>,
 }
 

@@ -61,7 +61,19 @@ pub(crate) fn routes() -> Vec<ApiRoute> {
 fn read_routes() -> Vec<ApiRoute> {
     vec![
         ApiRoute::get("/api/v1/index.json", packages::index)
-            .summary("List all packages that are visible to you")
+            .summary(
+                "List the packages that are visible to you, at most 10,000 at a time; pass \
+                 `next` as `after` to get more",
+            )
+            .query_params(
+                const {
+                    &[
+                        QueryParam::optional("after", "List the packages after this one"),
+                        QueryParam::optional("limit", "Maximum number of packages"),
+                    ]
+                },
+            )
+            .integer_params(&["limit"])
             .json_response::<RegistryIndex>(200)
             .empty_response(304),
         ApiRoute::get("/api/v1/search", packages::search)

@@ -8,28 +8,58 @@ use axum::response::{IntoResponse, Response};
 use serde_json::value::RawValue;
 use sp_formats::package::PackageVersion;
 use sp_formats::registry::{
-    PublishedPackageIndex, RegistryIndex, RegistryPackageName, RegistrySearchResponse,
-    SHA256_HEADER, YANKED_HEADER,
+    PublishedPackageIndex, RegistryPackageName, RegistrySearchResponse, SHA256_HEADER,
+    YANKED_HEADER,
 };
 
 use crate::registry::error::{ApiResult, ResponseError};
 use crate::registry::http_content::{ConditionalOutcome, HttpContent, HttpContentBytes};
-use crate::registry::metadata::RegistryReader;
+use crate::registry::metadata::{IndexPage, RegistryReader};
 use crate::registry::state::AppState;
 use crate::registry::tokens::authenticate;
 
+#[derive(Default, PartialEq, Eq, serde::Deserialize)]
+pub(super) struct IndexParams {
+    after: Option<String>,
+    limit: Option<usize>,
+}
+
 pub(super) async fn index(
     Shared(state): Shared<AppState>,
+    query: Result<Query<IndexParams>, QueryRejection>,
     method: Method,
     headers: HeaderMap,
 ) -> ApiResult<Response> {
+    let Query(params) = query.map_err(|_| ResponseError::invalid("invalid `limit`"))?;
     let reader =
         RegistryReader::from_owner(authenticate(&state.metadata, &headers).await?.as_ref());
-    if reader == RegistryReader::Anonymous {
+    if reader == RegistryReader::Anonymous && params == IndexParams::default() {
         return state.index_cache.respond(&method, &headers).await;
     }
-    let packages = state.metadata.with(move |database| database.index(&reader)).await?;
-    Ok(Json(RegistryIndex { packages }).into_response())
+    let page = params.page()?;
+    let index = state.metadata.with(move |database| database.index(&page, &reader)).await?;
+    Ok(([(header::CACHE_CONTROL, "private, no-cache")], Json(index)).into_response())
+}
+
+impl IndexParams {
+    fn page(self) -> ApiResult<IndexPage> {
+        let after = self.after.map(|text| {
+            let parts = text.split_once('/');
+            parts.and_then(|(namespace, name)| RegistryPackageName::new(namespace, name).ok())
+        });
+        let after = match after {
+            Some(None) => {
+                return Err(ResponseError::invalid("`after` must have the form `namespace/name`"));
+            }
+            after => after.flatten(),
+        };
+        let limit = self.limit.unwrap_or(IndexPage::MAX_PACKAGES);
+        if !(1..=IndexPage::MAX_PACKAGES).contains(&limit) {
+            let most = IndexPage::MAX_PACKAGES;
+            return Err(ResponseError::invalid(format!("`limit` must be between 1 and {most}")));
+        }
+        Ok(IndexPage { after, limit })
+    }
 }
 
 #[derive(serde::Deserialize)]
@@ -75,6 +105,10 @@ pub(super) async fn versions(
     let found = state.metadata.with(move |database| database.versions(&package, &reader)).await?;
     found.map(|index| Json(index.into())).ok_or_else(ResponseError::not_found)
 }
+
+/// A version never changes. It can still be deleted or become private, so caches ask again every
+/// day.
+const PUBLIC_DOWNLOAD: &str = "public, max-age=86400, immutable";
 
 /// The manifest of a version, and the report of its verification when it was published.
 #[derive(serde::Serialize, schemars::JsonSchema)]
@@ -122,10 +156,12 @@ pub(super) async fn download(
     if found.deleted {
         return Err(ResponseError::deleted());
     }
+    let is_public = !found.private && !state.login_required;
+    let cache_control = if is_public { PUBLIC_DOWNLOAD } else { "private, no-cache" };
     let extra_headers = [
         (SHA256_HEADER, found.digest.hex()),
         (YANKED_HEADER, found.yanked.to_string()),
-        (header::CACHE_CONTROL.as_str(), "private, no-cache".into()),
+        (header::CACHE_CONTROL.as_str(), cache_control.into()),
     ];
     let served = HttpContent {
         digest: found.digest,

@@ -14,6 +14,7 @@ macro_rules! may_see {
 }
 
 mod context_packs;
+mod copy;
 mod postgres;
 mod queries;
 mod schema;
@@ -284,6 +285,8 @@ pub(crate) struct StoredVersion {
     pub bytes: u64,
     pub yanked: bool,
     pub deleted: bool,
+    /// Whether only members see the package.
+    pub private: bool,
 }
 
 /// A version that was deleted.
@@ -307,6 +310,24 @@ pub(crate) struct LatestVersion {
     pub description: Option<String>,
     pub digest: Digest,
     pub bytes: u64,
+}
+
+/// A part of the index.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct IndexPage {
+    /// The last package of the page before.
+    pub after: Option<RegistryPackageName>,
+    /// Maximum number of packages.
+    pub limit: usize,
+}
+
+impl IndexPage {
+    /// Maximum number of packages on a page.
+    pub(crate) const MAX_PACKAGES: usize = 10_000;
+
+    pub(crate) fn first() -> Self {
+        Self { after: None, limit: Self::MAX_PACKAGES }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

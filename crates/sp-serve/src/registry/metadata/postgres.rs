@@ -179,6 +179,20 @@ impl PostgresDatabase {
         })
     }
 
+    /// Runs queries that all see the same state. They are not retried.
+    pub(super) fn read_snapshot<T>(
+        &self,
+        work: impl FnOnce(&mut dyn SqlConnection) -> Result<T>,
+    ) -> Result<T> {
+        let mut lease = self.lease()?;
+        let connection = lease.connection()?;
+        connection.execute_batch("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")?;
+        let done = work(connection)?;
+        connection.execute_batch("COMMIT")?;
+        lease.release();
+        Ok(done)
+    }
+
     /// Retries conflicts and lost connections with exponential backoff.
     fn with_retries<T>(&self, work: impl Fn(&mut PostgresLease<'_>) -> Result<T>) -> Result<T> {
         let begun = Instant::now();

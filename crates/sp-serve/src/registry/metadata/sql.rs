@@ -68,6 +68,10 @@ impl SqlRow {
         Self(cells.into_iter())
     }
 
+    pub(super) fn into_cells(self) -> Vec<SqlCell> {
+        self.0.collect()
+    }
+
     pub(super) fn take<T: FromCell>(&mut self) -> Result<T> {
         let taken = self.0.next().and_then(T::from_cell);
         taken.ok_or_else(|| MetadataError::Database("a row has unexpected columns".into()))

@@ -77,6 +77,18 @@ impl SqliteDatabase {
         work(&mut SqliteSession(&reader))
     }
 
+    /// Runs queries that all see the same state.
+    pub(super) fn read_snapshot<T>(
+        &self,
+        work: impl FnOnce(&mut dyn SqlConnection) -> Result<T>,
+    ) -> Result<T> {
+        let mut reader = self.readers[0].lock().unwrap_or_else(PoisonError::into_inner);
+        let transaction = reader.transaction()?;
+        let done = work(&mut SqliteSession(&transaction))?;
+        transaction.commit()?;
+        Ok(done)
+    }
+
     pub(super) fn write<T>(&self, work: impl Fn(&mut dyn SqlConnection) -> Result<T>) -> Result<T> {
         let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
         let transaction = writer.transaction_with_behavior(TransactionBehavior::Immediate)?;

@@ -20,7 +20,7 @@ pub(crate) const INCOMING_DIR: &str = "incoming";
 /// Damaged objects, for the operator.
 const DAMAGED_DIR: &str = "damaged";
 /// The ID of the registry, if its database is elsewhere.
-const MARKER_FILE: &str = "registry-id";
+pub(crate) const MARKER_FILE: &str = "registry-id";
 const MAX_MARKER_BYTES: u64 = 1024;
 
 pub(crate) struct FileObjects {

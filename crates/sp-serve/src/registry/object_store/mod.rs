@@ -27,7 +27,7 @@ use sp_tree::{Digest, FileError, Hasher};
 
 pub(crate) use backend::{ListedObject, ObjectBackend, ObjectReader, ObjectVersion};
 pub use bucket::{BucketSettings, BucketUrl, BucketUrlError};
-pub(crate) use files::{FileObjects, INCOMING_DIR, OBJECTS_DIR};
+pub(crate) use files::{FileObjects, INCOMING_DIR, MARKER_FILE, OBJECTS_DIR};
 pub(crate) use s3::S3Objects;
 pub(crate) use storage_health::is_unavailable;
 

@@ -1,21 +1,21 @@
 //! `sp serve`.
 
+mod backup;
 mod maintenance;
 mod tokens;
 
-use std::io::{ErrorKind, Write as _};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use sp_engine::Limits;
 use sp_engine::{Context, Error, ErrorCode, Result};
-use sp_formats::output::{RegistryBackupReport, RegistryStartReport};
-use sp_formats::text::pluralize;
+use sp_formats::output::RegistryStartReport;
 use sp_serve::ServeError;
 use sp_serve::registry::{
-    BucketSettings, BucketUrl, GarbageAction, LocalRegistry, LocalRegistryError, PostgresAddress,
-    PostgresAddressError, Quotas, RegistryCopyError, RegistryCopySummary, RegistryEnvironment,
-    RegistryLocation, RegistrySettings, RequestLogger, RunningRegistry,
+    BackupContent, BucketSettings, BucketUrl, GarbageAction, LocalRegistry, LocalRegistryError,
+    PostgresAddress, PostgresAddressError, Quotas, RegistryEnvironment, RegistryLocation,
+    RegistrySettings, RequestLogger, RunningRegistry,
 };
 
 use crate::cli::{LogFormatArg, RegistryLocationArgs, ServeArgs, ServeCommand};
@@ -24,20 +24,18 @@ use crate::terminal::{DIM, STRONG, Terminal, WARNING};
 /// A database URL contains a password, and other users can see a command line.
 const DATABASE_ENV: &str = "SP_DATABASE_URL";
 const OBJECTS_ENV: &str = "SP_SERVE_OBJECTS";
-const POSTGRES_BACKUP_HINT: &str =
-    "for PostgreSQL, run `pg_dump`, then copy `objects` from the data directory";
 
 pub(super) fn run(context: &Context<'_>, args: &ServeArgs, terminal: &Terminal) -> Result<()> {
     match &args.command {
         None => {}
         Some(ServeCommand::Token(args)) => return tokens::run(context, args, terminal),
-        Some(ServeCommand::Backup { to, data }) => {
-            let (from, to) = (data_dir(context, data.as_deref()), context.current_dir.join(to));
-            return copy_registry(context, from, to, terminal);
+        Some(ServeCommand::Backup { to, objects_stay, location }) => {
+            let content =
+                if *objects_stay { BackupContent::DatabaseOnly } else { BackupContent::Complete };
+            return backup::back_up(context, (location, to, content), terminal);
         }
-        Some(ServeCommand::Restore { from, data }) => {
-            let (from, to) = (context.current_dir.join(from), data_dir(context, data.as_deref()));
-            return copy_registry(context, from, to, terminal);
+        Some(ServeCommand::Restore { from, location }) => {
+            return backup::restore(context, (from, location), terminal);
         }
         Some(ServeCommand::Verify(location)) => {
             return maintenance::verify(context, location, terminal);
@@ -92,13 +90,16 @@ fn environment(context: &Context<'_>) -> RegistryEnvironment {
 
 /// Opens a registry on this machine.
 fn open_local(context: &Context<'_>, args: &RegistryLocationArgs) -> Result<LocalRegistry> {
-    let location = RegistryLocation {
+    LocalRegistry::open(location(context, args)?).map_err(local_error)
+}
+
+fn location(context: &Context<'_>, args: &RegistryLocationArgs) -> Result<RegistryLocation> {
+    Ok(RegistryLocation {
         data_dir: data_dir(context, args.data.as_deref()),
         database: database_address(context, args.database.as_deref())?,
         bucket: bucket(context, args.objects.as_deref())?,
         environment: environment(context),
-    };
-    LocalRegistry::open(location).map_err(local_error)
+    })
 }
 
 fn local_error(error: LocalRegistryError) -> Error {
@@ -122,58 +123,6 @@ fn local_error(error: LocalRegistryError) -> Error {
 
 fn data_dir(context: &Context<'_>, given: Option<&Path>) -> PathBuf {
     given.map_or_else(|| context.home.join("registry"), |data| context.current_dir.join(data))
-}
-
-fn copy_registry(
-    context: &Context<'_>,
-    from: PathBuf,
-    to: PathBuf,
-    terminal: &Terminal,
-) -> Result<()> {
-    if context.env.get(DATABASE_ENV).is_some_and(|address| !address.is_empty()) {
-        let what = format!("`{DATABASE_ENV}` is set, but `sp` cannot copy a PostgreSQL database");
-        return Err(Error::new(ErrorCode::InvalidArguments, what).hint(POSTGRES_BACKUP_HINT));
-    }
-    let copied = sp_serve::registry::copy_registry(&from, &to).map_err(copy_error)?;
-    let RegistryCopySummary { objects, bytes, damaged } = copied;
-    let view = RegistryBackupReport { from, to, objects, bytes, damaged };
-    terminal.print(&view, |out| {
-        maintenance::print_damage(out, &view.damaged)?;
-        writeln!(
-            out,
-            "copied {} to {}; every digest was verified",
-            pluralize(view.objects, "object"),
-            context.display_path(&view.to)
-        )
-    })?;
-    maintenance::damage_result(&view.damaged)
-}
-
-fn copy_error(error: RegistryCopyError) -> Error {
-    const NOTHING_COPIED: &str = "nothing was copied; fix the cause, then run the command again";
-    let report = Error::new(copy_error_code(&error), error.to_string());
-    match error {
-        RegistryCopyError::NoRegistry(_) => {
-            report.hint(format!("pass its directory with `--data`; {POSTGRES_BACKUP_HINT}"))
-        }
-        RegistryCopyError::TargetNotEmpty(_) => {
-            report.hint("use an empty or nonexistent directory")
-        }
-        RegistryCopyError::Database(source) => report.because(source).hint(NOTHING_COPIED),
-        RegistryCopyError::File(source) => report.because(source).hint(NOTHING_COPIED),
-    }
-}
-
-fn copy_error_code(error: &RegistryCopyError) -> ErrorCode {
-    match error {
-        RegistryCopyError::NoRegistry(_) => ErrorCode::RegistryNotFound,
-        RegistryCopyError::TargetNotEmpty(_) => ErrorCode::TargetNotEmpty,
-        RegistryCopyError::Database(_) => ErrorCode::Database,
-        RegistryCopyError::File(source) if source.kind() == ErrorKind::InvalidData => {
-            ErrorCode::DamagedData
-        }
-        RegistryCopyError::File(_) => ErrorCode::Io,
-    }
 }
 
 /// Logs requests to stderr. A closed stderr does not stop the registry.

@@ -8,7 +8,9 @@ use serde_json::json;
 use sp_testkit::{HttpResponse, Registry, World, eventually};
 use sp_tree::Digest;
 
-use super::{Database, create_token, get, latest, package, put, running, running_on, start};
+use super::{
+    Database, create_token, get, latest, package, put, running, running_on, serve_command, start,
+};
 
 #[test]
 fn pk_25_published_package_is_indexed_and_downloads_unchanged() {
@@ -51,6 +53,54 @@ fn pk_25_published_package_is_indexed_and_downloads_unchanged() {
     let is_counted =
         || get(&registry, None, "packages/acme/notes/index.json").json()["downloads"] == 2;
     eventually(|| is_counted().then_some(()));
+}
+
+#[test]
+fn pk_25_index_has_pages() {
+    let (_world, registry, admin) = running(module_path!());
+    let names = ["acme/one", "acme/two", "beta/one", "beta/two", "core/one"];
+    for name in names {
+        let bytes = package(&format!("@{name}"), "1.0.0", name);
+        assert_eq!(put(&registry, &admin, &format!("{name}/1.0.0"), &bytes).status, 201);
+    }
+    for token in [None, Some(&*admin)] {
+        let (mut found, mut path) = (Vec::new(), "index.json?limit=2".to_owned());
+        loop {
+            let page = get(&registry, token, &path).json();
+            let packages = page["packages"].as_array().unwrap();
+            let name = |item: &serde_json::Value| {
+                [&item["namespace"], &item["name"]].map(|part| part.as_str().unwrap()).join("/")
+            };
+            found.push(packages.iter().map(name).collect::<Vec<_>>());
+            let Some(next) = page["next"].as_str() else { break };
+            path = format!("index.json?limit=2&after={next}");
+        }
+        assert_eq!(found, [&names[..2], &names[2..4], &names[4..]]);
+        let all = get(&registry, token, "index.json").json();
+        assert_eq!((all["packages"].as_array().map(Vec::len), all.get("next")), (Some(5), None));
+    }
+    for query in ["limit=0", "limit=10001", "limit=x", "after=a", "after=A/b"] {
+        assert_eq!(get(&registry, None, &format!("index.json?{query}")).status, 400, "{query}");
+    }
+}
+
+#[test]
+fn pk_25_only_downloads_of_public_packages_are_cached_by_others() {
+    let (world, registry, admin) = running(module_path!());
+    let bytes = package("@acme/notes", "1.0.0", "Ours.");
+    assert_eq!(put(&registry, &admin, "acme/notes/1.0.0", &bytes).status, 201);
+    let cache_control = |registry: &Registry| {
+        let answer = get(registry, Some(&admin), "packages/acme/notes/1.0.0/download");
+        assert_eq!(answer.status, 200);
+        answer.header("cache-control").unwrap().to_owned()
+    };
+    assert_eq!(cache_control(&registry), "public, max-age=86400, immutable");
+    registry.request("PUT /api/v1/packages/acme/notes/private", Some(&admin), b"");
+    assert_eq!(cache_control(&registry), "private, no-cache");
+    registry.request("DELETE /api/v1/packages/acme/notes/private", Some(&admin), b"");
+    registry.kill();
+    let registry = Registry::start(serve_command(&world, &["--login-required"]));
+    assert_eq!(cache_control(&registry), "private, no-cache");
 }
 
 #[test]

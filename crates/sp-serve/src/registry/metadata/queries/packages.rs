@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use sp_formats::package::PackageVersion;
 use sp_formats::registry::{
-    PackageIndex, PackageVersionItem, RegistryIndexItem, RegistryPackageName,
+    PackageIndex, PackageVersionItem, RegistryIndex, RegistryIndexItem, RegistryPackageName,
 };
 
 use super::super::sql::{SqlRow, query_value};
 use super::super::{
-    Database, HomePageData, IndexItems, LatestVersion, MetadataError, PackageVersions,
+    Database, HomePageData, IndexItems, IndexPage, LatestVersion, MetadataError, PackageVersions,
     RegistryReader, Result, StoredVersion,
 };
 use super::{find_package, visibility_params};
@@ -35,15 +35,26 @@ macro_rules! latest_versions_sql {
 }
 
 impl Database {
-    pub(crate) fn index(&self, reader: &RegistryReader) -> Result<IndexItems> {
+    /// Returns packages by name.
+    pub(crate) fn index(&self, page: &IndexPage, reader: &RegistryReader) -> Result<RegistryIndex> {
         const LIST: &str = concat!(
-            "SELECT namespace, name, kind, latest, description, downloads FROM packages WHERE ",
+            "SELECT namespace, name, kind, latest, description, downloads FROM packages
+             WHERE (namespace > $3 OR namespace = $3 AND name > $4) AND ",
             may_see!(),
-            " ORDER BY namespace, name"
+            " ORDER BY namespace, name LIMIT $5"
         );
         let (all, user) = visibility_params(reader);
-        let rows = self.read(|sql| sql.query(LIST, &[all.into(), user.into()]))?;
-        rows.into_iter().map(index_item).collect()
+        let (namespace, name) = page.after.as_ref().map_or(("", ""), |p| (p.namespace(), p.name()));
+        // One more, to find out whether there are more.
+        let most = i64::try_from(page.limit).unwrap_or(i64::MAX - 1) + 1;
+        let values = [all.into(), user.into(), namespace.into(), name.into(), most.into()];
+        let rows = self.read(|sql| sql.query(LIST, &values))?;
+        let mut packages: IndexItems = rows.into_iter().map(index_item).collect::<Result<_>>()?;
+        let has_more = packages.len() > page.limit;
+        packages.truncate(page.limit);
+        let last = packages.last().filter(|_| has_more);
+        let next = last.map(|last| format!("{}/{}", last.namespace, last.name));
+        Ok(RegistryIndex { packages, next })
     }
 
     /// Returns the number of packages, the newest and the most downloaded ones.
@@ -230,7 +241,8 @@ impl Database {
         version: &str,
         reader: &RegistryReader,
     ) -> Result<Option<StoredVersion>> {
-        const FIND: &str = "SELECT digest, bytes, yanked, deleted_at IS NOT NULL FROM versions
+        const FIND: &str = "SELECT digest, bytes, yanked, deleted_at IS NOT NULL, private
+            FROM versions JOIN packages ON packages.id = package
             WHERE package = $1 AND version = $2";
         let found = self.version_row(FIND, name, version, reader)?;
         let download = |mut row: SqlRow| {
@@ -239,6 +251,7 @@ impl Database {
                 bytes: row.take()?,
                 yanked: row.take()?,
                 deleted: row.take()?,
+                private: row.take()?,
             })
         };
         found.map(download).transpose()
