@@ -7,14 +7,15 @@
 //! 4 KiB without whitespace (or of only whitespace) is counted in pieces of that length: a token
 //! that crosses the end of a piece counts as two.
 
+mod layout;
 mod split;
+mod vocabulary;
 
 use std::cell::RefCell;
-use std::sync::LazyLock;
-
-use tiktoken_rs::CoreBPE;
 
 use crate::interner::FastMap;
+
+use vocabulary::count_word;
 
 /// Name of the tokenizer.
 pub const TOKENIZER: &str = "o200k_base";
@@ -33,9 +34,6 @@ const MAX_CACHED_WORDS: usize = 50_000;
 /// Maximum number of long pieces cached per thread: a repetitive run has few distinct ones.
 const MAX_CACHED_PIECES: usize = 64;
 
-/// Loaded on first use, because that takes a tenth of a second.
-static ENCODING: LazyLock<Option<CoreBPE>> = LazyLock::new(|| tiktoken_rs::o200k_base().ok());
-
 thread_local! {
     static COUNT_CACHE: RefCell<TokenCountCache> = RefCell::default();
 }
@@ -51,28 +49,28 @@ struct TokenCountCache {
 
 impl TokenCountCache {
     /// Counts a text that the tokenizer may split further.
-    fn count(&mut self, encoding: &CoreBPE, text: &str) -> usize {
+    fn count(&mut self, text: &str) -> usize {
         if text.len() > MAX_CACHED_WORD_LEN {
-            return split_long_runs(text).map(|piece| self.count_piece(encoding, piece)).sum();
+            return split_long_runs(text).map(|piece| self.count_piece(piece)).sum();
         }
         if let Some(count) = self.words.get(text) {
             return *count;
         }
-        let count = encoding.count_ordinary(text);
+        let count = count_words(text);
         if self.words.len() < MAX_CACHED_WORDS {
             self.words.insert(text.into(), count);
         }
         count
     }
 
-    fn count_piece(&mut self, encoding: &CoreBPE, piece: &str) -> usize {
+    fn count_piece(&mut self, piece: &str) -> usize {
         if piece.len() < MAX_RUN_LEN {
-            return encoding.count_ordinary(piece);
+            return count_words(piece);
         }
         if let Some(count) = self.long_pieces.get(piece) {
             return *count;
         }
-        let count = encoding.count_ordinary(piece);
+        let count = count_words(piece);
         if self.long_pieces.len() >= MAX_CACHED_PIECES {
             self.long_pieces.clear();
         }
@@ -81,42 +79,38 @@ impl TokenCountCache {
     }
 
     /// Counts an ASCII text.
-    fn count_ascii(&mut self, encoding: &CoreBPE, mut text: &str) -> usize {
+    fn count_ascii(&mut self, mut text: &str) -> usize {
         let mut tokens = 0;
         while !text.is_empty() {
-            let (word, rest) = text.split_at(split::word_len(text.as_bytes()));
+            let (word, rest) = text.split_at(split::ascii_word_len(text.as_bytes()));
             text = rest;
-            tokens += self.count(encoding, word);
+            tokens += self.count(word);
         }
         tokens
     }
 }
 
-/// Loads the tokenizer ahead of its first use.
-pub fn preload() {
-    LazyLock::force(&ENCODING);
-}
-
 /// Returns the number of tokens in a text.
 pub fn count(text: &str) -> usize {
-    let Some(encoding) = &*ENCODING else {
-        // Unreachable, because the tables are compiled in. Four bytes per token is typical.
-        return text.len().div_ceil(4);
-    };
     COUNT_CACHE.with_borrow_mut(|cache| {
         // ASCII text is split into words directly.
         if text.is_ascii() {
-            return cache.count_ascii(encoding, text);
+            return cache.count_ascii(text);
         }
         let count_line = |line: &str| {
             if line.is_ascii() {
-                cache.count_ascii(encoding, line)
+                cache.count_ascii(line)
             } else {
-                split_at_spaces(line).map(|word| cache.count(encoding, word)).sum()
+                split_at_spaces(line).map(|word| cache.count(word)).sum()
             }
         };
         split_lines(text).map(count_line).sum()
     })
+}
+
+/// Counts the tokens in a text without the cache.
+fn count_words(text: &str) -> usize {
+    split::words(text).map(|word| count_word(word.as_bytes())).sum()
 }
 
 /// Splits a text where no token can span: after a line end that is not followed by whitespace or a
@@ -189,8 +183,13 @@ fn piece_end(text: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::LazyLock;
+
     use super::*;
     use proptest::prelude::*;
+    use tiktoken_rs::CoreBPE;
+
+    static REFERENCE: LazyLock<CoreBPE> = LazyLock::new(|| tiktoken_rs::o200k_base().unwrap());
 
     proptest! {
         #[test]
@@ -237,17 +236,26 @@ mod tests {
         fn as_06_word_by_word_count_equals_whole_count(
             text in "([a-z]{1,6}|[A-Z]{1,3}|[0-9]{1,5}|[ \\t]{1,3}|\\r|\\n|[/.,!#*`'-]{1,3}|é|日本|\u{301}|🙂|'[sStTdD]|'re|'LL|[\\x00-\\x7f]){0,40}",
         ) {
-            let encoding = ENCODING.as_ref().unwrap();
-            prop_assert_eq!(count(&text), encoding.count_ordinary(&text));
+            prop_assert_eq!(count(&text), REFERENCE.count_ordinary(&text));
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 1_000, ..ProptestConfig::default() })]
+
+        #[test]
+        fn as_06_counts_of_any_script_match_the_reference_tokenizer(
+            text in "(\\p{Lu}{1,3}|\\p{Ll}{1,5}|\\p{Lt}|\\p{Lm}|\\p{Lo}{1,4}|\\p{M}|\\p{N}{1,5}|\\p{S}|\\p{P}|\\s{1,3}|'[sſK]|'ll|[ -~]{1,4}|\\PC){0,30}",
+        ) {
+            prop_assert_eq!(count(&text), REFERENCE.count_ordinary(&text));
         }
     }
 
     #[test]
     fn as_06_source_files_are_counted_exactly() {
-        let encoding = ENCODING.as_ref().unwrap();
         for text in [include_str!("mod.rs"), include_str!("split.rs"), include_str!("../hosts.rs")]
         {
-            assert_eq!(count(text), encoding.count_ordinary(text));
+            assert_eq!(count(text), REFERENCE.count_ordinary(text));
         }
     }
 

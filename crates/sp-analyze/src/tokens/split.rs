@@ -1,12 +1,60 @@
-//! The tokenizer's split into words, for ASCII.
+//! The tokenizer's split into words.
 //!
-//! The tokenizer splits with a regular expression that has a look-ahead, which takes most of its
-//! time. For ASCII its seven alternatives are simple enough to implement by hand, in the same
-//! order: words with a leading character and a trailing contraction, numbers of up to three digits,
-//! punctuation, line ends, whitespace. A property test compares both.
+//! A regular expression with a look-ahead defines it. For ASCII its seven alternatives are simple
+//! enough to implement by hand, in the same order: words with a leading character and a trailing
+//! contraction, numbers of up to three digits, punctuation, line ends, whitespace. Other text is
+//! split with the expression; the look-ahead is replaced by a look at the next character. Property
+//! tests compare both with the tokenizer.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+/// The expression without `\s+(?!\S)`, its last alternative but one.
+const WORD: &str = concat!(
+    r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+",
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?|",
+    r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*",
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?|",
+    r"\p{N}{1,3}|",
+    r" ?[^\s\p{L}\p{N}]+[\r\n/]*|",
+    r"\s*[\r\n]+|",
+    r"\s+",
+);
+
+static WORD_REGEX: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(WORD).ok());
+
+/// Splits a text into words.
+pub(super) fn words(text: &str) -> impl Iterator<Item = &str> {
+    let is_ascii = text.is_ascii();
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let len = if is_ascii { ascii_word_len(rest.as_bytes()) } else { word_len(rest) };
+        let (word, more) = rest.split_at(len);
+        rest = more;
+        Some(word)
+    })
+}
+
+/// Returns the length of the word at the start of `text`, which must not be empty.
+fn word_len(text: &str) -> usize {
+    let found = WORD_REGEX.as_ref().and_then(|word| word.find(text));
+    // Each character is part of a word.
+    let len = found.map_or(text.len(), |found| found.end());
+    let word = &text[..len];
+    if len < text.len() && word.chars().all(|c| c.is_whitespace() && c != '\r' && c != '\n') {
+        // The last of several blanks belongs to the next word.
+        let last = word.char_indices().next_back().map_or(0, |(at, _)| at);
+        return if last > 0 { last } else { len };
+    }
+    len
+}
 
 /// Returns the length of the word at the start of `text`, which must be ASCII and not empty.
-pub(super) fn word_len(text: &[u8]) -> usize {
+pub(super) fn ascii_word_len(text: &[u8]) -> usize {
     letters_len(text)
         .or_else(|| digits_len(text))
         .or_else(|| punctuation_len(text))

@@ -37,8 +37,6 @@ pub struct LoadRequest {
 
 /// Selects nodes of packages and renders them.
 pub fn load(context: &Context<'_>, request: &LoadRequest) -> Result<PackageLoadReport> {
-    // Loading the tokenizer takes as long as loading a large package, so both run in parallel.
-    rayon::spawn(sp_analyze::tokens::preload);
     let session = Session::begin(context)?;
     let graphs = PackageGraphs::load(&session, &request.packages, request.root.as_deref())?;
     let selection_query = SelectionQuery {

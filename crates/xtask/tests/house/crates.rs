@@ -99,6 +99,7 @@ const DEPENDENCIES: &[(&str, &[&str], InTests)] = &[
     ("schemars", &["sp-formats", "sp-serve"], OnlyShipping),
     ("diffy", &["sp-analyze"], OnlyShipping),
     ("strsim", &["sp-formats"], OnlyShipping),
+    ("regex", &["sp-analyze"], OnlyShipping),
     ("tiktoken-rs", &["sp-analyze"], OnlyShipping),
     (
         "serde",
