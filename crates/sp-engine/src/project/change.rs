@@ -30,7 +30,7 @@ use super::local_sources::unchanged_dirs;
 use super::overrides::{FolderOverrides, apply_overrides};
 use super::packages::{
     changed_packages, changed_skill_packages, has_packages, package_lock, package_requests,
-    package_source_keys, unlocked_packages, with_package_entries,
+    package_source_keys, unlocked_packages, with_pack_entries, with_package_entries,
 };
 use super::resolution::{
     DemandedVersion, ProjectResolution, SelectedSkill, SourceDemand, add_locked_dependencies,
@@ -151,6 +151,7 @@ impl<'a> LifecycleChange<'a> {
         let mut sources = ProjectSources::new(session, &files.dir.path, request.refreshed.clone());
         opened.into_iter().for_each(|catalog| sources.insert(catalog));
         let disabled = DisabledRecord::read(session)?;
+        let manifest = with_pack_entries(&manifest);
         let manifest_before = with_package_entries(&files.manifest, &files.lock.packages);
         Ok(Self {
             session,
@@ -559,12 +560,11 @@ fn refuse_unsupported(
 ) -> Result<()> {
     let label = session.context.display_relative_path(&files.dir.manifest_path());
     let mut report = Report::new(label, text);
-    let packs = manifest.packs.iter().map(|pack| (&pack.span, "pack", "sp install"));
     let contexts = manifest
         .context
         .iter()
         .map(|context| (&context.span, "context pack", "sp context install"));
-    for (span, what, command) in packs.chain(contexts) {
+    for (span, what, command) in contexts {
         let message = format!("a {what} cannot be installed from the manifest of a project");
         report
             .error(&LC_04, span.clone(), message)

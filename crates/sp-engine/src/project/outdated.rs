@@ -2,10 +2,13 @@
 
 use sp_formats::output::{OutdatedList, OutdatedSource};
 use sp_formats::project::lock::{LockedSource, SourceKey};
+use sp_formats::project::manifest::SkillsEntry;
+use sp_formats::project::source::{ManifestSource, PackSource, SourceVersion};
 
 use super::catalog::{BranchHistory, NewestQuery, NewestSource, newest_versions};
 use super::files::{GitConflicts, MissingManifest, ProjectDir, ProjectFiles, ProjectLocation};
 use super::newest_packages::ask_packages;
+use super::packages::with_pack_entries;
 use super::resolution::entry_source_key;
 use crate::context::Context;
 use crate::error::Result;
@@ -40,28 +43,70 @@ pub(super) fn ask_sources(
     is_asked: &dyn Fn(&SourceKey) -> bool,
     history: BranchHistory,
 ) -> Vec<AskedSource> {
-    let mut asked: Vec<(SourceKey, String)> = Vec::new();
-    let mut queries: Vec<NewestQuery<'_>> = Vec::new();
-    for entry in &files.manifest.skills {
+    let mut questions: Vec<SourceQuestion> = Vec::new();
+    let manifest = with_pack_entries(&files.manifest);
+    for entry in &manifest.skills {
         let key = entry_source_key(entry);
         let Some(locked) = files.lock.sources.get(&key) else { continue };
-        if is_asked(&key) && !asked.iter().any(|(known, _)| *known == key) {
-            queries.push(NewestQuery {
-                source: &entry.source,
-                version: entry.version.as_ref(),
-                locked,
-            });
-            asked.push((key, entry.source.to_string()));
+        if is_asked(&key) && !questions.iter().any(|known| known.key == key) {
+            questions.extend(questions_about(entry, &key, locked));
         }
     }
+    let queries: Vec<NewestQuery<'_>> = questions
+        .iter()
+        .map(|question| NewestQuery {
+            source: &question.source,
+            version: question.version.as_ref(),
+            locked: &question.locked,
+        })
+        .collect();
     let answers = newest_versions(session, &files.dir.path, &queries, history);
-    let locked = queries.iter().map(|query| query.locked.clone());
-    asked
-        .into_iter()
-        .zip(locked)
-        .zip(answers)
-        .map(|(((key, name), locked), newest)| AskedSource { key, name, locked, newest })
-        .collect()
+    let asked = questions.into_iter().zip(answers).map(|(question, newest)| AskedSource {
+        key: question.key,
+        name: question.source.to_string(),
+        locked: question.locked,
+        newest,
+    });
+    asked.collect()
+}
+
+/// What to ask a server about a locked source.
+struct SourceQuestion {
+    key: SourceKey,
+    source: ManifestSource,
+    version: Option<SourceVersion>,
+    locked: LockedSource,
+}
+
+/// Returns what to ask about a source: for a pack, its own repository and those of its imports.
+fn questions_about(
+    entry: &SkillsEntry,
+    key: &SourceKey,
+    locked: &LockedSource,
+) -> Vec<SourceQuestion> {
+    let question = |source: ManifestSource, version, locked| SourceQuestion {
+        key: key.clone(),
+        source,
+        version,
+        locked,
+    };
+    let ManifestSource::Pack(pack) = &entry.source else {
+        return vec![question(entry.source.clone(), entry.version.clone(), locked.clone())];
+    };
+    let at_commit = |commit| LockedSource { commit, ..LockedSource::default() };
+    let own = match pack {
+        PackSource::Local(_) => None,
+        PackSource::Remote(remote) => {
+            let locked = at_commit(locked.commit.clone());
+            Some(question(remote.source.clone(), remote.version.clone(), locked))
+        }
+    };
+    let imports = locked.imports.iter().filter_map(|import| {
+        let source = ManifestSource::new(&import.repo).ok()?;
+        let version = import.git_ref.as_ref().map(|text| SourceVersion::new(&source, text));
+        Some(question(source, version.transpose().ok()?, at_commit(Some(import.commit.clone()))))
+    });
+    own.into_iter().chain(imports).collect()
 }
 
 /// Describes a source with a newer version, or one with a problem.

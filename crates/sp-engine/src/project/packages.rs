@@ -1,10 +1,14 @@
-//! The packages of a manifest.
+//! The packages and packs of a manifest.
+//!
+//! A pack is a source of skills: [`with_pack_entries`] adds an entry for each, which exists in
+//! memory only.
 //!
 //! The code of `sp pkg` selects and fetches them, and plans the files of context packages. The
 //! skills of a package are installed like those of any other source: [`with_package_entries`] adds
-//! an entry for each package of skills to the manifest, which exists in memory only.
+//! such an entry for each package of skills, too.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::path::Path;
 
 use sp_formats::package::lock::{LockedPackage, PackageLock};
@@ -68,28 +72,44 @@ pub(super) fn package_source_keys(packages: &LockedPackages) -> BTreeSet<SourceK
     skill_packages(packages).map(|(name, _)| package_source_key(name)).collect()
 }
 
-/// Adds an entry for the skills of each package, after those that the manifest has.
+/// Adds an entry for the skills of each pack and of each package, after those that the manifest
+/// has.
 pub(super) fn with_package_entries(
     manifest: &ProjectManifest,
     packages: &LockedPackages,
 ) -> ProjectManifest {
-    let mut extended = manifest.clone();
+    let mut extended = with_pack_entries(manifest);
     for (name, _) in skill_packages(packages) {
         let span = requesting_entry(manifest, packages, name).map(|entry| entry.span.clone());
         let span = span.unwrap_or(0..0);
-        extended.skills.push(SkillsEntry {
-            source_span: span.clone(),
-            span,
-            source: ManifestSource::Package(name.clone()),
-            version: None,
-            include: Vec::new(),
-            exclude: Vec::new(),
-            agents: Vec::new(),
-            prefix: String::new(),
-            edits: None,
-        });
+        extended.skills.push(entry_of(ManifestSource::Package(name.clone()), span));
     }
     extended
+}
+
+/// Adds an entry for the skills of each pack, after those that the manifest has.
+pub(super) fn with_pack_entries(manifest: &ProjectManifest) -> ProjectManifest {
+    let mut extended = manifest.clone();
+    let packs = manifest.packs.iter();
+    let entries =
+        packs.map(|pack| entry_of(ManifestSource::Pack(pack.location.clone()), pack.span.clone()));
+    extended.skills.extend(entries);
+    extended
+}
+
+/// Returns an entry for all skills of a source.
+fn entry_of(source: ManifestSource, span: Range<usize>) -> SkillsEntry {
+    SkillsEntry {
+        source_span: span.clone(),
+        span,
+        source,
+        version: None,
+        include: Vec::new(),
+        exclude: Vec::new(),
+        agents: Vec::new(),
+        prefix: String::new(),
+        edits: None,
+    }
 }
 
 /// Returns the entry of a package, or else that of a package which needs it.

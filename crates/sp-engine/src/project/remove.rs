@@ -2,9 +2,9 @@
 
 use sp_formats::output::ProjectChangeReport;
 use sp_formats::package::PackageName;
-use sp_formats::project::lock::LockedProjectSkill;
-use sp_formats::project::manifest::{ProjectManifest, SkillsEntry};
-use sp_formats::project::manifest_edit::{ManifestEdit, PatternList};
+use sp_formats::project::lock::{LockedProjectSkill, SourceKey};
+use sp_formats::project::manifest::{PackEntry, ProjectManifest, SkillsEntry};
+use sp_formats::project::manifest_edit::{ItemList, ManifestEdit, PatternList};
 use sp_formats::project::source::{ManifestSource, SourceArgument, SourceVersion};
 use sp_formats::suggest::nearest_few;
 
@@ -61,6 +61,10 @@ impl Removals<'_> {
 
     /// Adds what a name stands for. Returns the exclusions that are needed for it.
     fn add(&mut self, name: &str) -> Result<Vec<ManifestEdit>> {
+        if self.manifest().packs.iter().any(|pack| pack.text == name) {
+            let (list, text) = (ItemList::Packs, name.to_owned());
+            return Ok(vec![ManifestEdit::RemoveItem { list, text }]);
+        }
         if let Some(edit) = self.package_removal(name)? {
             self.entries.extend(self.entries_of_source(name).unwrap_or_default());
             return Ok(vec![edit]);
@@ -84,6 +88,7 @@ impl Removals<'_> {
                 )
                 .hint("remove these skills first; it goes with them"));
             }
+            self.refuse_skill_of_pack(folder, skill)?;
             self.refuse_skill_of_package(folder, skill)?;
             let is_owner = |entry: &SkillsEntry| {
                 entry_source_key(entry) == skill.source
@@ -123,6 +128,17 @@ impl Removals<'_> {
             return Ok(None);
         }
         removal(self.files, name).map(Some)
+    }
+
+    fn refuse_skill_of_pack(&self, folder: &str, skill: &LockedProjectSkill) -> Result<()> {
+        let is_source = |pack: &&PackEntry| {
+            SourceKey::new(&ManifestSource::Pack(pack.location.clone()), None) == skill.source
+        };
+        let Some(pack) = self.manifest().packs.iter().find(is_source) else { return Ok(()) };
+        let message = format!("`{folder}` is part of the pack `{}`", pack.text);
+        Err(Error::new(ErrorCode::StillRequired, message)
+            .hint(format!("run `sp remove {}` to remove the pack", pack.text))
+            .hint("or exclude the skill in the file of the pack, then run `sp sync`"))
     }
 
     fn refuse_skill_of_package(&self, folder: &str, skill: &LockedProjectSkill) -> Result<()> {

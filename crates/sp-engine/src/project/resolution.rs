@@ -250,7 +250,10 @@ fn with_locked_digest(
     let version = |it: &LockedSource| (it.commit.clone(), it.digest, it.version.clone());
     let current = version(&offer.locked);
     let is_same = current != (None, None, None)
-        && lock.sources.get(&skill.key).is_some_and(|old| version(old) == current);
+        && lock
+            .sources
+            .get(&skill.key)
+            .is_some_and(|old| version(old) == current && old.imports == offer.locked.imports);
     let locked = lock
         .skills
         .get(skill.folder.as_str())

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use sp_formats::output::ProjectChangeReport;
 use sp_formats::package::PackageName;
 use sp_formats::project::lock::SourceKey;
-use sp_formats::project::source::SourceArgument;
+use sp_formats::project::source::{ManifestSource, SourceArgument};
 use sp_formats::suggest::nearest_few;
 
 use super::catalog::{BranchHistory, NewestSource};
@@ -14,6 +14,7 @@ use super::edits::EditChoice;
 use super::files::{GitConflicts, MissingManifest, ProjectDir, ProjectFiles, ProjectLocation};
 use super::newest_packages::{ask_packages, named_packages};
 use super::outdated::ask_sources;
+use super::packages::with_pack_entries;
 use super::resolution::entry_source_key;
 use super::skill_changes::FileTexts;
 use crate::context::{Context, Event};
@@ -64,21 +65,31 @@ fn newer_sources(
     files: &ProjectFiles,
     named: &NamedSources,
 ) -> Result<BTreeSet<SourceKey>> {
-    let mut newer = named.keys.clone();
+    let (mut newer, mut unchanged) = (BTreeSet::new(), BTreeSet::new());
+    let mut refused = BTreeSet::new();
     let is_asked = |key: &SourceKey| named.keys.contains(key);
     for asked in ask_sources(session, files, &is_asked, BranchHistory::Check) {
         let problem = match asked.newest {
-            Ok(NewestSource::Newer(_)) => continue,
+            Ok(NewestSource::Newer(_)) => {
+                newer.insert(asked.key);
+                continue;
+            }
             Ok(NewestSource::Current) => None,
             Ok(other) => other.into_problem(&asked.name),
             Err(error) => Some(error),
         };
-        newer.remove(&asked.key);
-        if let Some(error) = problem {
-            named.report(session, error)?;
+        match problem {
+            Some(error) => {
+                named.report(session, error)?;
+                refused.insert(asked.key);
+            }
+            None => drop(unchanged.insert(asked.key)),
         }
     }
-    Ok(newer)
+    let is_newer = |key: &&SourceKey| {
+        !refused.contains(*key) && (newer.contains(*key) || !unchanged.contains(*key))
+    };
+    Ok(named.keys.iter().filter(is_newer).cloned().collect())
 }
 
 /// Returns those of the packages that have a newer version.
@@ -126,7 +137,8 @@ enum NamedScope {
 
 /// Returns the sources that names stand for; all of them without names.
 fn named_sources(files: &ProjectFiles, names: &[String]) -> Result<NamedSources> {
-    let of_manifest = files.manifest.skills.iter().map(entry_source_key);
+    let manifest = with_pack_entries(&files.manifest);
+    let of_manifest = manifest.skills.iter().map(entry_source_key);
     let all: BTreeSet<SourceKey> = of_manifest.chain(files.lock.sources.keys().cloned()).collect();
     if names.is_empty() {
         let packages = files.lock.packages.keys().cloned().collect();
@@ -143,9 +155,10 @@ fn named_sources(files: &ProjectFiles, names: &[String]) -> Result<NamedSources>
             .map(|(_, skill)| skill.source.clone());
         let mut found: BTreeSet<SourceKey> = of_skills.collect();
         let identity = SourceArgument::parse(name).ok().map(|it| it.source.identity());
-        let entries = files.manifest.skills.iter().filter(|entry| {
+        let entries = manifest.skills.iter().filter(|entry| {
             identity.as_deref() == Some(&*entry.source.identity())
                 || entry_source_key(entry).as_str() == name
+                || matches!(&entry.source, ManifestSource::Pack(pack) if pack.to_string() == *name)
         });
         found.extend(entries.map(entry_source_key));
         let of_packages = named_packages(files, name);

@@ -8,6 +8,7 @@
 pub(crate) mod git;
 pub(crate) mod web;
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -31,6 +32,16 @@ pub(crate) enum OpenedSource {
     Zip(ZipSource),
     /// A commit of a git repository.
     Git(Arc<GitCheckout>),
+}
+
+impl fmt::Debug for OpenedSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Dir(path) => f.debug_tuple("Dir").field(path).finish(),
+            Self::Zip(zip) => f.debug_tuple("Zip").field(&zip.root).finish(),
+            Self::Git(checkout) => f.debug_tuple("Git").field(&checkout.commit).finish(),
+        }
+    }
 }
 
 /// An opened zip archive.

@@ -108,12 +108,26 @@ pub struct LockedSource {
     /// The registry of a package.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub registry: Option<String>,
+    /// The commits of the imports of a pack.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub imports: Vec<LockedImport>,
     /// The patterns of the manifest that are not IDs, and that were applied to this version.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub patterns: Vec<String>,
     /// Members written by a newer version.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
+}
+
+/// An import of a pack.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LockedImport {
+    /// The repository as in the pack, without credentials.
+    pub repo: String,
+    #[serde(rename = "ref", skip_serializing_if = "Option::is_none", default)]
+    pub git_ref: Option<String>,
+    /// The full commit.
+    pub commit: String,
 }
 
 /// An installed skill.

@@ -10,7 +10,7 @@ use sp_tree::{Limits, Name};
 
 use super::conflict::has_conflict_markers;
 use super::rules::{LC_01, LC_02, LC_03, LC_04, LC_07};
-use super::source::{ManifestSource, SourceVersion};
+use super::source::{ManifestSource, PackSource, RemotePack, SourceVersion};
 use crate::naming::{FolderNameError, FolderNaming};
 use crate::pack::{SpannedPattern, read_patterns};
 use crate::package::{PackageName, VersionRange};
@@ -84,25 +84,7 @@ pub struct PackEntry {
     pub span: Range<usize>,
     /// As written.
     pub text: String,
-    pub location: PackLocation,
-}
-
-/// Where a pack file is.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum PackLocation {
-    /// The name or path of a pack of this repository.
-    Local(String),
-    /// A file of another repository.
-    Remote(Box<RemotePack>),
-}
-
-/// A pack file of another repository.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RemotePack {
-    pub source: ManifestSource,
-    /// The path of the file in the repository.
-    pub file: String,
-    pub version: Option<SourceVersion>,
+    pub location: PackSource,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -360,7 +342,7 @@ fn read_packs(fields: &YamlMapping<'_>, report: &mut Report) -> Vec<PackEntry> {
             report.error(&LC_04, node.span.clone(), message).help("write `packs: [team]`");
             continue;
         };
-        match PackLocation::parse(text) {
+        match parse_pack(text) {
             Ok(_) if packs.iter().any(|pack| pack.text == text) => {
                 report_duplicate(&format!("pack `{}`", printable(text)), &node.span, report);
             }
@@ -379,27 +361,26 @@ fn read_packs(fields: &YamlMapping<'_>, report: &mut Report) -> Vec<PackEntry> {
     packs
 }
 
-impl PackLocation {
-    fn parse(text: &str) -> Result<Self, String> {
-        // The `//` of a scheme is not the one before the file.
-        let after_scheme = text.find("://").map_or(0, |at| at + 3);
-        let Some(at) = text[after_scheme..].find("//").map(|at| after_scheme + at) else {
-            return Ok(Self::Local(text.into()));
-        };
-        let (source, rest) = (&text[..at], &text[at + 2..]);
-        let (file, version) = match rest.split_once('#') {
-            Some((file, version)) => (file, Some(version)),
-            None => (rest, None),
-        };
-        let source = ManifestSource::new(source).map_err(|why| why.to_string())?;
-        if !matches!(source, ManifestSource::Git(_)) {
-            return Err("only git repositories have packs".into());
-        }
-        let file = sp_tree::RelPath::new(file).map_err(|why| why.to_string())?;
-        let version = version.map(|text| SourceVersion::new(&source, text)).transpose()?;
-        let file = file.as_str().into();
-        Ok(Self::Remote(Box::new(RemotePack { source, file, version })))
+/// Parses the name, the path or the URL of a pack file.
+fn parse_pack(text: &str) -> Result<PackSource, String> {
+    // The `//` of a scheme is not the one before the file.
+    let after_scheme = text.find("://").map_or(0, |at| at + 3);
+    let Some(at) = text[after_scheme..].find("//").map(|at| after_scheme + at) else {
+        return Ok(PackSource::Local(text.into()));
+    };
+    let (source, rest) = (&text[..at], &text[at + 2..]);
+    let (file, version) = match rest.split_once('#') {
+        Some((file, version)) => (file, Some(version)),
+        None => (rest, None),
+    };
+    let source = ManifestSource::new(source).map_err(|why| why.to_string())?;
+    if !matches!(source, ManifestSource::Git(_)) {
+        return Err("only git repositories have packs".into());
     }
+    let file = sp_tree::RelPath::new(file).map_err(|why| why.to_string())?;
+    let version = version.map(|text| SourceVersion::new(&source, text)).transpose()?;
+    let file = file.as_str().into();
+    Ok(PackSource::Remote(Box::new(RemotePack { source, file, version })))
 }
 
 fn read_packages(fields: &YamlMapping<'_>, report: &mut Report) -> Vec<PackageEntry> {
@@ -517,8 +498,8 @@ edits: fail
         assert!(entry.selects("pdf") && entry.selects("docs/new") && !entry.selects("docs/old"));
         assert_eq!(manifest.edits_of(entry), EditPolicy::Keep);
         assert_eq!(manifest.edits_of(&manifest.skills[1]), EditPolicy::Fail);
-        assert_eq!(manifest.packs[0].location, PackLocation::Local("team".into()));
-        let PackLocation::Remote(pack) = &manifest.packs[1].location else {
+        assert_eq!(manifest.packs[0].location, PackSource::Local("team".into()));
+        let PackSource::Remote(pack) = &manifest.packs[1].location else {
             panic!("{:?}", manifest.packs[1]);
         };
         assert_eq!(

@@ -73,6 +73,26 @@ pub enum ManifestSource {
     Index(String),
     /// A package of skills in a registry.
     Package(PackageName),
+    /// A pack, of the list `packs` of a manifest.
+    Pack(PackSource),
+}
+
+/// Where a pack file is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PackSource {
+    /// The name or path of a pack of this repository.
+    Local(String),
+    /// A file of another repository.
+    Remote(Box<RemotePack>),
+}
+
+/// A pack file of another repository.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RemotePack {
+    pub source: ManifestSource,
+    /// The path of the file in the repository.
+    pub file: String,
+    pub version: Option<SourceVersion>,
 }
 
 /// A git repository, or a folder of it.
@@ -200,12 +220,13 @@ impl ManifestSource {
             Self::WebZip(web) => format!("zip {}", web.url),
             Self::Index(url) => format!("index {url}"),
             Self::Package(name) => format!("package {name}"),
+            Self::Pack(pack) => format!("pack {pack}"),
         }
     }
 
     /// Whether it is on this machine, so that its content is read again each time.
     pub fn is_local(&self) -> bool {
-        matches!(self, Self::Dir(_) | Self::Zip(_))
+        matches!(self, Self::Dir(_) | Self::Zip(_) | Self::Pack(PackSource::Local(_)))
     }
 }
 
@@ -217,7 +238,24 @@ impl fmt::Display for ManifestSource {
             Self::WebZip(web) => web.fmt(f),
             Self::Index(url) => f.write_str(url),
             Self::Package(name) => f.write_str(name.as_str()),
+            Self::Pack(pack) => write!(f, "pack {pack}"),
         }
+    }
+}
+
+impl fmt::Display for PackSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Local(spec) => f.write_str(spec),
+            Self::Remote(remote) => remote.fmt(f),
+        }
+    }
+}
+
+impl fmt::Display for RemotePack {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}//{}", self.source, self.file)?;
+        self.version.iter().try_for_each(|version| write!(f, "#{version}"))
     }
 }
 

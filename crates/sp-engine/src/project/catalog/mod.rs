@@ -17,6 +17,7 @@ mod folders;
 mod hosted;
 mod newest;
 mod package;
+mod packs;
 mod skill_dirs;
 #[cfg(test)]
 #[expect(clippy::disallowed_methods, reason = "the tests move sources away")]
@@ -84,6 +85,11 @@ enum SkillContent {
     /// A folder of the opened source.
     Folder(String),
     Loaded(Arc<LoadedTree>),
+    /// A folder of a source that a pack selects from.
+    Elsewhere {
+        source: Arc<OpenedSource>,
+        path: String,
+    },
 }
 
 /// Which version of a source to open.
@@ -127,6 +133,7 @@ pub(crate) fn open_catalog(
         ManifestSource::WebZip(web) => folders::open_web_zip(session, web, request)?,
         ManifestSource::Index(url) => hosted::open_host(session, url, request)?,
         ManifestSource::Package(name) => package::open_package(session, name, request)?,
+        ManifestSource::Pack(pack) => packs::open_pack(session, base, pack, request)?,
     };
     offered.into_catalog(source, key)
 }
@@ -230,12 +237,16 @@ impl SourceCatalog {
             ids.iter().map(|id| self.skill(id)).collect::<Result<_>>()?;
         let folders = skills.iter().filter_map(|skill| match &skill.content {
             SkillContent::Folder(path) => Some(path.clone()),
-            SkillContent::Loaded(_) => None,
+            SkillContent::Loaded(_) | SkillContent::Elsewhere { .. } => None,
         });
+        let mut elsewhere = load_elsewhere(session, &skills)?;
         let mut folders = self.load_folders(session, &folders.collect::<Vec<_>>())?.into_iter();
         let tree = |skill: &&CatalogSkill| match &skill.content {
             SkillContent::Loaded(tree) => Arc::clone(tree),
             SkillContent::Folder(_) => folders.next().unwrap_or_default().into(),
+            SkillContent::Elsewhere { .. } => {
+                elsewhere.remove(skill.id.as_str()).unwrap_or_default().into()
+            }
         };
         Ok(skills.iter().map(tree).collect())
     }
@@ -303,6 +314,36 @@ impl SourceCatalog {
             }
         })
     }
+}
+
+/// Loads the skills of packs, by ID. Those of one source are fetched together.
+fn load_elsewhere<'s>(
+    session: &Session<'_>,
+    skills: &[&'s CatalogSkill],
+) -> Result<BTreeMap<&'s str, LoadedTree>> {
+    let mut groups: Vec<(&Arc<OpenedSource>, Vec<&str>, Vec<String>)> = Vec::new();
+    for skill in skills {
+        let SkillContent::Elsewhere { source, path } = &skill.content else { continue };
+        let known = groups.iter().position(|(known, _, _)| Arc::ptr_eq(known, source));
+        let at = known.unwrap_or_else(|| {
+            groups.push((source, Vec::new(), Vec::new()));
+            groups.len() - 1
+        });
+        groups[at].1.push(&skill.id);
+        groups[at].2.push(path.clone());
+    }
+    let mut loaded = BTreeMap::new();
+    for (source, ids, paths) in groups {
+        let trees = match &**source {
+            OpenedSource::Git(checkout) => load_commit_folders(session, checkout, &paths)?,
+            other => paths
+                .iter()
+                .map(|path| other.load_folder(session, path))
+                .collect::<Result<Vec<_>>>()?,
+        };
+        loaded.extend(ids.into_iter().zip(trees));
+    }
+    Ok(loaded)
 }
 
 /// The parts of a skill that are known before its `SKILL.md` is read.

@@ -175,7 +175,8 @@ impl NewestAsker<'_> {
         Ok(match first.source {
             ManifestSource::Git(_) => self.ask_repository(&queries),
             ManifestSource::Package(_) => self.ask_registries(&queries),
-            ManifestSource::Dir(_) | ManifestSource::Zip(_) => {
+            // The repositories of a pack are asked one by one.
+            ManifestSource::Dir(_) | ManifestSource::Zip(_) | ManifestSource::Pack(_) => {
                 queries.iter().map(|_| Ok(NewestSource::Current)).collect()
             }
             ManifestSource::WebZip(_) | ManifestSource::Index(_) => {

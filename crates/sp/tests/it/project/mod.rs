@@ -7,6 +7,7 @@ mod interruptions;
 mod kinds;
 mod migrating;
 mod packages;
+mod packs;
 mod states;
 mod syncing;
 mod updating;
