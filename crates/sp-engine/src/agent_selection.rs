@@ -3,11 +3,13 @@
 use crate::agents::{Agent, agents};
 use crate::context::Context;
 use crate::error::{Error, ErrorCode, Result};
-use crate::session::Session;
+use crate::manifest_dir::manifest_agents;
+use crate::session::load_config;
 
 /// The agents that are found on this machine.
 pub const DETECTED_AGENTS: &str = "detected";
-/// The default agents of the config; without them, the detected ones.
+/// The agents of the manifest of the current project; without them, the default agents of the
+/// config; without them, the detected ones.
 pub const ALL_AGENTS: &str = "all";
 
 /// Replaces [`DETECTED_AGENTS`] and [`ALL_AGENTS`] by names. Each name is kept once, in the order
@@ -18,6 +20,31 @@ pub fn select_agents(context: &Context<'_>, names: &[String]) -> Result<Vec<Stri
 
 /// Like [`select_agents`]; `detected` and `all` stand for supported agents only.
 pub(crate) fn select_supported_agents(
+    context: &Context<'_>,
+    names: &[String],
+    is_supported: &dyn Fn(&str) -> bool,
+) -> Result<Vec<String>> {
+    if !names.iter().any(|name| name == ALL_AGENTS) {
+        return select_default_agents(context, names, is_supported);
+    }
+    let of_manifest: Vec<String> = manifest_agents(context)
+        .into_iter()
+        .filter(|name| matches!(name.as_str(), ALL_AGENTS | DETECTED_AGENTS) || is_supported(name))
+        .collect();
+    select_default_agents(context, &replace_all(names, &of_manifest), is_supported)
+}
+
+/// Replaces [`ALL_AGENTS`] by the agents of a manifest, if it has any.
+pub(crate) fn replace_all(names: &[String], of_manifest: &[String]) -> Vec<String> {
+    let replaced = |name: &String| {
+        let is_all = name == ALL_AGENTS && !of_manifest.is_empty();
+        if is_all { of_manifest.to_vec() } else { vec![name.clone()] }
+    };
+    names.iter().flat_map(replaced).collect()
+}
+
+/// Like [`select_supported_agents`], whatever the manifest of the current project names.
+pub(crate) fn select_default_agents(
     context: &Context<'_>,
     names: &[String],
     is_supported: &dyn Fn(&str) -> bool,
@@ -40,7 +67,7 @@ pub(crate) fn select_supported_agents(
 
 fn all_agents(context: &Context<'_>, is_supported: &dyn Fn(&str) -> bool) -> Result<Vec<String>> {
     let mut defaults = Vec::new();
-    for name in Session::begin(context)?.config.agents {
+    for name in load_config(context)?.agents {
         match name.as_str() {
             DETECTED_AGENTS => defaults.extend(detected_agents(context, is_supported)?),
             _ => defaults.extend(is_supported(&name).then_some(name)),

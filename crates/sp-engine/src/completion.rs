@@ -99,7 +99,7 @@ fn agent_names(context: &Context<'_>) -> Vec<CompletionValue> {
         description: description.into(),
     };
     let mut values = vec![
-        named(ALL_AGENTS, "default agents of the config, else the detected ones"),
+        named(ALL_AGENTS, "agents of the manifest, else of the config, else the detected ones"),
         named(DETECTED_AGENTS, "agents that are found on this machine"),
         named(CUSTOM_SINK, "the directory given with --path"),
     ];

@@ -41,6 +41,7 @@ mod io_threads;
 pub mod kb;
 pub mod library;
 mod list;
+mod manifest_dir;
 mod mcp_config;
 pub mod model;
 mod open_files;

@@ -52,14 +52,19 @@ impl<'a> ExaminedMachine<'a> {
 
     /// Returns the command that installs what a manifest in `dir` declares.
     pub(super) fn sync_command(&self, dir: &Path) -> String {
+        self.project_command("sync", dir)
+    }
+
+    /// Returns a command for the project in `dir`.
+    pub(super) fn project_command(&self, command: &str, dir: &Path) -> String {
         let context = self.session.context;
         let is_home = context.home.canonicalize().is_ok_and(|home| home == dir);
         if is_home {
-            "sp sync --global".to_owned()
+            format!("sp {command} --global")
         } else if context.current_dir.starts_with(dir) {
-            "sp sync".to_owned()
+            format!("sp {command}")
         } else {
-            format!("sp sync --root {}", self.shell_path(dir))
+            format!("sp {command} --root {}", self.shell_path(dir))
         }
     }
 }

@@ -143,8 +143,11 @@ fn folder_problems(
         let message = describe(install, &names, &format!("{verb} edited in `{shown}`"));
         let problem = FoundProblem::new(DoctorCode::SkillsEdited, message).at(&sink).notice();
         problems.push(match &install.source {
-            InstallSource::Project(_) => {
-                problem.command(&command).help("edits are kept, and merged with newer versions")
+            InstallSource::Project(manifest) => {
+                let dir = Path::new(manifest).parent().unwrap_or(Path::new("/"));
+                problem.command(machine.project_command("diff", dir)).help(
+                    "the command shows the edits; they are kept, and merged with newer versions",
+                )
             }
             _ => problem.command(&command).help(
                 "the command replaces the edited skills if their source changed, and moves them \

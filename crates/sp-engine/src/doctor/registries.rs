@@ -1,6 +1,7 @@
 //! Whether the configured registries can be reached.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use sp_formats::output::DoctorCode;
 use sp_formats::text::plural;
@@ -13,6 +14,9 @@ use crate::registry::{
     CREDENTIALS_FILE, RegistryClient, RegistryCredentials, RegistryRequest, TokenSource,
 };
 use crate::server_url::normalize_server_url;
+
+/// A registry that takes longer counts as unreachable.
+const PROBE_TIMEOUT: Duration = Duration::from_secs(5);
 
 pub(super) fn examine(machine: &ExaminedMachine<'_>) -> AreaResult {
     let context = machine.session.context;
@@ -70,5 +74,6 @@ pub(super) fn examine(machine: &ExaminedMachine<'_>) -> AreaResult {
 /// Sends one request that changes nothing. With a token, the token is checked too.
 fn probe(context: &Context<'_>, url: &str, token: Option<&str>) -> Result<()> {
     let path = if token.is_some() { "whoami" } else { "search?q=sp" };
-    RegistryClient::new(context, url, token)?.probe(&RegistryRequest::get(path))
+    let client = RegistryClient::with_timeout(context, url, token, PROBE_TIMEOUT)?;
+    client.probe(&RegistryRequest::get(path))
 }

@@ -21,7 +21,7 @@ use sp_formats::package::store::{
 use sp_formats::package::{Package, PackageName, PackageVersion, RecordedSource, VersionRange};
 use sp_formats::suggest::{did_you_mean, list_few};
 use sp_tree::transaction::PriorState;
-use sp_tree::{BlobStore, Digest, HashedBytes};
+use sp_tree::{BlobStore, Digest, HashedBytes, read_optional};
 
 use super::items::package_item;
 use super::package_spec::is_package_file;
@@ -148,8 +148,8 @@ impl<'a> PackageStore<'a> {
                 *known = stored;
             }
             let known = known.clone();
-            // Restores the blob if it is missing.
-            if known.digest == package.digest() {
+            // Restores the blob if it is missing or damaged. One that was just read is neither.
+            if known.digest == package.digest() && *from != RecordedSource::Store {
                 self.new_blobs.insert(known.digest, Arc::clone(package.text()));
             }
             return Ok((known, false));
@@ -217,11 +217,10 @@ impl<'a> PackageStore<'a> {
         let mut plans = Vec::new();
         for digest in &after {
             let (dir, name) = store.location(digest)?;
-            if let (Some(bytes), false) =
-                (self.new_blobs.get(digest), dir.join(name.as_str()).exists())
-            {
+            let Some(bytes) = self.new_blobs.get(digest) else { continue };
+            if let Some(before) = prior_blob(&dir.join(name.as_str()), bytes)? {
                 let bytes = Some(Arc::clone(bytes).into());
-                let plan = FilePlan::new(dir, name, PriorState::Absent, bytes);
+                let plan = FilePlan::new(dir, name, before, bytes);
                 plans.push(plan.with_digest(Some(*digest)));
             }
         }
@@ -274,6 +273,17 @@ impl<'a> PackageStore<'a> {
     pub(super) fn take_deferred_events(&mut self) -> Vec<Event<'static>> {
         std::mem::take(&mut self.deferred_events)
     }
+}
+
+/// Returns what a blob replaces: nothing, or a damaged one. None if the blob is there.
+fn prior_blob(path: &Path, bytes: &str) -> Result<Option<PriorState>> {
+    let limit = bytes.len() as u64;
+    let stored = match path.symlink_metadata() {
+        Err(e) if e.kind() == ErrorKind::NotFound => return Ok(Some(PriorState::Absent)),
+        Ok(metadata) if metadata.len() == limit => read_optional(path, limit)?,
+        _ => None,
+    };
+    Ok((stored.as_deref() != Some(bytes.as_bytes())).then_some(PriorState::Ours(None)))
 }
 
 fn referenced_digests(index: &PackageStoreIndex) -> BTreeSet<Digest> {

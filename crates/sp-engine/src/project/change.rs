@@ -34,7 +34,7 @@ use super::packages::{
 };
 use super::resolution::{
     DemandedVersion, ProjectResolution, SelectedSkill, SourceDemand, add_locked_dependencies,
-    demands, entry_source_key, resolve, select,
+    demands, entry_source_key, resolve, select, select_locked,
 };
 use super::skill_changes::{FileTexts, LockSide, skill_changes};
 use super::sources::ProjectSources;
@@ -374,11 +374,7 @@ impl<'a> LifecycleChange<'a> {
 
     /// Returns the skills of the lockfile before the change, with the entries that select them.
     fn locked_before(&self) -> Vec<SelectedSkill> {
-        let (manifest, lock) = (&self.manifest_before, &self.files.lock);
-        let mut report = Report::new(MANIFEST_FILE, "");
-        let mut selected = select(manifest, lock, &BTreeMap::new(), &mut report);
-        add_locked_dependencies(&mut selected, lock);
-        selected
+        select_locked(&self.manifest_before, &self.files.lock)
     }
 
     fn is_disabled(&self, sink: &Sink, folder: &str) -> bool {

@@ -23,6 +23,7 @@ use crate::context::{Context, Event};
 use crate::error::{Error, ErrorCode, Result};
 use crate::files::canonicalize_existing;
 use crate::install::plan::FilePlan;
+use crate::manifest_dir::{find_manifest_dir, has_manifest};
 use crate::session::Session;
 use crate::sinks::{SinkScope, project_root};
 
@@ -60,8 +61,7 @@ pub(crate) struct ProjectDir {
 }
 
 impl ProjectDir {
-    /// Finds the manifest: that of the user, or the nearest one upward, but not above the root of
-    /// the git repository.
+    /// Finds the manifest: that of the user, or the nearest one upward.
     pub(crate) fn find(
         context: &Context<'_>,
         location: &ProjectLocation,
@@ -69,18 +69,11 @@ impl ProjectDir {
     ) -> Result<Self> {
         let scope = location.scope;
         let at = |path: &Path| Self { path: canonicalize_existing(path), scope };
-        let has_manifest = |dir: &Path| dir.join(MANIFEST_FILE).symlink_metadata().is_ok();
         let start = match (scope, &location.root) {
             (SinkScope::Global, _) => context.home.clone(),
             (SinkScope::Project, Some(root)) => context.expand(&root.to_string_lossy()),
             (SinkScope::Project, None) => {
-                let root = project_root(context);
-                let inside = context.current_dir.ancestors().take_while(|dir| {
-                    // Without a repository, `root` is the current directory.
-                    dir.starts_with(root) || !root.join(".git").exists()
-                });
-                let found = inside.into_iter().find(|dir| has_manifest(dir));
-                found.unwrap_or(root).to_path_buf()
+                find_manifest_dir(context).unwrap_or_else(|| project_root(context)).to_path_buf()
             }
         };
         if missing == MissingManifest::Create || has_manifest(&start) {

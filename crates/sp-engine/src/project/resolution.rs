@@ -200,6 +200,14 @@ pub(super) fn select(
     selected
 }
 
+/// Returns all skills that the lockfile has for a manifest.
+pub(super) fn select_locked(manifest: &ProjectManifest, lock: &ProjectLock) -> Vec<SelectedSkill> {
+    let mut report = Report::new("", "");
+    let mut selected = select(manifest, lock, &BTreeMap::new(), &mut report);
+    add_locked_dependencies(&mut selected, lock);
+    selected
+}
+
 fn select_offered(
     number: usize,
     entry: &SkillsEntry,

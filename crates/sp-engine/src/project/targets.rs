@@ -10,7 +10,7 @@ use sp_formats::project::manifest::ProjectManifest;
 use sp_formats::state::InstallRecord;
 
 use super::files::ProjectDir;
-use crate::agent_selection::{ALL_AGENTS, select_agents};
+use crate::agent_selection::{ALL_AGENTS, replace_all, select_default_agents};
 use crate::agent_set::AgentSet;
 use crate::built_in_sinks::agent_for_sink;
 use crate::error::{Error, ErrorCode, Result};
@@ -39,7 +39,11 @@ impl<'a> ProjectSinks<'a> {
     ) -> Result<Vec<Sink>> {
         let entries = entries.iter().filter_map(|number| manifest.skills.get(*number));
         let names = entries.map(|entry| {
-            if entry.agents.is_empty() { manifest.agents.clone() } else { entry.agents.clone() }
+            if entry.agents.is_empty() {
+                manifest.agents.clone()
+            } else {
+                replace_all(&entry.agents, &manifest.agents)
+            }
         });
         let names: BTreeSet<Vec<String>> = names.collect();
         if let Some(known) = self.by_names.get(&names) {
@@ -93,7 +97,8 @@ impl<'a> ProjectSinks<'a> {
 /// Returns the agents that names in a manifest stand for: without names, the default ones.
 pub(super) fn expand_agents(session: &Session<'_>, names: &[String]) -> Result<Vec<String>> {
     let all = [ALL_AGENTS.to_owned()];
-    select_agents(session.context, if names.is_empty() { &all } else { names })
+    let names = if names.is_empty() { &all } else { names };
+    select_default_agents(session.context, names, &|_| true)
 }
 
 /// Returns the sink of a record.

@@ -50,8 +50,9 @@ pub fn toggle(context: &Context<'_>, request: &ToggleRequest) -> Result<ProjectC
     let mut overrides = FolderOverrides::new();
     let mut files: Vec<FilePlan> = Vec::new();
     let manifest = view.project_name();
-    for selection in view.select(&request.names, &request.agents)? {
-        refuse_shared_sink(&selection, &request.agents)?;
+    let agents = view.expand_agents(&request.agents)?;
+    for selection in view.select(&request.names, &agents)? {
+        refuse_shared_sink(&selection, &agents)?;
         let sink = selection.sink.sink.path.to_string_lossy().into_owned();
         let folder = selection.folder.name.as_str();
         let known = disabled.find(&manifest, &sink, folder).cloned();

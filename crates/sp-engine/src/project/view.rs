@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use rayon::prelude::*;
-use sp_formats::Report;
 use sp_formats::project::MANIFEST_FILE;
 use sp_formats::project::lock::LockedProjectSkill;
 use sp_formats::project::manifest::ProjectManifest;
@@ -17,8 +16,9 @@ use sp_tree::{
 use super::disabled::DisabledRecord;
 use super::files::{GitConflicts, MissingManifest, ProjectDir, ProjectFiles, ProjectLocation};
 use super::packages::with_package_entries;
-use super::resolution::{add_locked_dependencies, select};
+use super::resolution::select_locked;
 use super::targets::{ProjectSinks, expand_agents};
+use crate::agent_selection::replace_all;
 use crate::agent_set::AgentSet;
 use crate::error::{Error, ErrorCode, Result};
 use crate::home::{DigestIndexes, read_state};
@@ -75,10 +75,8 @@ impl<'a> ProjectView<'a> {
     pub(super) fn read(session: &'a Session<'a>, location: &ProjectLocation) -> Result<Self> {
         let dir = ProjectDir::find(session.context, location, MissingManifest::Refuse)?;
         let files = ProjectFiles::read(session, &dir, GitConflicts::Refuse)?;
-        let mut report = Report::new(MANIFEST_FILE, "");
         let manifest = with_package_entries(&files.manifest, &files.lock.packages);
-        let mut selected = select(&manifest, &files.lock, &BTreeMap::new(), &mut report);
-        add_locked_dependencies(&mut selected, &files.lock);
+        let selected = select_locked(&manifest, &files.lock);
         let mut project_sinks = ProjectSinks::new(session, &files.dir);
         let mut sinks: Vec<SinkView> = Vec::new();
         for skill in selected {
@@ -188,6 +186,14 @@ impl<'a> ProjectView<'a> {
         }
     }
 
+    /// Returns the agents that names on the command line stand for; none without names.
+    pub(super) fn expand_agents(&self, names: &[String]) -> Result<Vec<String>> {
+        if names.is_empty() {
+            return Ok(Vec::new());
+        }
+        expand_agents(self.session, &replace_all(names, &self.files.manifest.agents))
+    }
+
     /// Returns the folders of skills, in the sinks of these agents; in all sinks without agents.
     pub(super) fn select(
         &self,
@@ -196,7 +202,7 @@ impl<'a> ProjectView<'a> {
     ) -> Result<Vec<FolderSelection<'_>>> {
         let agents: Option<AgentSet> = match agents {
             [] => None,
-            some => Some(expand_agents(self.session, some)?.iter().map(String::as_str).collect()),
+            some => Some(self.expand_agents(some)?.iter().map(String::as_str).collect()),
         };
         let mut selected = Vec::new();
         for name in names {

@@ -150,7 +150,17 @@ impl<'a> RegistryClient<'a> {
         address: &str,
         token: Option<&str>,
     ) -> Result<Self> {
-        let policy = HttpPolicy::one_server(TIMEOUT, "run the command without `--offline`");
+        Self::with_timeout(context, address, token, TIMEOUT)
+    }
+
+    /// Creates a client with another timeout for each request.
+    pub(crate) fn with_timeout(
+        context: &'a Context<'a>,
+        address: &str,
+        token: Option<&str>,
+        timeout: Duration,
+    ) -> Result<Self> {
+        let policy = HttpPolicy::one_server(timeout, "run the command without `--offline`");
         let http = HttpClient::new(context, address, address, policy)?;
         Ok(Self { context, http, address: address.into(), token: token.map(str::to_owned) })
     }

@@ -190,6 +190,10 @@ fn lc_18_edited_skills_are_a_notice() {
     assert_eq!(only_problem(&report, "skills-edited")["status"], "notice");
     assert_eq!(report["healthy"], true);
     assert_eq!(read(&world.path(SINK).join("a/SKILL.md")), "edited");
+    let world = project();
+    write(&world, "home/app/.claude/skills/a/SKILL.md", "edited");
+    let report = doctor_in(&world, "home/app", &[]);
+    assert_eq!(only_problem(&report, "skills-edited")["command"], "sp diff");
 }
 
 #[test]
@@ -304,6 +308,16 @@ fn lc_18_damaged_package_moves_to_the_trash_and_can_be_imported_again() {
     let store = world.path("home/.skillpack/store");
     let is_blob = |path: &String| path.len() == 65;
     let blob = world.files("home/.skillpack/store").into_keys().find(is_blob).unwrap();
+    let package = read(&store.join(&blob));
+    let damaged = package.replacen("so", "SO", 1);
+    for damaged in ["damaged", &damaged] {
+        std::fs::write(store.join(&blob), damaged).unwrap();
+        only_problem(&doctor(&world, &[]), "package-damaged");
+        write(&world, "home/notes.ctxpkg", &package);
+        world.sp(&["pkg", "import", "../notes.ctxpkg"]).ok();
+        assert_eq!(read(&store.join(&blob)), package);
+        assert_eq!(doctor(&world, &[])["healthy"], true);
+    }
     std::fs::write(store.join(&blob), "damaged").unwrap();
     let fixed = assert_repaired(&world, "home/repo", "package-damaged");
     assert_eq!(codes(&fixed), ["package-missing"]);
@@ -411,6 +425,11 @@ fn lc_18_invalid_configuration_is_reported() {
 fn lc_18_unreachable_registries_are_reported_unless_offline() {
     let world = world!();
     write(&world, "home/.skillpack/config.yaml", "registries:\n  - url: http://127.0.0.1:1\n");
+    only_problem(&doctor(&world, &[]), "registry-unreachable");
+    // A server that accepts connections, and says nothing.
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let config = format!("registries:\n  - url: http://{}\n", silent.local_addr().unwrap());
+    write(&world, "home/.skillpack/config.yaml", &config);
     only_problem(&doctor(&world, &[]), "registry-unreachable");
     let report = doctor(&world, &["--offline"]);
     assert_eq!((&report["healthy"], codes(&report).len()), (&json!(true), 0));

@@ -1,13 +1,14 @@
 //! Finds the skills of other tools in their sources, and compares them with the folders on disk.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use sp_formats::foreign::{ForeignEntry, ForeignSelection};
 use sp_formats::output::SkippedMigrationItem;
 use sp_formats::project::lock::{LockedSource, SourceKey};
 use sp_formats::project::manifest::{EntryKey, entry_folder_name};
 use sp_formats::project::manifest_edit::NewEntry;
+use sp_formats::project::source::ManifestSource;
 
 use super::super::catalog::{CatalogRequest, CatalogSkill, SourceCatalog, open_catalog};
 use super::super::files::ProjectFiles;
@@ -15,6 +16,7 @@ use super::items::MigratedItem;
 use super::places::{AgentPlaces, FolderState, folder_state, has_files_of, sink_name};
 use super::records::RecordFile;
 use crate::error::Result;
+use crate::files::canonicalize_existing;
 use crate::session::Session;
 
 /// What a migration adds to the manifest.
@@ -92,7 +94,8 @@ impl Matcher<'_> {
                 migration.skip(file, item.span.start, &item.name, item.reason.clone());
             }
         }
-        for item in items {
+        for mut item in items {
+            item.entry.source = self.relative_source(item.entry.source);
             self.add_item(&records[item.file], &item.entry, &mut migration, &mut drafts)?;
         }
         migration.adopted.sort();
@@ -104,6 +107,21 @@ impl Matcher<'_> {
         migration.entries =
             drafts.into_iter().map(|(key, draft)| self.new_entry(key, draft)).collect();
         Ok(migration)
+    }
+
+    /// Makes the path of a source in the project relative, so that it is valid in any clone.
+    fn relative_source(&self, source: ManifestSource) -> ManifestSource {
+        let (ManifestSource::Dir(path) | ManifestSource::Zip(path)) = &source else {
+            return source;
+        };
+        let inside = canonicalize_existing(Path::new(path));
+        match inside.strip_prefix(&self.files.dir.path) {
+            Ok(rest) if path.starts_with('/') => {
+                let relative = ManifestSource::new(&format!("./{}", rest.display()));
+                relative.unwrap_or(source)
+            }
+            _ => source,
+        }
     }
 
     /// Adds the skills of something that another tool installed.
@@ -278,7 +296,7 @@ fn named_agents(file: &RecordFile, entry: &ForeignEntry) -> Vec<String> {
 fn selected_skills<'c>(
     catalog: &'c SourceCatalog,
     entry: &ForeignEntry,
-    skill_folder: Option<&std::path::Path>,
+    skill_folder: Option<&Path>,
 ) -> Vec<&'c CatalogSkill> {
     let ForeignSelection { folder, plugin, skills, exclude } = &entry.selection;
     let folder = folder.as_deref().map(|it| it.trim_start_matches("./").trim_end_matches('/'));

@@ -55,11 +55,18 @@ pub fn migrate(context: &Context<'_>, request: &MigrateRequest) -> Result<Projec
     let before = ProjectFiles::read(&session, &dir, GitConflicts::Refuse)?;
     let items = items::unite(&records);
     let matcher = Matcher { session: &session, files: &before, places: &places };
-    let Migration { entries, catalogs, adopted, skipped } = matcher.run(&records, items)?;
+    let matched = matcher.run(&records, items.clone())?;
 
     let mode = request.apply.mode;
     let home = LockedHome::open_unless_missing(context, &session.limits, mode)?;
     let files = ProjectFiles::read(&session, &dir, GitConflicts::Refuse)?;
+    let is_same = files.manifest_text == before.manifest_text && files.lock == before.lock;
+    let matched = if is_same {
+        matched
+    } else {
+        Matcher { session: &session, files: &files, places: &places }.run(&records, items)?
+    };
+    let Migration { entries, catalogs, adopted, skipped } = matched;
     let mut edits = Vec::new();
     let is_new = files.manifest.agents.is_empty() && files.manifest.skills.is_empty();
     let agents = matching::all_agents(&entries);

@@ -58,6 +58,13 @@ impl AgentPlaces {
             };
             add(agent.id, path);
         }
+        if dir.scope == SinkScope::Global {
+            // On this machine, the agents that it has.
+            let is_missing = |name: &&str| {
+                !agent_for_sink(name).is_some_and(|agent| agent.is_installed(context))
+            };
+            dirs.values_mut().for_each(|readers| readers.sort_by_key(is_missing));
+        }
         Self { dirs }
     }
 

@@ -53,30 +53,12 @@ fn lc_20_sync_interrupted_at_every_call_is_all_or_nothing() {
 
 #[test]
 fn lc_20_update_interrupted_at_every_call_is_all_or_nothing() {
-    sweep(|| scenario(&["update"], added_and_changed), Faults::Kills);
+    sweep(|| scenario(&["update"], added_and_changed), Faults::All);
 }
 
 #[test]
 fn lc_20_remove_interrupted_at_every_call_is_all_or_nothing() {
     sweep(|| scenario(&["remove", "./team"], added), Faults::All);
-}
-
-#[test]
-fn lc_20_eight_adds_at_once_lose_nothing() {
-    let world = world_with_skills();
-    let names: Vec<String> = (0..8).map(|number| format!("s{number}")).collect();
-    names.iter().for_each(|name| write_skill(&world, name, "Text."));
-    let add = |name: &String| {
-        ["add", "./team", "--agent", "claude", "--skill", name].map(str::to_owned).to_vec()
-    };
-    let commands: Vec<Vec<String>> = names.iter().map(add).collect();
-    for run in world.sp_concurrently("home/app", &commands) {
-        run.ok();
-    }
-    let installed = world.files("home/app/.claude/skills");
-    let folders: Vec<&String> = installed.keys().filter(|name| !name.contains('/')).collect();
-    assert_eq!(folders, names.iter().collect::<Vec<_>>());
-    world.sp_in("home/app", &["sync", "--frozen"]).ok();
 }
 
 fn edited(world: &World) {
@@ -134,4 +116,36 @@ fn lc_20_enable_interrupted_at_every_call_is_all_or_nothing() {
 #[test]
 fn lc_20_adopt_interrupted_at_every_call_is_all_or_nothing() {
     sweep(|| scenario(&["adopt", "mine"], with_foreign_folder), Faults::All);
+}
+
+/// Damages the stored version of an installed skill, and leaves a record of a project that is gone.
+fn damaged(world: &World) {
+    added(world);
+    std::fs::create_dir_all(world.path("home/gone/.git")).unwrap();
+    world.sp_in("home/gone", &["add", "../app/team", "--all", "--agent", "claude"]).ok();
+    std::fs::remove_dir_all(world.path("home/gone")).unwrap();
+    let base = world.files("home/.skillpack/bases").into_keys().next().unwrap();
+    std::fs::write(world.path("home/.skillpack/bases").join(base), "Damaged.").unwrap();
+}
+
+#[test]
+fn lc_18_lc_20_repairs_interrupted_at_every_call_are_all_or_nothing() {
+    let keeps_file = |world: &World, when: &str| {
+        let is_damaged =
+            |entry: &FileEntry| matches!(entry, FileEntry::File(text, _) if text == "Damaged.");
+        assert!(world.files("home/.skillpack").values().any(is_damaged), "{when}");
+    };
+    let observe = |world: &World| {
+        let mut files = observed_files(world, "home/.skillpack");
+        let parts = ["/bases", "/state.json", "/journal.json"];
+        files.retain(|name, _| parts.iter().any(|part| name.contains(part)));
+        files
+    };
+    let build = || FaultScenario {
+        observe: Box::new(observe),
+        recovered: Box::new(keeps_file),
+        done: Box::new(keeps_file),
+        ..scenario(&["doctor", "--fix"], damaged)
+    };
+    sweep(build, Faults::All);
 }

@@ -158,6 +158,64 @@ fn lc_17_skills_of_openskills_are_migrated_with_the_file_of_the_tool() {
     assert_eq!(report["adopted"], serde_json::json!(["pdf"]), "{report:#}");
 }
 
+/// Files as the tools write them: `skills` 1.5, `apm-cli` 0.35 and `@sentry/dotagents` 1.19.
+#[test]
+fn lc_17_files_that_the_tools_wrote_are_migrated() {
+    let text = |name: &str| match name {
+        "skills-lock.json" => include_str!("foreign/skills-lock.json"),
+        "apm.yml" => include_str!("foreign/apm.yml"),
+        "apm.lock.yaml" => include_str!("foreign/apm.lock.yaml"),
+        "agents.toml" => include_str!("foreign/agents.toml"),
+        _ => include_str!("foreign/agents.lock"),
+    };
+    for (files, dir, adopted) in [
+        (&["skills-lock.json"][..], ".agents/skills", &["docx", "pdf"][..]),
+        (&["apm.yml", "apm.lock.yaml"], CLAUDE, &["docx", "pdf"]),
+        (&["agents.toml", "agents.lock"], ".agents/skills", &["docx", "pdf", "xlsx"]),
+    ] {
+        let project = Project::new();
+        let main = project.upstream.head();
+        for name in adopted {
+            install_by_hand(&project, &format!("skills/{name}"), dir);
+        }
+        let git = project.world.path("git");
+        let url = format!("[url \"file://{}/\"]\n", git.display());
+        let config = format!(
+            "{url}\tinsteadOf = https://github.com/acme/\n\tinsteadOf = https://git.example.com/acme/\n"
+        );
+        std::fs::write(project.world.home().join(".gitconfig"), config).unwrap();
+        project.upstream.git(&["switch", "-qc", "dev"]);
+        project.upstream.write("skills/docx/SKILL.md", NEW_PDF).commit("dev");
+        let dev = project.upstream.head();
+        project.upstream.git(&["switch", "-q", "main"]);
+        for name in files {
+            let text = text(name).replace("DEV_COMMIT", &dev).replace("COMMIT", &main);
+            project.write(name, &text);
+        }
+        let report = migrate(&project);
+        assert_eq!(report["adopted"], serde_json::json!(adopted), "{files:?}: {report:#}");
+        assert_eq!(skipped(&report), [], "{files:?}");
+        project.sp(&["status", "--exit-code"]).ok();
+    }
+}
+
+#[test]
+fn lc_06_lc_17_the_path_of_a_directory_in_the_project_becomes_relative() {
+    let project = Project::new();
+    project.write("own/pdf/SKILL.md", OLD_PDF);
+    project.write(".claude/skills/pdf/SKILL.md", OLD_PDF);
+    let source = project.path("own").display().to_string();
+    let lock = serde_json::json!({
+        "version": 1,
+        "skills": {"pdf": {"source": source, "sourceType": "local"}},
+    });
+    project.write("skills-lock.json", &lock.to_string());
+    let report = migrate(&project);
+    assert_eq!(report["adopted"], serde_json::json!(["pdf"]), "{report:#}");
+    assert!(project.read("skillpack.yaml").contains("source: ./own\n"));
+    assert!(!project.read("skillpack.lock").contains(&source));
+}
+
 #[test]
 fn lc_17_folders_that_differ_are_listed_and_stay() {
     let project = project_of_skills();
@@ -186,7 +244,7 @@ fn lc_17_invalid_files_are_reported_with_their_position() {
 }
 
 #[test]
-fn lc_17_lc_20_migration_killed_at_every_call_is_atomic() {
+fn lc_17_lc_20_migration_interrupted_at_every_call_is_all_or_nothing() {
     let scenario = || {
         let world = world!();
         let lock =
@@ -201,5 +259,5 @@ fn lc_17_lc_20_migration_killed_at_every_call_is_atomic() {
         }
         FaultScenario::new(world, "home/app", &["migrate"], recover())
     };
-    sweep(scenario, Faults::Kills);
+    sweep(scenario, Faults::All);
 }

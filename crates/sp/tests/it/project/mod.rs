@@ -2,12 +2,14 @@
 //! directories in step.
 
 mod adding;
+mod concurrency;
 mod costs;
 mod interruptions;
 mod kinds;
 mod migrating;
 mod packages;
 mod packs;
+mod picking;
 mod states;
 mod syncing;
 mod updating;

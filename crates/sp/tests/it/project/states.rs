@@ -79,6 +79,74 @@ fn lc_13_status_reads_no_file_when_nothing_changed() {
 }
 
 #[test]
+fn lc_01_the_manifest_is_searched_up_to_the_repository_or_the_home_directory() {
+    let world = world!();
+    let status = |dir: &str| {
+        std::fs::create_dir_all(world.path(dir)).unwrap();
+        let run = world.sp_in(dir, &["status", "--json"]);
+        let report: serde_json::Value = serde_json::from_str(&run.stdout).unwrap_or_default();
+        report["manifest"].as_str().map(|path| world.normalize(path))
+    };
+    for dir in ["", "home", "home/app", "outside"] {
+        std::fs::create_dir_all(world.path(dir)).unwrap();
+        std::fs::write(world.path(dir).join("skillpack.yaml"), "agents: [claude]\n").unwrap();
+    }
+    std::fs::create_dir_all(world.path("home/git/.git")).unwrap();
+    for (dir, found) in [
+        ("home/app/a/b", Some("home/app")),
+        ("home/other/a", Some("home")),
+        ("home/git/a", None),
+        ("outside", Some("outside")),
+        ("outside/a", None),
+    ] {
+        let found = found.map(|dir| format!("[WORLD]/{dir}/skillpack.yaml"));
+        assert_eq!(status(dir), found, "{dir}");
+    }
+    std::fs::remove_file(world.path("home/skillpack.yaml")).unwrap();
+    assert_eq!(status("home/other/a"), None, "not above the home directory");
+}
+
+#[test]
+fn lc_02_all_agents_are_those_of_the_manifest_then_of_the_config() {
+    let project = Project::new();
+    project.world.skill("a");
+    project.world.pack("team", "name: team\ninclude: ['**']\n");
+    let config = project.world.path("home/.skillpack/config.yaml");
+    std::fs::create_dir_all(config.parent().unwrap()).unwrap();
+    std::fs::write(config, "agents: [codex]\n").unwrap();
+    let pack = project.world.repo().join("packs/team.yaml").display().to_string();
+    let agents_of_all = |dir: &str| {
+        let args = ["install", &pack, "--agent", "all", "--dry-run", "--json"];
+        let plan = json(&project.world.sp_in(dir, &args).ok());
+        let sinks = plan["sinks"].as_array().unwrap().iter();
+        sinks.map(|sink| sink["sink"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(agents_of_all("home/app"), ["codex"]);
+    for (agents, expected) in [
+        ("claude, cursor", &["claude", "cursor"][..]),
+        ("all", &["codex"]),
+        ("claude, all", &["claude", "codex"]),
+    ] {
+        project.write("skillpack.yaml", &format!("agents: [{agents}]\n"));
+        assert_eq!(agents_of_all("home/app"), expected, "{agents}");
+    }
+    assert_eq!(agents_of_all("home/repo"), ["codex"]);
+    // An entry of the manifest can add to the agents of the manifest.
+    project.write(
+        "skillpack.yaml",
+        "agents: [claude]\nskills:\n  - source: acme/skills\n    include: [skills/pdf]\n    \
+         agents: [all, codex]\n",
+    );
+    project.sp(&["sync"]).ok();
+    assert_eq!(
+        (project.skills(CLAUDE), project.skills(".agents/skills")),
+        (vec!["pdf".into()], vec!["pdf".into()])
+    );
+    project.sp(&["disable", "pdf", "--agent", "all"]).ok();
+    assert_eq!((project.skills(CLAUDE).len(), project.skills(".agents/skills").len()), (0, 1));
+}
+
+#[test]
 fn lc_13_why_names_the_entry_of_a_skill() {
     let project = installed_project();
     insta::assert_snapshot!(project.sp(&["why", "pdf"]));

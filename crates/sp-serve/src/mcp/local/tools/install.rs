@@ -80,7 +80,8 @@ struct PackChangeInput {
     /// Names of packs in the repository.
     packs: Vec<String>,
     /// Names of agents, such as `claude`, `codex` or `cursor`; `detected` for the agents on this
-    /// machine; `all` for the default agents of the config file, or else the detected ones.
+    /// machine; `all` for the agents of the project's manifest, or else the default agents of the
+    /// config file, or else the detected ones.
     agents: Vec<String>,
     /// Whether the packs are for the user or for the project.
     #[serde(default)]
