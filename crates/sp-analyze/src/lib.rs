@@ -12,6 +12,7 @@
 //! input gives the same output on every machine.
 
 pub mod audit;
+mod bounded_parser;
 pub mod extract;
 pub mod graph;
 pub mod hidden;

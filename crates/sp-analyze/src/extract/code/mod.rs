@@ -4,8 +4,7 @@
 //! nodes define, call or import something. [`walk`] traverses the tree, the same for every
 //! language.
 //!
-//! Files with syntax errors yield what can be parsed. Parsing is limited by a step count and not by
-//! time, so the result is the same on every machine.
+//! Files with syntax errors yield what can be parsed.
 
 mod go;
 mod java;
@@ -15,10 +14,10 @@ mod typescript;
 mod walk;
 
 use std::collections::HashSet;
-use std::ops::ControlFlow;
 
-use tree_sitter::{Language, Node, ParseOptions, Parser, Tree};
+use tree_sitter::{Language, Node};
 
+use crate::bounded_parser::{ParseLimits, parse_bounded};
 use crate::extract::file_extract::FileExtract;
 use crate::extract::parsed_code::{CallReceiver, CodeImport, SymbolKind};
 use crate::extract::source_text::SourceText;
@@ -139,39 +138,17 @@ pub(crate) struct OwnerBlock {
     pub is_test: bool,
 }
 
-/// The parser may report an error state for this many consecutive callbacks.
-const MAX_ERROR_CALLBACKS: usize = 6;
+/// None of ten thousand source files needed more than one callback per forty bytes.
+const LIMITS: ParseLimits = ParseLimits { bytes_per_callback: 25, max_error_callbacks: 6 };
 
 /// Parses a source file and adds its code and the warnings in its comments.
 pub(crate) fn read(grammar: &'static Grammar, source: SourceText<'_>, found: &mut FileExtract) {
-    let Some(tree) = parse(grammar, source.text) else { return };
+    let language = (grammar.language)();
+    let Some(tree) = parse_bounded(&language, source.text, LIMITS) else { return };
     let (mut code, comments) = walk::walk(grammar.rules, &tree, source);
     code.language = grammar.name;
     warning::add_code_warnings(&comments, &code, found);
     found.code = Some(code);
-}
-
-/// Parses a text; `None` if the parser needs more steps than handwritten code takes.
-///
-/// The parser calls back about every hundred steps. None of ten thousand source files needed more
-/// than one callback per forty bytes. In an error state the parser keeps every possible
-/// interpretation, so adversarial input could otherwise take gigabytes.
-fn parse(grammar: &Grammar, text: &str) -> Option<Tree> {
-    let mut parser = Parser::new();
-    parser.set_language(&(grammar.language)()).ok()?;
-    let (mut left, mut lost) = (50 + text.len() / 25, 0);
-    let mut watch = |state: &tree_sitter::ParseState| {
-        left = left.saturating_sub(1);
-        lost = if state.has_error() { lost + 1 } else { 0 };
-        if left == 0 || lost > MAX_ERROR_CALLBACKS {
-            ControlFlow::Break(())
-        } else {
-            ControlFlow::Continue(())
-        }
-    };
-    let options = ParseOptions::new().progress_callback(&mut watch);
-    let bytes = text.as_bytes();
-    parser.parse_with_options(&mut |at, _| bytes.get(at..).unwrap_or_default(), None, Some(options))
 }
 
 pub(crate) fn node_text<'s>(node: Node<'_>, source: SourceText<'s>) -> &'s str {
