@@ -11,6 +11,7 @@ mod not_run;
 mod page;
 mod picture;
 mod runner;
+mod screenshots;
 
 use not_run::NOT_RUN;
 use page::{blocks, page, pages_with_commands};
