@@ -1,5 +1,7 @@
 //! What people type for a command that has another name here.
 
+use std::ffi::OsString;
+
 use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
 
 /// Never more than the closest suggestions.
@@ -35,8 +37,26 @@ const INTENTIONS: &[(&[&str], &str)] = &[
     (&["server", "registry"], "to run a registry, run `sp serve`"),
 ];
 
-/// Adds what to run instead to the error about an unknown command.
-pub(crate) fn suggest_intended(mut error: Error) -> Error {
+/// What to run for `sp install <source>`. Packs have names or paths.
+const ADD_SOURCE: &str =
+    "to add skills from a repository or a URL to a project, run `sp add <source>`";
+
+/// Whether a word is the URL of a source.
+fn is_url(word: &OsString) -> bool {
+    word.to_str().is_some_and(|word| word.contains("://"))
+}
+
+/// Adds what to run instead to the error about an unknown command, or about a source in place of a
+/// pack. The first argument is the name of the program.
+pub(crate) fn suggest_intended(mut error: Error, arguments: &[OsString]) -> Error {
+    let is_install = arguments.get(1).is_some_and(|word| word == "install");
+    if error.kind() == ErrorKind::MissingRequiredArgument
+        && is_install
+        && arguments.iter().any(is_url)
+    {
+        let advice = clap::builder::StyledStr::from(ADD_SOURCE);
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![advice]));
+    }
     if error.kind() != ErrorKind::InvalidSubcommand {
         return error;
     }
@@ -63,7 +83,19 @@ mod tests {
     use clap::CommandFactory;
 
     use super::*;
-    use crate::cli::Cli;
+    use crate::cli::{Cli, parse};
+
+    #[test]
+    fn the_url_of_a_source_is_not_a_pack() {
+        for (line, is_advised) in [
+            ("sp install https://github.com/acme/skills", true),
+            ("sp install team", false),
+            ("sp publish --registry https://registry.example.com", false),
+        ] {
+            let error = parse(line.split(' ').map(OsString::from)).expect_err(line).to_string();
+            assert_eq!(error.contains("sp add <source>"), is_advised, "{line}: {error}");
+        }
+    }
 
     #[test]
     fn intentions_are_unique_and_no_commands() {

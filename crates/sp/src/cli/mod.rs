@@ -83,8 +83,10 @@ fn definitions() -> clap::Command {
 /// Parses arguments, of which the first is the name of the program.
 pub(crate) fn parse<I: IntoIterator<Item = OsString>>(arguments: I) -> clap::error::Result<Cli> {
     let mut command = command();
-    let matches: ArgMatches =
-        command.try_get_matches_from_mut(arguments).map_err(intentions::suggest_intended)?;
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    let matches: ArgMatches = command
+        .try_get_matches_from_mut(&arguments)
+        .map_err(|error| intentions::suggest_intended(error, &arguments))?;
     format::check_format(&command, &matches)?;
     Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
 }
