@@ -23,7 +23,7 @@ use crate::yaml_mapping::{YamlMapping, YamlMappingSpec};
 const MANIFEST_KEYS: &[&str] = &["agents", "skills", "packs", "packages", "context", "edits"];
 const ENTRY_KEYS: &[&str] = &["source", "ref", "include", "exclude", "agents", "prefix", "edits"];
 
-/// What a project uses.
+/// The skills, packs, packages and context packs that a project uses.
 #[derive(Debug, Clone, Default, PartialEq, Eq, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct ProjectManifest {
@@ -37,7 +37,7 @@ pub struct ProjectManifest {
     /// `<git source>//packs/<name>.yaml#<ref>`.
     #[schemars(with = "Option<Vec<String>>")]
     pub packs: Vec<PackEntry>,
-    /// Packages, and the ranges of their versions.
+    /// Packages, with ranges of versions.
     #[schemars(with = "Option<std::collections::BTreeMap<String, String>>")]
     pub packages: Vec<PackageEntry>,
     /// Context packs: paths, zip files or URLs.
@@ -62,16 +62,16 @@ pub struct SkillsEntry {
     /// Tag, branch or commit of a repository, or range of versions of a package.
     #[schemars(with = "Option<crate::schema::TextSchema>", rename = "ref")]
     pub version: Option<SourceVersion>,
-    /// Patterns that select skills by ID. All skills without them.
+    /// Patterns that select skills by ID. Default: all skills.
     #[schemars(with = "Option<Vec<SpannedPattern>>")]
     pub include: Vec<SpannedPattern>,
     /// Patterns that remove skills from the selection.
     #[schemars(with = "Option<Vec<SpannedPattern>>")]
     pub exclude: Vec<SpannedPattern>,
-    /// The agents to install these skills for, if not for all of the manifest.
+    /// Agents to install these skills for. Default: all agents of the manifest.
     #[schemars(with = "Option<Vec<String>>")]
     pub agents: Vec<String>,
-    /// What the names of the installed folders start with.
+    /// Prefix of the names of the installed folders.
     #[schemars(with = "Option<crate::schema::FolderPartSchema>")]
     pub prefix: String,
     /// What happens to these skills if they were edited locally.

@@ -139,7 +139,7 @@ fn publish_routes() -> Vec<ApiRoute> {
             .access(RouteAccess::Publisher)
             .empty_response(204),
         ApiRoute::post("/api/v1/packages/{ns}/{name}/{version}/delete", publish::delete)
-            .summary("Delete the content of a version; its number stays taken")
+            .summary("Delete the content of a version; its number cannot be used again")
             .access(RouteAccess::Admin)
             .json_body::<publish::DeleteVersionRequest>()
             .empty_response(204),
@@ -174,7 +174,7 @@ fn member_routes() -> Vec<ApiRoute> {
             .optional_json_body::<namespaces::RoleRequest>()
             .empty_response(204),
         ApiRoute::delete("/api/v1/namespaces/{ns}/members/{user}", namespaces::remove_member)
-            .summary("Remove a member from a namespace, which keeps its last owner")
+            .summary("Remove a member from a namespace; the last owner cannot be removed")
             .access(RouteAccess::Owner)
             .empty_response(204),
     ]
@@ -201,7 +201,7 @@ fn token_routes() -> Vec<ApiRoute> {
             .integer_params(&["id"])
             .empty_response(204),
         ApiRoute::post("/api/v1/tokens/{id}/rotate", tokens::rotate)
-            .summary("Replace the secret of a token; admins can do this, and the token itself")
+            .summary("Replace the secret of a token; requires an admin token or the token itself")
             .access(RouteAccess::Authenticated)
             .integer_params(&["id"])
             .json_response::<IssuedRegistryToken>(200),
@@ -291,7 +291,7 @@ fn file_routes() -> Vec<ApiRoute> {
             )
             .file_responses(FILE_MEDIA_TYPES),
         ApiRoute::get("/.well-known/skills/{*file}", discovery::serve_legacy)
-            .summary("Get the same index and files in the format of older installers")
+            .summary("Get the same index and files in the format that older installers expect")
             .file_responses(FILE_MEDIA_TYPES),
     ]
 }

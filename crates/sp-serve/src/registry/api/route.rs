@@ -21,11 +21,13 @@ pub(crate) enum RouteAccess {
 impl RouteAccess {
     pub(crate) fn describe(self) -> &'static str {
         match self {
-            Self::Public => "no token; a token also shows private packages that its user can read",
+            Self::Public => {
+                "no token; with a token, private packages that its user can read are included"
+            }
             Self::Authenticated => "a token",
             Self::Publisher => "a token with the scope `publish` or `admin`",
             Self::Owner => {
-                "a token with the scope `publish` of an owner of the namespace, or `admin`"
+                "a token of an owner of the namespace with the scope `publish`, or an admin token"
             }
             Self::Admin => "an admin token",
         }
