@@ -1,5 +1,5 @@
-//! Parses source code with a limit on steps and not on time, so that the result is the same on every
-//! machine.
+//! Parses source code with a limit on steps and not on time, so that the result is the same on
+//! every machine.
 //!
 //! In an error state the parser keeps every possible interpretation, so adversarial input could
 //! otherwise take gigabytes.
