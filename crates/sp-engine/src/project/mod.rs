@@ -12,7 +12,7 @@
 //! targets        agents → sinks
 //! edits          what happens to skills that were edited locally; bases has what they are based on
 //! packages       packages of the manifest → entries for their skills
-//! own_lockfiles  what `ctxpkg.lock` of the project has
+//! own_lockfiles  what `ctxpkg.lock` and `.skillbag.lock` of the project have
 //! on_disk        what `sp doctor` compares
 //! change         all of it as one plan, and one transaction
 //! add, sync, remove, update, outdated, migrate

@@ -6,15 +6,17 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use sp_formats::JsonRecord;
 use sp_formats::package::lock::LOCKFILE_NAME;
 use sp_formats::package::{PackageName, VersionRange};
 use sp_formats::project::lock::ProjectLock;
 use sp_formats::project::manifest::ProjectManifest;
 use sp_formats::project::manifest_edit::ManifestEdit;
 use sp_formats::project::rules::LC_06;
+use sp_formats::workspace::{LOCK_FILE, SKILLS_DIR, WorkspaceLock};
 
 use super::file_on_disk::FileOnDisk;
-use crate::error::Result;
+use crate::error::{Error, ErrorCode, Result};
 use crate::install::plan::FilePlan;
 use crate::pkg::parse_own_lock;
 use crate::session::Session;
@@ -44,7 +46,37 @@ impl OwnLockfiles {
             own.requests = packages.requests;
             own.files.push(file);
         }
+        own.read_workspace(session, dir, lock)?;
         Ok(own)
+    }
+
+    /// Reads the lockfile of a workspace in the directory. If `.skills` is a link that points outside
+    /// the project, the lockfile belongs to another workspace.
+    fn read_workspace(
+        &mut self,
+        session: &Session<'_>,
+        dir: &Path,
+        lock: &mut ProjectLock,
+    ) -> Result<()> {
+        let skills = dir.join(SKILLS_DIR);
+        let skills = skills.canonicalize().unwrap_or(skills);
+        if !skills.starts_with(dir) {
+            return Ok(());
+        }
+        let file = FileOnDisk::read(session, skills.join(LOCK_FILE), MAX_LOCK_BYTES, &LC_06)?;
+        let Some(text) = &file.text else { return Ok(()) };
+        let workspace = WorkspaceLock::parse(text.as_bytes()).map_err(|why| {
+            let message = format!("`{}` is invalid", file.label(session));
+            Error::new(ErrorCode::InvalidProject, message).because(why).hint(
+                "restore it from version control, or remove it: without it, `sp` treats all skills \
+                 of the workspace as edited",
+            )
+        })?;
+        for (name, skill) in workspace.skills {
+            lock.workspace.entry(name).or_insert(skill);
+        }
+        self.files.push(file);
+        Ok(())
     }
 
     pub(super) fn is_empty(&self) -> bool {

@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use sp_formats::JsonRecord;
 use sp_formats::output::{PlanStatus, TrashedFolder, WorkspaceChangeReport};
+use sp_formats::project::LOCK_FILE as PROJECT_LOCK_FILE;
+use sp_formats::project::lock::ProjectLock;
 use sp_formats::skill::{SKILL_FILE, SkillName};
 use sp_formats::workspace::{
     CATALOG_FILE, LOCK_FILE, LockedSkill, SKILLS_DIR, WorkspaceLock, WorkspaceSkill,
@@ -151,11 +153,45 @@ impl WorkspaceChanges {
         let catalog_step = file_step(session, SKILLS_ROOT, &skills, CATALOG_FILE, catalog)?;
         let catalog_changed = catalog_step.is_some();
         steps.extend(catalog_step);
-        if self.lock != workspace.lock || changes_skills {
-            let lock = self.lock.to_json();
-            steps.extend(file_step(session, SKILLS_ROOT, &skills, LOCK_FILE, lock)?);
+        match &workspace.project_lock {
+            Some(project_lock) => {
+                steps.extend(self.project_lock_steps(session, workspace, project_lock)?);
+            }
+            None if self.lock != workspace.lock || changes_skills => {
+                let lock = self.lock.to_json();
+                steps.extend(file_step(session, SKILLS_ROOT, &skills, LOCK_FILE, lock)?);
+            }
+            None => {}
         }
         Ok(WorkspaceSteps { steps, catalog_changed })
+    }
+
+    /// Returns the steps that record the lock in that of the project, which replaces the one of the
+    /// workspace.
+    fn project_lock_steps<'s>(
+        &self,
+        session: &Session<'_>,
+        workspace: &Workspace,
+        project_lock: &ProjectLock,
+    ) -> Result<Vec<WorkspaceChangeStep<'s>>> {
+        let mut steps = Vec::new();
+        let mut lock = project_lock.clone();
+        lock.workspace.clone_from(&self.lock.skills);
+        let root = &workspace.root;
+        if lock != *project_lock {
+            let text = lock.to_text().into_bytes();
+            steps.extend(file_step(session, WORKSPACE_ROOT, root, PROJECT_LOCK_FILE, text)?);
+        }
+        let own = workspace.skills_dir().join(LOCK_FILE);
+        if let (Some(_), before) = read_for_update(&own, session.limits.file_bytes)? {
+            steps.push(WorkspaceChangeStep {
+                root: SKILLS_ROOT,
+                name: LOCK_FILE.into(),
+                before,
+                content: StepContent::Removed,
+            });
+        }
+        Ok(steps)
     }
 
     fn folder_steps(&self, workspace: &Workspace) -> Vec<WorkspaceChangeStep<'_>> {

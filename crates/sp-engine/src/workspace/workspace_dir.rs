@@ -4,6 +4,8 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use sp_formats::JsonRecord;
+use sp_formats::project::lock::ProjectLock;
+use sp_formats::project::{self, MANIFEST_FILE};
 use sp_formats::report::Report;
 use sp_formats::skill::SKILL_FILE;
 use sp_formats::workspace::{
@@ -17,6 +19,8 @@ use crate::context::Context;
 use crate::error::{Error, ErrorCode, Result};
 use crate::session::Session;
 
+const MAX_PROJECT_LOCK_BYTES: u64 = 64 * 1024 * 1024;
+
 /// The content of a workspace.
 pub(crate) struct Workspace {
     pub root: PathBuf,
@@ -26,6 +30,8 @@ pub(crate) struct Workspace {
     /// `USER_CONTEXT.md`, `CONTEXT.md` and `SKILLBAG.md`, by priority. A missing file is empty.
     pub contexts: [WorkspaceContext; 3],
     pub lock: WorkspaceLock,
+    /// The lockfile of the manifest next to the workspace, which has the lock then.
+    pub project_lock: Option<ProjectLock>,
 }
 
 /// A `SKILL.md` that is invalid.
@@ -77,6 +83,7 @@ impl Workspace {
             contexts: [USER_CONTEXT_FILE, CONTEXT_FILE, ENTRYPOINT_FILE]
                 .map(|file| WorkspaceContext { file: file.into(), ..WorkspaceContext::default() }),
             lock: WorkspaceLock::default(),
+            project_lock: None,
             root,
         };
         workspace.read_skills(session)?;
@@ -88,6 +95,11 @@ impl Workspace {
         }
         if let Some(lock) = read_lock(session, &workspace.skills_dir().join(LOCK_FILE))? {
             workspace.lock = lock;
+        }
+        if workspace.root.join(MANIFEST_FILE).is_file() {
+            let project_lock = read_project_lock(session, &workspace.root)?;
+            workspace.lock.skills.extend(project_lock.workspace.clone());
+            workspace.project_lock = Some(project_lock);
         }
         Ok(workspace)
     }
@@ -222,6 +234,19 @@ fn read_lock(session: &Session<'_>, path: &Path) -> Result<Option<WorkspaceLock>
         )
         .because(why)
         .hint("restore it from version control, or remove it: without it, `sp` treats all skills as edited")
+    })
+}
+
+/// Reads `skillpack.lock`.
+fn read_project_lock(session: &Session<'_>, root: &Path) -> Result<ProjectLock> {
+    let path = root.join(project::LOCK_FILE);
+    let Some(text) = read_optional_text(&path, MAX_PROJECT_LOCK_BYTES)? else {
+        return Ok(ProjectLock::default());
+    };
+    let (lock, report) = project::lock::read(&session.context.display_relative_path(&path), &text);
+    lock.ok_or_else(|| {
+        Error::in_file(ErrorCode::InvalidProject, "the lockfile is invalid", report)
+            .hint("nothing was changed")
     })
 }
 

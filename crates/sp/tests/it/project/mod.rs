@@ -13,6 +13,7 @@ mod picking;
 mod states;
 mod syncing;
 mod updating;
+mod workspaces;
 
 use std::path::Path;
 
