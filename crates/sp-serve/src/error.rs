@@ -24,6 +24,8 @@ pub enum ServeError {
     /// The object store belongs to another database. The string is its directory or URL.
     #[error("`{0}` is not the object store of this registry")]
     WrongObjectStore(String, #[source] Box<dyn std::error::Error + Send + Sync>),
+    #[error("cannot use the TLS certificate")]
+    Certificate(#[source] Box<dyn std::error::Error + Send + Sync>),
     #[error("cannot listen on `{0}`")]
     Listen(SocketAddr, #[source] std::io::Error),
     #[error("cannot run the server")]

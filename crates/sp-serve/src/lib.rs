@@ -16,4 +16,5 @@ pub mod registry;
 mod request_gate;
 
 pub use address_range::AddressRange;
+pub use connections::{CertificateError, TlsFiles};
 pub use error::ServeError;

@@ -61,7 +61,7 @@ pub use server::{Daemon, HttpServer};
 pub use slow_clients::SlowClients;
 pub use swap::SwapLoop;
 pub use tab::Tab;
-pub use tls::TlsServer;
+pub use tls::{TlsServer, self_signed_certificate};
 pub use trace::TracePipe;
 pub use url_like::url_like;
 pub use web::{WebResponse, WebServer};

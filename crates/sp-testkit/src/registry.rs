@@ -74,6 +74,7 @@ impl Registry {
             .as_str()
             .expect("an address")
             .trim_start_matches("http://")
+            .trim_start_matches("https://")
             .to_owned();
         let admin = start_report["admin_token"].as_str().map(str::to_owned);
         Self { child: Mutex::new(child), address, admin }

@@ -20,6 +20,12 @@ pub struct TlsServer {
     thread: Option<JoinHandle<()>>,
 }
 
+/// Returns a certificate for `localhost` and its private key, as PEM.
+pub fn self_signed_certificate() -> (String, String) {
+    let made = rcgen::generate_simple_self_signed(vec!["localhost".into()]).expect("a certificate");
+    (made.cert.pem(), made.signing_key.serialize_pem())
+}
+
 impl TlsServer {
     /// Starts a server that responds with what `response` returns for the path.
     pub fn start(response: impl Fn(&str) -> Vec<u8> + Send + Sync + 'static) -> Self {

@@ -5,7 +5,8 @@
 #![expect(clippy::disallowed_methods, reason = "the one place where the surroundings come in")]
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use jiff::Timestamp;
@@ -48,6 +49,19 @@ pub(crate) fn context<'a>(
         env,
         listener,
     })
+}
+
+/// Returns an environment variable, if it is valid Unicode.
+pub(crate) fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}
+
+/// Reads a file of limited size.
+pub(crate) fn read_text(path: &Path, limit: u64) -> std::result::Result<String, String> {
+    let mut text = String::new();
+    let read =
+        std::fs::File::open(path).and_then(|file| file.take(limit).read_to_string(&mut text));
+    read.map(|_| text).map_err(|why| why.to_string())
 }
 
 /// Sets the current time and a new run ID in the context of a long-running server.

@@ -12,6 +12,7 @@ mod terminal;
 
 use std::process::ExitCode;
 
+use crate::cli::SettingSources;
 use crate::terminal::{Terminal, Verbosity};
 
 fn main() -> ExitCode {
@@ -19,7 +20,9 @@ fn main() -> ExitCode {
     if commands::answer_completion(&arguments) {
         return ExitCode::SUCCESS;
     }
-    let cli = match terminal::parse_cli(arguments) {
+    let sources =
+        SettingSources { variable: &environment::variable, read: &environment::read_text };
+    let cli = match terminal::parse_cli(arguments, &sources) {
         Ok(cli) => cli,
         Err(code) => return ExitCode::from(code),
     };

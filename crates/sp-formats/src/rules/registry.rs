@@ -19,4 +19,7 @@ rule_set! {
     "RG-105" "Quotas limit users and namespaces; deleted versions leave a tombstone"
     "RG-106" "Monitoring is never limited; rates delay before they refuse; proxies can be ranges"
     "RG-107" "Older databases are upgraded; newer ones are refused"
+    "RG-111" "Settings have the same names as options, variables and in a file, and can be checked"
+    "RG-112" "HTTPS works without a proxy, and a new certificate is used without a restart"
+    "RG-113" "Metrics cover stores and refusals, and example files match the options"
 }

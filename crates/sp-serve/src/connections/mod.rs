@@ -1,6 +1,7 @@
 //! Accepts HTTP connections, limits what slow or hostile clients can occupy, and shuts down
 //! gracefully.
 
+mod certificate;
 mod client_stream;
 mod table;
 mod transfer;
@@ -22,9 +23,13 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use tokio::net::TcpListener;
+use tokio::time::timeout;
+use tokio_rustls::TlsAcceptor;
 use tower::ServiceExt as _;
 
 use crate::address_range::AddressRange;
+pub(crate) use certificate::ServerCertificate;
+pub use certificate::{CertificateError, TlsFiles};
 use client_stream::ClientStream;
 use table::{OpenConnection, OpenConnections};
 
@@ -62,6 +67,8 @@ pub(crate) struct ConnectionSettings {
     /// Proxies that may open any number of connections.
     pub proxies: Vec<AddressRange>,
     pub counts: Arc<ConnectionCounts>,
+    /// Serves HTTPS instead of HTTP.
+    pub tls: Option<TlsAcceptor>,
 }
 
 impl ConnectionSettings {
@@ -71,6 +78,7 @@ impl ConnectionSettings {
             shutdown_timeout: SHUTDOWN_TIMEOUT,
             proxies: Vec::new(),
             counts: Arc::default(),
+            tls: None,
         }
     }
 }
@@ -82,12 +90,12 @@ pub(crate) async fn run(
     settings: ConnectionSettings,
     stop: impl Future<Output = ()>,
 ) {
-    let timeout = settings.request_timeout;
+    let request_timeout = settings.request_timeout;
     let mut builder = http1::Builder::new();
-    builder.timer(TokioTimer::new()).header_read_timeout(HEADER_READ_TIMEOUT.min(timeout));
+    builder.timer(TokioTimer::new()).header_read_timeout(HEADER_READ_TIMEOUT.min(request_timeout));
     builder.max_header_size(MAX_HEADER_BYTES).max_headers(MAX_HEADERS);
     builder.max_buf_size(MAX_BUFFER_BYTES);
-    let limits = TransferLimits::for_timeout(timeout);
+    let limits = TransferLimits::for_timeout(request_timeout);
     let graceful = GracefulShutdown::new();
     let open = Arc::new(OpenConnections::new(
         settings.proxies,
@@ -109,20 +117,28 @@ pub(crate) async fn run(
         let Some(entry) = open.add(peer.ip()) else { continue };
         let stream = ClientStream::new(stream, limits, Arc::clone(&entry.connection));
         let service = router_service(router.clone(), peer, Arc::clone(&entry.connection));
-        let served = builder.serve_connection(TokioIo::new(stream), service_fn(service));
-        tokio::spawn(serve_until_closed(graceful.watch(served), entry));
+        let (builder, watcher, tls) = (builder.clone(), graceful.watcher(), settings.tls.clone());
+        let served = async move {
+            let service = service_fn(service);
+            // An error means that the client is gone or too slow; nothing is left to do.
+            let Some(tls) = tls else {
+                let plain = builder.serve_connection(TokioIo::new(stream), service);
+                return drop(watcher.watch(plain).await);
+            };
+            if let Ok(Ok(stream)) = timeout(HEADER_READ_TIMEOUT, tls.accept(stream)).await {
+                let encrypted = builder.serve_connection(TokioIo::new(stream), service);
+                drop(watcher.watch(encrypted).await);
+            }
+        };
+        tokio::spawn(serve_until_closed(served, entry));
     }
     drop(listener);
     shut_down(graceful, &open, settings.shutdown_timeout).await;
 }
 
-async fn serve_until_closed(
-    served: impl Future<Output = Result<(), hyper::Error>>,
-    entry: OpenConnection,
-) {
+async fn serve_until_closed(served: impl Future<Output = ()>, entry: OpenConnection) {
     tokio::select! {
-        // An error means that the client is gone or too slow; nothing is left to do.
-        _ = served => {}
+        () = served => {}
         () = entry.closed() => {}
     }
 }

@@ -232,6 +232,16 @@ pub(super) fn database_error(
     }
 }
 
+/// Checks that the objects at a location belong to its database.
+pub(super) fn check_location(location: RegistryLocation) -> Result<(), ServeError> {
+    let checked = LocalRegistry::open(location).and_then(|local| local.objects(ObjectAccess::Read));
+    match checked {
+        Ok(_) => Ok(()),
+        Err(LocalRegistryError::Unusable(error)) => Err(error),
+        Err(error) => Err(ServeError::Io(std::io::Error::other(error))),
+    }
+}
+
 /// Describes an object that cannot be read.
 pub(super) fn describe_damage(
     digest: &Digest,

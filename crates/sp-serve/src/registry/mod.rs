@@ -46,7 +46,9 @@ use sp_tree::{Dir, DirLock, Limits, StaticName};
 use tokio::net::TcpListener;
 
 use crate::address_range::AddressRange;
-use crate::connections::{self, ConnectionCounts, ConnectionSettings, shutdown_signal};
+use crate::connections::{
+    self, ConnectionCounts, ConnectionSettings, ServerCertificate, TlsFiles, shutdown_signal,
+};
 use crate::error::ServeError;
 use crate::registry::discovery::DiscoveryCache;
 use crate::registry::index_cache::RegistryIndexCache;
@@ -92,6 +94,8 @@ pub struct RegistrySettings {
     /// Stores objects in a bucket instead of the data directory.
     pub bucket: Option<BucketSettings>,
     pub listen: SocketAddr,
+    /// Serves HTTPS instead of HTTP.
+    pub tls: Option<TlsFiles>,
     /// Limits on what may be published.
     pub limits: Limits,
     /// Requests per client; unlimited if `None`.
@@ -124,6 +128,7 @@ pub fn serve(
 ) -> Result<(), ServeError> {
     // Closing database connections blocks, so the state must outlive the runtime.
     let counts = Arc::<ConnectionCounts>::default();
+    let certificate = load_certificate(settings)?;
     let state = open_state(settings, &counts)?;
     let admin_token = create_admin_token(&state, settings)?;
     let runtime =
@@ -139,9 +144,15 @@ pub fn serve(
             Arc::clone(&state.download_counts),
             state.metadata.clone(),
         ));
-        let connections = connection_settings(settings, counts);
+        let mut connections = connection_settings(settings, counts);
+        let mut reloading = None;
+        if let Some((certificate, config)) = certificate {
+            connections.tls = Some(config.into());
+            reloading = Some(tokio::spawn(certificate.reload_periodically()));
+        }
         connections::run(listener, router, connections, shutdown_signal()).await;
         flushing.abort();
+        reloading.inspect(tokio::task::JoinHandle::abort);
         let flushed = state.download_counts.flush(&state.metadata);
         // The counts of a second are lost if the database does not respond.
         let _ = tokio::time::timeout(FINAL_FLUSH_TIMEOUT, flushed).await;
@@ -150,6 +161,43 @@ pub fn serve(
     // Work that still runs was started for clients that are gone.
     runtime.shutdown_timeout(ABANDONED_WORK_TIMEOUT);
     served
+}
+
+/// Checks whether a registry can start with these settings, without changing anything.
+pub fn check_settings(settings: &RegistrySettings) -> Result<(), ServeError> {
+    load_certificate(settings)?;
+    let pending = match &settings.database {
+        None => Database::pending_migrations_of_dir(&settings.data_dir),
+        Some(address) => Database::pending_migrations_of(address),
+    };
+    let pending = pending.map_err(|e| database_error(settings, e))?;
+    let (folder, bucket) = (&settings.data_dir, settings.bucket.as_ref());
+    let failed = |error| local::object_error(folder, bucket, error);
+    if bucket.is_some() {
+        let objects = ObjectStore::open(folder, bucket, ObjectAccess::Share).map_err(failed)?;
+        new_id(&settings.environment).and_then(|name| objects.probe(&name)).map_err(failed)?;
+    }
+    // An older database does not contain the ID of its object store.
+    if pending == 0 {
+        let location = RegistryLocation {
+            data_dir: settings.data_dir.clone(),
+            database: settings.database.clone(),
+            bucket: settings.bucket.clone(),
+            environment: settings.environment,
+        };
+        local::check_location(location)?;
+    }
+    Ok(())
+}
+
+type LoadedTls = (Arc<ServerCertificate>, Arc<rustls::ServerConfig>);
+
+fn load_certificate(settings: &RegistrySettings) -> Result<Option<LoadedTls>, ServeError> {
+    let Some(files) = &settings.tls else { return Ok(None) };
+    let loaded = ServerCertificate::load(files).map_err(|e| ServeError::Certificate(e.into()))?;
+    let loaded = Arc::new(loaded);
+    let config = loaded.server_config().map_err(|e| ServeError::Certificate(e.into()))?;
+    Ok(Some((loaded, config)))
 }
 
 fn connection_settings(

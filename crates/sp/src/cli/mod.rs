@@ -22,6 +22,7 @@ mod pkg;
 mod plan_options;
 mod project;
 mod serve;
+mod serve_settings;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -51,6 +52,7 @@ pub(crate) use project::{
 pub(crate) use serve::{
     LogFormatArg, RegistryLocationArgs, ServeArgs, ServeCommand, ServeTokenArgs, TokenScopeArg,
 };
+pub(crate) use serve_settings::SettingSources;
 
 /// Manage skills, rules and knowledge that coding agents read
 #[derive(Debug, Parser)]
@@ -78,6 +80,19 @@ pub(crate) fn command() -> clap::Command {
 /// press, and should not wait for it.
 fn definitions() -> clap::Command {
     format::restrict_formats(Cli::command())
+}
+
+/// Parses arguments, and settings from elsewhere.
+pub(crate) fn parse_with_settings(
+    arguments: &[OsString],
+    sources: &SettingSources<'_>,
+) -> clap::error::Result<Cli> {
+    let mut command = command();
+    let Ok(matches) = command.try_get_matches_from_mut(arguments) else {
+        return parse(arguments.iter().cloned());
+    };
+    let more = serve_settings::additional_arguments(&mut command, &matches, sources)?;
+    parse(arguments.iter().cloned().chain(more))
 }
 
 /// Parses arguments, of which the first is the name of the program.

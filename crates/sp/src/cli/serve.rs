@@ -32,6 +32,22 @@ pub(crate) struct ServeArgs {
     /// Address to listen on
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:7878")]
     pub listen: SocketAddr,
+    /// File with settings, in YAML
+    ///
+    /// Its keys are the names of the options of `sp serve`. They can also be set with environment
+    /// variables: `SP_SERVE_LISTEN` for `--listen`. Options take precedence over variables, and
+    /// variables over the file.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, hide_short_help = true)]
+    pub config: Option<PathBuf>,
+    /// Check the settings, the certificate, the database and the object store, then exit
+    #[arg(long, hide_short_help = true)]
+    pub check: bool,
+    /// Certificate chain to serve HTTPS with, in PEM; loaded again when it is replaced
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, hide_short_help = true)]
+    pub tls_certificate: Option<PathBuf>,
+    /// Private key of the certificate, in PEM
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, hide_short_help = true)]
+    pub tls_key: Option<PathBuf>,
     /// Format of the request log on stderr
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t, hide_short_help = true)]
     pub log: LogFormatArg,
@@ -145,6 +161,9 @@ pub(crate) struct RegistryLocationArgs {
     /// such as `AWS_ACCESS_KEY_ID`.
     #[arg(long, value_name = "URL", hide_short_help = true)]
     pub objects: Option<String>,
+    /// File with settings of `sp serve`, in YAML
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, hide_short_help = true)]
+    pub config: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

@@ -8,17 +8,17 @@ use sp_formats::printable::{printable, printable_lines};
 
 use super::diagnostics::error_json;
 use super::{WARNING, write_stderr};
-use crate::cli::{Cli, parse, rewrite};
+use crate::cli::{Cli, SettingSources, parse, parse_with_settings, rewrite};
 
 /// Parses the command line. Prints usage errors, help and the version; `Err` is the exit code.
-pub(crate) fn parse_cli(arguments: Vec<OsString>) -> Result<Cli, u8> {
+pub(crate) fn parse_cli(arguments: Vec<OsString>, sources: &SettingSources<'_>) -> Result<Cli, u8> {
     let rewritten = rewrite(arguments);
     let arguments = &rewritten.arguments;
     for renamed in &rewritten.renamed {
         let [old, new] = [&renamed.old, &renamed.new].map(|text| printable(text).into_owned());
         write_stderr(&format!("{WARNING}warning:{WARNING:#} `{old}` is deprecated; use `{new}`\n"));
     }
-    parse(arguments.iter().cloned()).map_err(|error| {
+    parse_with_settings(arguments, sources).map_err(|error| {
         if error.use_stderr() {
             let text = render_error(&error, arguments);
             write_stderr(&if requests_json(arguments) { usage_json(&text) } else { text });

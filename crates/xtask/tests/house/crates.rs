@@ -94,6 +94,7 @@ const DEPENDENCIES: &[(&str, &[&str], InTests)] = &[
     ("prometheus-client", &["sp-serve"], OnlyShipping),
     ("rustls-platform-verifier", &["sp-serve"], OnlyShipping),
     ("tokio", &["sp-serve", "sp-testkit"], OnlyShipping),
+    ("tokio-rustls", &["sp-serve"], OnlyShipping),
     ("tokio-postgres-rustls", &["sp-serve"], OnlyShipping),
     ("tower", &["sp-serve"], OnlyShipping),
     ("schemars", &["sp-formats", "sp-serve"], OnlyShipping),

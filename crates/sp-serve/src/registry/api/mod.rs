@@ -350,5 +350,8 @@ async fn openapi_json(Shared(state): Shared<AppState>) -> Response {
 
 async fn metrics(Shared(state): Shared<AppState>) -> impl IntoResponse {
     let kind = format!("{METRICS_MEDIA_TYPE}; version=1.0.0; charset=utf-8");
-    ([(header::CONTENT_TYPE, kind)], state.monitor.metrics.encode_text(&state.objects))
+    (
+        [(header::CONTENT_TYPE, kind)],
+        state.monitor.metrics.encode_text(&state.objects, &state.metadata.counts),
+    )
 }

@@ -24,6 +24,7 @@ mod sqlite;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use sp_formats::registry::{
     PackageIndex, PackageVersionItem, RegistryIndexItem, RegistryPackageName,
@@ -379,6 +380,14 @@ pub(crate) struct MetadataStore {
     /// When tokens were last used; written from time to time.
     pub token_uses: Arc<TokenUses>,
     pub quotas: Quotas,
+    pub counts: Arc<DatabaseCounts>,
+}
+
+/// For metrics.
+#[derive(Debug, Default)]
+pub(crate) struct DatabaseCounts {
+    pub operations: AtomicU64,
+    pub failures: AtomicU64,
 }
 
 impl Database {
@@ -389,6 +398,16 @@ impl Database {
 
     pub(crate) fn open_file(path: &Path) -> Result<Self> {
         Ok(Self::Sqlite(SqliteDatabase::open(path)?))
+    }
+
+    /// Returns how many upgrades a database in a directory lacks. A missing one lacks all.
+    pub(crate) fn pending_migrations_of_dir(folder: &Path) -> Result<usize> {
+        SqliteDatabase::pending_migrations(&folder.join(DATABASE_FILE))
+    }
+
+    /// Returns how many upgrades a PostgreSQL database lacks. An empty one lacks all.
+    pub(crate) fn pending_migrations_of(address: &PostgresAddress) -> Result<usize> {
+        PostgresDatabase::pending_migrations(address)
     }
 
     /// Connects to PostgreSQL; creates missing tables.
@@ -403,7 +422,13 @@ impl MetadataStore {
         environment: RegistryEnvironment,
         quotas: Quotas,
     ) -> Self {
-        Self { database: Arc::new(database), environment, token_uses: Arc::default(), quotas }
+        Self {
+            database: Arc::new(database),
+            environment,
+            token_uses: Arc::default(),
+            quotas,
+            counts: Arc::default(),
+        }
     }
 
     /// Runs `work` on a blocking thread.
@@ -413,7 +438,10 @@ impl MetadataStore {
     ) -> Result<T> {
         let database = Arc::clone(&self.database);
         let joined = tokio::task::spawn_blocking(move || work(&database)).await;
-        joined.unwrap_or_else(|error| Err(MetadataError::Database(error.into())))
+        let done = joined.unwrap_or_else(|error| Err(MetadataError::Database(error.into())));
+        self.counts.operations.fetch_add(1, Ordering::Relaxed);
+        self.counts.failures.fetch_add(done.is_err().into(), Ordering::Relaxed);
+        done
     }
 
     /// Runs `work` on this thread. Blocks.

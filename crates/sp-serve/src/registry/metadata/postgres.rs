@@ -20,7 +20,7 @@ use rustls_platform_verifier::BuilderVerifierExt;
 use thiserror::Error;
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use super::schema::{SchemaConnection, migrate};
+use super::schema::{SchemaConnection, count_pending, migrate};
 use super::sql::{SqlCell, SqlConnection, SqlDialect, SqlParam, SqlRow};
 use super::{MetadataError, Result};
 
@@ -133,16 +133,7 @@ struct PostgresPool {
 
 impl PostgresDatabase {
     pub(super) fn open(address: &PostgresAddress) -> Result<Self> {
-        let tls = match address.0.get_ssl_mode() {
-            SslMode::Require => Some(tls_connector()?),
-            _ => None,
-        };
-        let opened = Self {
-            address: address.clone(),
-            tls,
-            pool: Mutex::new(PostgresPool::default()),
-            released: Condvar::new(),
-        };
+        let opened = Self::new(address)?;
         let mut lease = opened.lease()?;
         let connection = lease.connection()?;
         connection.execute_batch(SCHEMA_LOCK)?;
@@ -152,6 +143,23 @@ impl PostgresDatabase {
         migrated?;
         lease.release();
         Ok(opened)
+    }
+
+    pub(super) fn pending_migrations(address: &PostgresAddress) -> Result<usize> {
+        Self::new(address)?.read(|sql| count_pending(sql, &DIALECT))
+    }
+
+    fn new(address: &PostgresAddress) -> Result<Self> {
+        let tls = match address.0.get_ssl_mode() {
+            SslMode::Require => Some(tls_connector()?),
+            _ => None,
+        };
+        Ok(Self {
+            address: address.clone(),
+            tls,
+            pool: Mutex::new(PostgresPool::default()),
+            released: Condvar::new(),
+        })
     }
 
     pub(super) fn read<T>(&self, work: impl Fn(&mut dyn SqlConnection) -> Result<T>) -> Result<T> {

@@ -100,6 +100,13 @@ pub(super) fn migrate(sql: &mut dyn SchemaConnection, dialect: &SqlDialect) -> R
     ))
 }
 
+/// Returns how many upgrades a database lacks.
+pub(super) fn count_pending(sql: &mut dyn SqlConnection, dialect: &SqlDialect) -> Result<usize> {
+    let found = schema_version(sql, dialect)?;
+    let pending = usize::try_from(found).ok().and_then(|found| MIGRATIONS.len().checked_sub(found));
+    pending.ok_or(MetadataError::NewerSchema { found, supported: MIGRATIONS.len() })
+}
+
 /// Returns the version of the schema; 0 for an empty database.
 fn schema_version(sql: &mut dyn SqlConnection, dialect: &SqlDialect) -> Result<i64> {
     let mut exists =

@@ -7,7 +7,7 @@ use std::time::Duration;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, ErrorCode, OpenFlags, Statement, ToSql, TransactionBehavior};
 
-use super::schema::{SchemaConnection, migrate};
+use super::schema::{SchemaConnection, count_pending, migrate};
 use super::sql::{SqlCell, SqlConnection, SqlDialect, SqlParam, SqlRow};
 use super::{MetadataError, Result};
 
@@ -64,6 +64,20 @@ impl SqliteDatabase {
         let readers =
             (0..READER_COUNT).map(|_| connect(path).map(Mutex::new)).collect::<Result<_>>()?;
         Ok(Self { writer: Mutex::new(writer), readers })
+    }
+
+    /// Returns how many upgrades a file lacks, without changing it. A missing one lacks all.
+    pub(super) fn pending_migrations(path: &Path) -> Result<usize> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection = match Connection::open_with_flags(path, flags) {
+            Ok(connection) => connection,
+            Err(error) if error.sqlite_error_code() == Some(ErrorCode::CannotOpen) => {
+                Connection::open_in_memory()?
+            }
+            Err(error) => return Err(error.into()),
+        };
+        connection.busy_timeout(BUSY_TIMEOUT)?;
+        count_pending(&mut SqliteSession(&connection), &DIALECT)
     }
 
     /// Reads with an idle connection.

@@ -15,6 +15,7 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 
 use crate::connections::ConnectionCounts;
+use crate::registry::metadata::DatabaseCounts;
 use crate::registry::object_store::ObjectStore;
 
 /// The routes whose bytes are counted.
@@ -31,6 +32,11 @@ struct RequestLabels {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct CodeLabel {
+    code: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct RouteLabel {
     route: String,
 }
@@ -42,7 +48,8 @@ pub(crate) struct RegistryMetrics {
     durations: Family<RouteLabel, Histogram, fn() -> Histogram>,
     in_flight: Gauge,
     damaged_objects: Gauge,
-    storage_failures: Gauge,
+    stores: StoreMetrics,
+    refusals: Family<CodeLabel, Counter>,
     publishes: Counter,
     downloads: Counter,
     published_bytes: Counter,
@@ -67,7 +74,8 @@ impl RegistryMetrics {
             durations: Family::new_with_constructor(|| Histogram::new(DURATION_BUCKETS)),
             in_flight: Gauge::default(),
             damaged_objects: Gauge::default(),
-            storage_failures: Gauge::default(),
+            stores: StoreMetrics::default(),
+            refusals: Family::default(),
             publishes: Counter::default(),
             downloads: Counter::default(),
             published_bytes: Counter::default(),
@@ -91,11 +99,8 @@ impl RegistryMetrics {
             "Objects whose digest did not match",
             metrics.damaged_objects.clone(),
         );
-        registry.register(
-            "storage_failures",
-            "Operations that failed because the object store was not available",
-            metrics.storage_failures.clone(),
-        );
+        metrics.stores.register(registry);
+        registry.register("refusals", "Error responses by their code", metrics.refusals.clone());
         registry.register("publishes", "Published versions", metrics.publishes.clone());
         registry.register("downloads", "Downloaded versions", metrics.downloads.clone());
         registry.register(
@@ -113,6 +118,11 @@ impl RegistryMetrics {
 
     pub(super) fn request_started(&self) {
         self.in_flight.inc();
+    }
+
+    /// Counts an error response. Codes come from our source, so their number is bounded.
+    pub(super) fn request_refused(&self, code: &str) {
+        self.refusals.get_or_create(&CodeLabel { code: code.into() }).inc();
     }
 
     pub(super) fn request_finished(&self, ended: &FinishedRequest<'_>) {
@@ -140,15 +150,52 @@ impl RegistryMetrics {
     }
 
     /// Encodes the metrics in the OpenMetrics text format.
-    pub(crate) fn encode_text(&self, objects: &ObjectStore) -> String {
-        let set = |gauge: &Gauge, count: u64| gauge.set(count.try_into().unwrap_or(i64::MAX));
+    pub(crate) fn encode_text(&self, objects: &ObjectStore, database: &DatabaseCounts) -> String {
         set(&self.damaged_objects, objects.damaged_count());
-        set(&self.storage_failures, objects.failures());
+        self.stores.update(objects, database);
         self.connections.update();
         let mut text = String::new();
         // Writing to a string cannot fail.
         let _ = encode(&mut text, &self.registry);
         text
+    }
+}
+
+fn set(gauge: &Gauge, count: u64) {
+    gauge.set(count.try_into().unwrap_or(i64::MAX));
+}
+
+/// Copies of the numbers that the database and the object store count.
+#[derive(Default)]
+struct StoreMetrics {
+    database_operations: Gauge,
+    database_failures: Gauge,
+    storage_operations: Gauge,
+    storage_failures: Gauge,
+}
+
+impl StoreMetrics {
+    fn register(&self, registry: &mut Registry) {
+        for (name, help, gauge) in [
+            ("database_operations", "Queries and transactions", &self.database_operations),
+            ("database_failures", "Queries and transactions that failed", &self.database_failures),
+            ("storage_operations", "Operations on the object storage", &self.storage_operations),
+            (
+                "storage_failures",
+                "Operations that failed because the object storage was not available",
+                &self.storage_failures,
+            ),
+        ] {
+            registry.register(name, help, gauge.clone());
+        }
+    }
+
+    fn update(&self, objects: &ObjectStore, database: &DatabaseCounts) {
+        let storage = objects.counts();
+        set(&self.storage_operations, storage.operations);
+        set(&self.storage_failures, storage.failures);
+        set(&self.database_operations, database.operations.load(Ordering::Relaxed));
+        set(&self.database_failures, database.failures.load(Ordering::Relaxed));
     }
 }
 

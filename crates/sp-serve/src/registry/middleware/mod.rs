@@ -23,7 +23,7 @@ use sp_tree::{Digest, to_hex};
 use crate::address_range::AddressRange;
 use crate::connections::PeerAddr;
 use crate::registry::environment::RegistryEnvironment;
-use crate::registry::error::{InternalCause, ResponseError};
+use crate::registry::error::{InternalCause, ResponseError, ResponseErrorBody};
 use crate::request_gate::ClientAddr;
 
 pub use log_entry::RequestLogEntry;
@@ -82,6 +82,9 @@ pub(crate) async fn monitor_request(
     seen.log_entry.user = user;
     if let Ok(id) = HeaderValue::from_str(&id) {
         response.headers_mut().insert(REQUEST_ID_HEADER, id);
+    }
+    if let Some(refusal) = response.extensions().get::<ResponseErrorBody>() {
+        monitor.metrics.request_refused(&refusal.0.code);
     }
     seen.log_entry.error = response.extensions_mut().remove::<InternalCause>().map(|cause| cause.0);
     seen.log_entry.status = response.status().as_u16();

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use axum::body::Bytes;
 use sp_tree::{Digest, FileError};
 
+use super::storage_health::StorageCounts;
+
 /// Keeps objects by digest. Needs only what every object storage offers: write, read a part, list,
 /// delete. All calls block.
 ///
@@ -41,8 +43,8 @@ pub(crate) trait ObjectBackend: Send + Sync {
     /// Whether the storage responds.
     fn ping(&self) -> Result<(), FileError>;
 
-    /// The number of operations that failed because the storage could not be used.
-    fn failures(&self) -> u64;
+    /// For metrics; nothing is counted for local files.
+    fn counts(&self) -> StorageCounts;
 
     /// The directory or URL of all objects, for messages.
     fn describe(&self) -> String;

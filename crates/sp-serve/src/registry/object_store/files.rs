@@ -14,6 +14,7 @@ use axum::body::Bytes;
 use sp_tree::{Digest, Dir, EntryKind, FileError, FileStamp, Follow, Name, from_hex};
 
 use super::backend::{ListedObject, ObjectBackend, ObjectReader, ObjectVersion};
+use super::storage_health::StorageCounts;
 
 pub(crate) const OBJECTS_DIR: &str = "objects";
 pub(crate) const INCOMING_DIR: &str = "incoming";
@@ -163,8 +164,8 @@ impl ObjectBackend for FileObjects {
         Dir::open(&self.root.join(OBJECTS_DIR)).map(drop)
     }
 
-    fn failures(&self) -> u64 {
-        0
+    fn counts(&self) -> StorageCounts {
+        StorageCounts::default()
     }
 
     fn describe(&self) -> String {

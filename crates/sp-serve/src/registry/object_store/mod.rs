@@ -29,7 +29,7 @@ pub(crate) use backend::{ListedObject, ObjectBackend, ObjectReader, ObjectVersio
 pub use bucket::{BucketSettings, BucketUrl, BucketUrlError};
 pub(crate) use files::{FileObjects, INCOMING_DIR, MARKER_FILE, OBJECTS_DIR};
 pub(crate) use s3::S3Objects;
-pub(crate) use storage_health::is_unavailable;
+pub(crate) use storage_health::{StorageCounts, is_unavailable};
 
 /// Limits of the read cache.
 const MAX_CACHE_BYTES: u64 = 64 * 1024 * 1024;
@@ -124,9 +124,8 @@ impl ObjectStore {
         self.backend.ping()
     }
 
-    /// The number of operations that failed because the storage could not be used.
-    pub(crate) fn failures(&self) -> u64 {
-        self.backend.failures()
+    pub(crate) fn counts(&self) -> StorageCounts {
+        self.backend.counts()
     }
 
     /// The directory or URL of all objects, for messages.

@@ -25,7 +25,7 @@ use super::ObjectAccess;
 use super::backend::{ListedObject, ObjectBackend, ObjectReader, ObjectVersion};
 use super::bucket::{BucketSettings, BucketUrl};
 use super::files::OBJECTS_DIR;
-use super::storage_health::{REQUEST_TIMEOUT, StorageHealth, unavailable_error};
+use super::storage_health::{REQUEST_TIMEOUT, StorageCounts, StorageHealth, unavailable_error};
 
 const DAMAGED_PREFIX: &str = "damaged";
 const MARKER_NAME: &str = "registry-id";
@@ -277,8 +277,8 @@ impl ObjectBackend for S3Objects {
         self.head(&self.0.url.key(MARKER_NAME)).map(drop)
     }
 
-    fn failures(&self) -> u64 {
-        self.0.health.failures()
+    fn counts(&self) -> StorageCounts {
+        self.0.health.counts()
     }
 
     fn describe(&self) -> String {

@@ -33,9 +33,17 @@ pub(super) fn unavailable_error(
     Error::new(UNAVAILABLE, source)
 }
 
+/// The number of operations, and of those that failed because the storage could not be used.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct StorageCounts {
+    pub operations: u64,
+    pub failures: u64,
+}
+
 #[derive(Default)]
 pub(super) struct StorageHealth {
     running: AtomicUsize,
+    operations: AtomicU64,
     failures: AtomicU64,
     state: Mutex<FailureState>,
 }
@@ -51,9 +59,11 @@ struct FailureState {
 pub(super) struct StorageOperation<'a>(&'a StorageHealth);
 
 impl StorageHealth {
-    /// The number of operations that failed.
-    pub(super) fn failures(&self) -> u64 {
-        self.failures.load(Ordering::Relaxed)
+    pub(super) fn counts(&self) -> StorageCounts {
+        StorageCounts {
+            operations: self.operations.load(Ordering::Relaxed),
+            failures: self.failures.load(Ordering::Relaxed),
+        }
     }
 
     /// Starts an operation, unless the storage is known not to respond.
@@ -67,6 +77,7 @@ impl StorageHealth {
             state.tried_at = Some(now);
         }
         drop(state);
+        self.operations.fetch_add(1, Ordering::Relaxed);
         let operation = StorageOperation(self);
         if self.running.fetch_add(1, Ordering::Relaxed) >= MAX_CONCURRENT_OPERATIONS {
             return Err(unavailable_error("too many concurrent requests to the object storage"));
@@ -111,7 +122,7 @@ mod tests {
         assert!(health.start(at(1_001)).is_err());
         health.succeeded();
         assert!(health.start(at(1_002)).is_ok());
-        assert_eq!(health.failures(), 3);
+        assert_eq!(health.counts(), StorageCounts { operations: 5, failures: 3 });
     }
 
     #[test]

@@ -5,18 +5,19 @@ mod maintenance;
 mod tokens;
 
 use std::io::Write as _;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use sp_engine::Limits;
 use sp_engine::{Context, Error, ErrorCode, Result};
 use sp_formats::output::RegistryStartReport;
-use sp_serve::ServeError;
 use sp_serve::registry::{
     BackupContent, BucketSettings, BucketUrl, GarbageAction, LocalRegistry, LocalRegistryError,
     PostgresAddress, PostgresAddressError, Quotas, RegistryEnvironment, RegistryLocation,
     RegistrySettings, RequestLogger, RunningRegistry,
 };
+use sp_serve::{ServeError, TlsFiles};
 
 use crate::cli::{LogFormatArg, RegistryLocationArgs, ServeArgs, ServeCommand};
 use crate::terminal::{DIM, STRONG, Terminal, WARNING};
@@ -50,17 +51,33 @@ pub(super) fn run(context: &Context<'_>, args: &ServeArgs, terminal: &Terminal) 
             return maintenance::delete(&registry, (package, reason), terminal);
         }
     }
-    let data = data_dir(context, args.data.as_deref());
+    let settings = settings(context, args)?;
+    if args.check {
+        sp_serve::registry::check_settings(&settings).map_err(serve_error)?;
+        return print_checked(&settings, terminal);
+    }
+    if settings.tls.is_none() && !args.listen.ip().is_loopback() {
+        terminal.print_stderr(&format!(
+            "{WARNING}warning{WARNING:#}: serving plain HTTP beyond this machine; put a TLS proxy \
+             in front of it, or pass `--tls-certificate`"
+        ));
+    }
+    let print = |started| print_started(context, &settings, started, terminal);
+    sp_serve::registry::serve(&settings, print).map_err(serve_error)
+}
+
+fn settings(context: &Context<'_>, args: &ServeArgs) -> Result<RegistrySettings> {
     let mut limits = Limits::default();
     for (name, value) in &context.limits {
         // The names were validated when the flags were parsed.
         let _ = limits.set(name, *value);
     }
-    let settings = RegistrySettings {
-        data_dir: data.clone(),
+    Ok(RegistrySettings {
+        data_dir: data_dir(context, args.data.as_deref()),
         database: database_address(context, args.database.as_deref())?,
         bucket: bucket(context, args.objects.as_deref())?,
         listen: args.listen,
+        tls: tls_files(context, args)?,
         limits,
         rate_limit: args.rate.0,
         trusted_proxies: args.trust_proxy.clone(),
@@ -73,15 +90,33 @@ pub(super) fn run(context: &Context<'_>, args: &ServeArgs, terminal: &Terminal) 
         },
         logger: request_logger(args.log),
         environment: environment(context),
-    };
-    if !args.listen.ip().is_loopback() {
-        terminal.print_stderr(&format!(
-            "{WARNING}warning{WARNING:#}: serving plain HTTP beyond this machine; put a TLS proxy \
-             in front of it"
-        ));
+    })
+}
+
+fn tls_files(context: &Context<'_>, args: &ServeArgs) -> Result<Option<TlsFiles>> {
+    let file = |path: &PathBuf| context.current_dir.join(path);
+    match (&args.tls_certificate, &args.tls_key) {
+        (None, None) => Ok(None),
+        (Some(chain), Some(key)) => Ok(Some(TlsFiles { certificate: file(chain), key: file(key) })),
+        _ => Err(Error::new(ErrorCode::MissingArgument, "HTTPS needs a certificate and its key")
+            .hint("set both `--tls-certificate` and `--tls-key`")),
     }
-    sp_serve::registry::serve(&settings, |started| print_started(context, &data, started, terminal))
-        .map_err(serve_error)
+}
+
+fn url(settings: &RegistrySettings, address: SocketAddr) -> String {
+    let scheme = if settings.tls.is_some() { "https" } else { "http" };
+    format!("{scheme}://{address}")
+}
+
+fn print_checked(settings: &RegistrySettings, terminal: &Terminal) -> Result<()> {
+    let report = RegistryStartReport {
+        address: url(settings, settings.listen),
+        data: settings.data_dir.clone(),
+        admin_token: None,
+    };
+    terminal.print(&report, |out| {
+        writeln!(out, "the configuration is valid; it serves {}", report.address)
+    })
 }
 
 fn environment(context: &Context<'_>) -> RegistryEnvironment {
@@ -160,13 +195,13 @@ fn bucket(context: &Context<'_>, given: Option<&str>) -> Result<Option<BucketSet
 
 fn print_started(
     context: &Context<'_>,
-    data: &Path,
+    settings: &RegistrySettings,
     started: RunningRegistry,
     terminal: &Terminal,
 ) {
     let view = RegistryStartReport {
-        address: format!("http://{}", started.address),
-        data: data.into(),
+        address: url(settings, started.address),
+        data: settings.data_dir.clone(),
         admin_token: started.admin_token,
     };
     // A closed stdout does not stop the registry.
@@ -192,6 +227,7 @@ pub(super) fn serve_error(error: ServeError) -> Error {
         ServeError::Database(..) | ServeError::NewerDatabase(_) => ErrorCode::Database,
         ServeError::ObjectStore(..) => ErrorCode::ObjectStore,
         ServeError::WrongObjectStore(..) => ErrorCode::WrongObjectStore,
+        ServeError::Certificate(_) => ErrorCode::InvalidKeyFile,
         ServeError::Listen(..) => ErrorCode::Listen,
     };
     let report = Error::new(code, error.to_string());
@@ -216,6 +252,9 @@ pub(super) fn serve_error(error: ServeError) -> Error {
         ServeError::WrongObjectStore(_, source) => report
             .because(source)
             .hint("use the `--data`, `--database` and `--objects` of the same registry"),
+        ServeError::Certificate(source) => {
+            report.because(source).hint("correct `--tls-certificate` or `--tls-key`")
+        }
         ServeError::Listen(_, source) => report
             .because(source)
             .hint("use another address with `--listen`; port 0 selects a free one"),

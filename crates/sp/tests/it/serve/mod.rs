@@ -10,6 +10,7 @@ mod commands;
 #[path = "commands.rs"]
 #[expect(clippy::duplicate_mod, reason = "the same tests run on both kinds of stores")]
 mod commands_on_postgres;
+mod configuration;
 mod disk;
 mod operations;
 mod postgres_server;

@@ -241,6 +241,8 @@ fn rg_83_outage_of_the_object_store_leaves_metadata_readable() {
     storage.resume();
     eventually(|| (status(&second, "GET /readyz") == 200).then_some(()));
     assert!(second.metric("sp_storage_failures").unwrap() > 0);
+    assert!(second.metric("sp_database_operations").unwrap() > 0);
+    assert!(second.metric("sp_refusals_total{code=\"objects_unavailable\"}").unwrap() > 0);
     eventually(|| (download(&second, "1.0.0") == (200, notes("1.0.0"))).then_some(()));
     assert_eq!(publish(&second, &admin, "1.1.0"), 201);
     assert_eq!(download(&first, "1.1.0"), (200, notes("1.1.0")));

@@ -41,6 +41,7 @@ const RUN_PAGES: &[&str] = &[
     "docs/lifecycle.md",
     "docs/mcp.md",
     "docs/migrating.md",
+    "docs/operating.md",
     "docs/packages.md",
     "docs/packs.md",
     "docs/reference.md",
@@ -97,6 +98,11 @@ fn lc_17_walkthrough_of_migrations_is_correct() {
 fn walkthrough_of_packs_is_correct() {
     let runner = run_page("docs/packs.md");
     assert!(runner.world.home().join("team/packs/on-call.yaml").is_file());
+}
+
+#[test]
+fn walkthrough_of_operating_a_registry_is_correct() {
+    run_page("docs/operating.md");
 }
 
 #[test]

@@ -43,6 +43,12 @@ pub(super) const NOT_RUN: &[(&str, &str, Requirement)] = &[
     ("docs/mcp.md", "sp mcp --listen 127.0.0.1:7879", Server),
     ("docs/mcp.md", "SP_MCP_TOKEN=… sp mcp --listen 0.0.0.0:7879", Server),
     (
+        "docs/operating.md",
+        "sp serve --data ./registry --listen 0.0.0.0:443 --tls-certificate fullchain.pem --tls-key privkey.pem",
+        Server,
+    ),
+    ("docs/operating.md", "sp serve backup /backups/monday", Server),
+    (
         "docs/packages.md",
         "sp pkg receive --listen 127.0.0.1:8765 --as build --secret-file ~/.shared-secret",
         Server,
