@@ -50,8 +50,8 @@ impl OwnLockfiles {
         Ok(own)
     }
 
-    /// Reads the lockfile of a workspace in the directory. If `.skills` is a link that points outside
-    /// the project, the lockfile belongs to another workspace.
+    /// Reads the lockfile of a workspace in the directory. If `.skills` is a link that points
+    /// outside the project, the lockfile belongs to another workspace.
     fn read_workspace(
         &mut self,
         session: &Session<'_>,

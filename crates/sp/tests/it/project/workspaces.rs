@@ -1,6 +1,10 @@
 //! A workspace in a project with a manifest.
 
+use sp_testkit::{FaultScenario, Faults, sweep};
+
 use super::*;
+use crate::pkg::package::TestPackage;
+use crate::support::engine::recover;
 
 const OWN_LOCK: &str = ".skills/.skillbag.lock";
 
@@ -79,4 +83,60 @@ fn lc_08_a_command_of_the_workspace_converts_its_lockfile() {
     project.write("skillpack.lock", "version = 99\n");
     let error = project.world.sp_error_in("home/app", &["bag", "list"]);
     assert_eq!(error.code, "LC-06", "{error:?}");
+}
+
+#[test]
+fn lc_04_lc_08_everything_shares_one_manifest_and_one_lockfile() {
+    let project = project_with_source();
+    bag(&project, &["init"]).ok();
+    get(&project);
+    let file = TestPackage::new("notes", "1.0.0").write_to(&project.world, "notes.ctxpkg");
+    project.sp(&["pkg", "install", &file]).ok();
+    let own_skill = "---\nname: a\ndescription: Does a.\n---\n\nDo a.\n";
+    project.write("skills/a/SKILL.md", own_skill);
+    project.write("packs/team.yaml", "name: team\ninclude: ['**']\n");
+    let manifest = "\
+# Ours.
+agents: [claude]
+skills:
+  - source: acme/skills
+    include: [skills/pdf]
+packs: [team]
+";
+    project.write("skillpack.yaml", manifest);
+    let run = project.sp(&["sync"]).ok();
+    assert!(run.stdout.contains("ctxpkg.lock") && run.stdout.contains(".skillbag.lock"), "{run}");
+    assert!(!project.path(OWN_LOCK).exists() && !project.path("ctxpkg.lock").exists());
+    let expected = format!("{manifest}packages:\n  notes: =1.0.0\n");
+    assert_eq!(project.read("skillpack.yaml"), expected);
+    let lock = project.read("skillpack.lock");
+    for name in ["pdf", "team__a", "notes", "review"] {
+        assert!(lock.contains(&format!("name = \"{name}\"")), "{name}: {lock}");
+    }
+    assert_eq!(project.skills(CLAUDE), ["pdf", "team__a"]);
+    project.sp(&["status", "--exit-code"]).ok();
+    let synced = project.world.files("home/app");
+    for dir in [".claude", ".ctxpkg/packages"] {
+        std::fs::remove_dir_all(project.path(dir)).unwrap();
+    }
+    project.sp(&["sync", "--frozen"]).ok();
+    assert_eq!(project.world.files("home/app"), synced);
+    project.sp(&["update"]).ok();
+    project.sp(&["remove", "team", "notes", "pdf"]).ok();
+    assert_eq!(project.skills(CLAUDE), [""; 0]);
+    assert!(project.read("skillpack.lock").contains("name = \"review\""));
+}
+
+/// A workspace with a lockfile of its own, next to a manifest.
+fn before_conversion() -> FaultScenario {
+    let project = project_with_source();
+    bag(&project, &["init"]).ok();
+    get(&project);
+    project.write("skillpack.yaml", "agents: [claude]\n");
+    FaultScenario::new(project.world, "home/app", &["bag", "remove", "review"], recover())
+}
+
+#[test]
+fn lc_20_lc_08_conversion_by_the_workspace_is_all_or_nothing() {
+    sweep(before_conversion, Faults::Kills);
 }
