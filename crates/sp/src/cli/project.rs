@@ -63,7 +63,7 @@ pub(crate) struct SyncArgs {
 
 #[derive(Debug, Clone, Args)]
 pub(crate) struct RemoveArgs {
-    /// Names or IDs of skills, or sources
+    /// Names or IDs of skills, sources, packages or packs
     #[arg(required = true, value_name = "SKILL|SOURCE")]
     pub names: Vec<String>,
     #[command(flatten)]
@@ -74,7 +74,7 @@ pub(crate) struct RemoveArgs {
 
 #[derive(Debug, Clone, Args)]
 pub(crate) struct UpdateArgs {
-    /// Names or IDs of skills, or sources [default: all sources]
+    /// Names or IDs of skills, sources, packages or packs [default: all]
     ///
     /// All skills of a source have the same version, so they are updated together.
     #[arg(value_name = "SKILL|SOURCE")]
