@@ -30,6 +30,26 @@ pub enum Network {
     Offline,
 }
 
+/// What the user agreed to before content is installed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct InstallConsent {
+    /// The IDs of findings that do not block an installation (`--accept`).
+    pub findings: Vec<String>,
+    pub capabilities: CapabilityConsent,
+}
+
+/// Which capabilities an update may add to installed skills.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum CapabilityConsent {
+    /// None, unless the listener approves them.
+    #[default]
+    Ask,
+    /// All (`--accept-capabilities`).
+    All,
+    /// Those in this list, which the user was shown.
+    Shown(String),
+}
+
 /// Something that happens during an operation.
 #[derive(Debug)]
 pub enum Event<'a> {
@@ -109,6 +129,12 @@ pub trait EventListener: Sync {
     fn is_cancelled(&self) -> bool {
         false
     }
+
+    /// Whether the user approves the capabilities that an update adds. By default, no one can be
+    /// asked.
+    fn approves_capabilities(&self, _added: &str) -> bool {
+        false
+    }
 }
 
 /// Everything an operation depends on besides its request.
@@ -134,6 +160,7 @@ pub struct Context<'a> {
     /// The limits given as flags, by name. They override those of the configuration.
     pub limits: Vec<(String, u64)>,
     pub network: Network,
+    pub consent: InstallConsent,
     pub listener: &'a dyn EventListener,
 }
 

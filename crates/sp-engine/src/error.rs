@@ -76,6 +76,10 @@ impl Error {
     /// Returns the stable code: the rule ID of the first finding that caused the failure, or else
     /// the [`ErrorCode`].
     pub fn code(&self) -> &'static str {
+        // The findings of an audit are why content is blocked, and not what failed.
+        if self.code == ErrorCode::BlockedContent {
+            return self.code.as_str();
+        }
         let mut findings = self.reports.iter().flat_map(|report| &report.findings);
         let rule = findings.find(|finding| finding.severity == Severity::Error);
         rule.map_or(self.code.as_str(), |finding| finding.check.id)

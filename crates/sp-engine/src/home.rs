@@ -152,7 +152,7 @@ impl<'a> LockedHome<'a> {
 
     /// Locks the home directory for writing an index. Returns `None` if another process has the
     /// lock or the directory cannot be written. Does not recover.
-    fn try_open(context: &'a Context<'a>) -> Option<Self> {
+    pub(crate) fn try_open(context: &'a Context<'a>) -> Option<Self> {
         let dir = context.open_private_dir(&context.home).ok()?;
         let lock = DirLock::try_acquire(&dir).ok()??;
         Some(Self { context, dir, _lock: lock })
@@ -169,7 +169,7 @@ impl<'a> LockedHome<'a> {
     }
 
     /// Stores an index file. A failure is only a detail: the next run is slower.
-    fn store_index_file(&self, name: &str, bytes: &[u8]) {
+    pub(crate) fn store_index_file(&self, name: &str, bytes: &[u8]) {
         let store = || -> std::result::Result<(), FileError> {
             let dir = match self.dir.create_dir(&INDEX_DIR) {
                 Err(e) if e.kind() != ErrorKind::AlreadyExists => return Err(e),

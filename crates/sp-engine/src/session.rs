@@ -10,6 +10,7 @@ use std::io::ErrorKind;
 use sp_formats::config::{self, Config};
 use sp_tree::{Limits, read_limited};
 
+use crate::content_audit::AuditCache;
 use crate::context::Context;
 use crate::downloads::remove_stale_downloads;
 use crate::error::{Error, ErrorCode, Result};
@@ -20,6 +21,8 @@ pub(crate) struct Session<'a> {
     pub context: &'a Context<'a>,
     pub config: Config,
     pub limits: Limits,
+    /// What is known about content.
+    pub audits: AuditCache<'a>,
 }
 
 impl<'a> Session<'a> {
@@ -30,7 +33,7 @@ impl<'a> Session<'a> {
         let limits = effective_limits(context, &config);
         recover_interrupted(context, &limits)?;
         remove_stale_downloads(context);
-        Ok(Self { context, config, limits })
+        Ok(Self { context, config, limits, audits: AuditCache::new(context) })
     }
 
     /// Reads the configuration, or ignores it if it is invalid. For code that must not change
@@ -38,7 +41,7 @@ impl<'a> Session<'a> {
     pub(crate) fn read_only(context: &'a Context<'a>) -> Self {
         let config = load_config(context).unwrap_or_default();
         let limits = effective_limits(context, &config);
-        Self { context, config, limits }
+        Self { context, config, limits, audits: AuditCache::new(context) }
     }
 }
 

@@ -136,6 +136,8 @@ error_codes! {
         HiddenCharacter "E-hidden-character" "An argument contains an invisible character.",
         UnknownAgent "E-unknown-agent" "No agent has this name.",
         UnknownRule "E-unknown-rule" "No rule has this ID.",
+        UnknownFinding "E-unknown-finding"
+            "No finding that blocks the installation has the ID given with `--accept`.",
         UnknownSchema "E-unknown-schema" "No JSON Schema has this name.",
         UnknownParameter "E-unknown-parameter" "The skill has no parameter with this name.",
         AgentRequired "E-agent-required"
@@ -222,6 +224,11 @@ error_codes! {
         ForeignLocalSource "E-foreign-local-source"
             "A downloaded skill names a local directory as a source.",
         Unauthorized "E-unauthorized" "The server did not accept the credentials.",
+        BlockedContent "E-blocked-content"
+            "The audit of the content has certain findings, which block the installation.",
+        NewCapabilities "E-new-capabilities"
+            "An update would add capabilities to a skill, and the user did not accept them.",
+        PolicyDenied "E-policy-denied" "A policy does not allow the content.",
         ReceiverRefused "E-receiver-refused" "The receiver rejected the package.",
     }
     Environment {

@@ -243,8 +243,22 @@ pub struct TrustReport {
     /// Public key of the signer, in hex.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signer: Option<String>,
-    /// Findings of `sp check`. None of them is an error.
+    /// Findings of `sp check` and `sp audit`. None of them is an error.
     pub findings: Vec<TrustFinding>,
+    /// What each skill of the package can do.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub capabilities: Vec<TrustCapabilities>,
+}
+
+/// What a skill can do.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TrustCapabilities {
+    /// Path of the skill in the package.
+    pub skill: String,
+    /// Kinds and values, such as `host api.example.com`.
+    pub capabilities: Vec<String>,
+    /// Number of files that the audit did not read, or only in part.
+    pub unread_files: usize,
 }
 
 /// A step of the verification.
@@ -265,8 +279,11 @@ pub struct TrustFinding {
     pub rule: String,
     /// Severity: `error`, `warning` or `note`.
     pub severity: String,
-    /// Description of the problem.
+    /// Description of the problem, after its position if an audit found it.
     pub message: String,
+    /// ID of the finding of an audit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
 }
 
 /// A token of a registry, without its secret.

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use jiff::Timestamp;
-use sp_engine::{Context, Error, ErrorCode, EventListener, Network, Result};
+use sp_engine::{Context, Error, ErrorCode, EventListener, InstallConsent, Network, Result};
 
 use crate::cli::GlobalOptions;
 
@@ -47,6 +47,7 @@ pub(crate) fn context<'a>(
         home,
         current_dir,
         env,
+        consent: InstallConsent::default(),
         listener,
     })
 }

@@ -13,6 +13,8 @@ use sp_formats::text::truncate;
 const MAX_VALUE_CHARS: usize = 200;
 /// Longer decoded texts are truncated.
 const MAX_DECODED_CHARS: usize = 400;
+/// How much of a line before and after a finding identifies it.
+const MAX_CONTEXT_BYTES: usize = 200;
 /// Maximum number of distinct capabilities per file.
 const MAX_CAPABILITIES: usize = 5_000;
 
@@ -202,7 +204,7 @@ impl LocatedDetection {
     fn into_finding(self, file: &str, text: &str, lines: &LineTable) -> AuditFinding {
         let Self { span, detection, decoded } = self;
         let position = lines.position(file, span.as_ref().map_or(0, |span| span.start));
-        let found = span.clone().and_then(|span| text.get(span)).unwrap_or_default();
+        let found = span.as_ref().map_or("", |span| line_around(text, span));
         AuditFinding {
             id: finding_id(&detection, file, found),
             class: detection.class,
@@ -216,6 +218,19 @@ impl LocatedDetection {
             decoded,
         }
     }
+}
+
+/// The text of a span with the rest of its line, which identifies a finding: the same command with
+/// another argument is another finding. Long lines are cut.
+fn line_around<'t>(text: &'t str, span: &Range<usize>) -> &'t str {
+    let (from, to) = (span.start.min(text.len()), span.end.min(text.len()));
+    let start = text.floor_char_boundary(from.saturating_sub(MAX_CONTEXT_BYTES));
+    let end = text.ceil_char_boundary(to.saturating_add(MAX_CONTEXT_BYTES));
+    let from = text.floor_char_boundary(from);
+    let to = text.ceil_char_boundary(to).max(from);
+    let start = text[start..from].rfind('\n').map_or(start, |at| start + at + 1);
+    let end = text[to..end].find('\n').map_or(end, |at| to + at);
+    text[start..end].trim()
 }
 
 /// Lines and columns of known offsets.

@@ -202,7 +202,8 @@ pub struct AuditFinding {
 
 /// Returns the ID of a finding: its rule, and a digest of the file name, the message and the text.
 ///
-/// Positions are not part of it, so an edit elsewhere in the file keeps the ID.
+/// The text is that of the line. Positions are not part of it, so an edit elsewhere in the file
+/// keeps the ID.
 pub(super) fn finding_id(detection: &Detection, file: &str, text: &str) -> String {
     let rule = detection.class.rule().id;
     let key = format!("{rule}\0{file}\0{}\0{text}", detection.message);

@@ -15,6 +15,7 @@ use crate::session::Session;
 pub fn audit_diff(context: &Context<'_>, old: &Path, new: &Path) -> Result<AuditChanges> {
     let session = Session::begin(context)?;
     let (old, new) = (audit_dir(&session, old)?, audit_dir(&session, new)?);
+    session.audits.store(None);
     let diff = CapabilityDiff::between(&old.capabilities, &new.capabilities);
     let is_new = |finding: &&AuditFinding| {
         finding.confidence >= Confidence::Likely
@@ -37,7 +38,7 @@ fn audit_dir(session: &Session<'_>, path: &Path) -> Result<ContentAudit> {
     let dir = Dir::open(&path)?;
     let listing = scan_dir(&dir, &session.limits)?.listing;
     let files = AuditFiles::from_dir(&dir, &listing, session.limits.file_bytes)?;
-    Ok(audit_content(session.context, &files))
+    Ok(audit_content(&session.audits, &files))
 }
 
 fn changed_finding(finding: &AuditFinding) -> ChangedFinding {

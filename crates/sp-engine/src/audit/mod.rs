@@ -58,6 +58,7 @@ pub fn audit(context: &Context<'_>, request: &AuditRequest) -> Result<CheckResul
         file.findings.retain(|placed| placed.finding.check.is_security);
     }
     pack::audit_packs(&session, request, &mut checked);
+    session.audits.store(None);
     checked.files.retain(|file| !file.findings.is_empty());
     Ok(checked)
 }

@@ -101,7 +101,7 @@ fn add_skill(
     loaded: &LoadedFiles,
     checked: &mut CheckResults,
 ) {
-    let audit = audit_content(session.context, &loaded.files);
+    let audit = audit_content(&session.audits, &loaded.files);
     for (file, report) in finding_reports(&audit, &loaded.files) {
         let full = path.join(file);
         let mut findings = FileFindings {

@@ -10,21 +10,21 @@ use jiff::Timestamp;
 use sp_formats::FileFindings;
 use sp_formats::accept::rules::AU_07;
 use sp_formats::accept::{
-    ACCEPT_FILE, ANY_RULE, AcceptEntry, AcceptFile, AcceptingComment, accepting_comments, read,
+    ANY_RULE, AcceptEntry, AcceptFile, AcceptingComment, accepting_comments, read,
 };
 use sp_formats::report::{LocatedFinding, Report, Severity};
 use sp_formats::rules::audit;
 use sp_formats::suggest::nearest;
 
 use super::baseline::{AcceptedFindings, read_baseline};
-use super::discover::{is_repository, is_skill_dir};
+use super::discover::is_repository;
 use super::fix::FileDrafts;
 use super::formats::{check_rules, find_check_rule};
 use super::target::CheckTarget;
 use super::{CheckMode, CheckRequest, CheckResults, CheckStrictness};
-use crate::context::Context;
 use crate::error::Result;
 use crate::files::canonicalize_existing;
+use crate::project_acceptance::find_accept_file;
 use crate::session::Session;
 
 /// What decides whether a finding is accepted.
@@ -252,28 +252,4 @@ fn read_accept_file(
     }
     report.sort();
     Ok((file, report))
-}
-
-/// Finds the file of the project: with `--root` the one there, otherwise the nearest one upward
-/// from the current directory in the same git repository.
-///
-/// A file in a skill has no effect, because the skill may have been fetched.
-fn find_accept_file(context: &Context<'_>, root: Option<&Path>) -> Option<PathBuf> {
-    if let Some(root) = root {
-        let file = context.expand(&root.to_string_lossy()).join(ACCEPT_FILE);
-        return file.is_file().then_some(file);
-    }
-    // A fetched directory cannot contain `.git`.
-    let is_checkout = |dir: &Path| dir.join(".git").symlink_metadata().is_ok();
-    for dir in context.current_dir.ancestors() {
-        let file = dir.join(ACCEPT_FILE);
-        let is_in_skill = dir.ancestors().any(|above| is_skill_dir(above) && !is_checkout(above));
-        if file.is_file() && !is_in_skill {
-            return Some(file);
-        }
-        if is_checkout(dir) || dir == context.user_home {
-            return None;
-        }
-    }
-    None
 }

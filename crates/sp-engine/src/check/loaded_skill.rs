@@ -3,9 +3,9 @@
 
 use std::collections::HashSet;
 
-use sp_analyze::hidden::{check_name, check_text};
+use sp_analyze::hidden::check_name;
 use sp_formats::output::{AuditedSkill, FindingItem, SkillCost};
-use sp_formats::report::Report;
+use sp_formats::report::{Report, Severity};
 use sp_formats::skill::{
     self, OutsideFile, ReferencingFile, SKILL_FILE, SkillFiles, SkillMetadata, check_body_size,
     check_markdown,
@@ -13,7 +13,9 @@ use sp_formats::skill::{
 use sp_tree::{Limits, LoadedTree, RelPath};
 
 use super::hidden::check_description_escapes;
-use crate::content_audit::{AuditFiles, audit_uncached, to_audited_skill};
+use crate::content_audit::{
+    AuditCache, AuditFiles, audit_loaded_tree, finding_reports, to_audited_skill,
+};
 use crate::token_counter::TokenCounter;
 
 /// What is known about a skill before it is installed.
@@ -27,6 +29,7 @@ pub(crate) struct InspectedSkill {
 pub(crate) struct SkillInspector<'a> {
     pub tokens: &'a TokenCounter<'a>,
     pub limits: &'a Limits,
+    pub audits: &'a AuditCache<'a>,
 }
 
 /// A skill while it is inspected.
@@ -51,7 +54,6 @@ impl SkillInspector<'_> {
         let text = std::str::from_utf8(bytes).unwrap_or_default();
         let mut cost = self.cost(id, text, &skill);
         if !text.is_empty() {
-            check_text(text, &mut report);
             check_description_escapes(&skill, text, &mut report);
             check_body_size(&(skill.body_start..text.len()), cost.body, &mut report);
             inspection.check_references(text, skill.body_start, "", &mut report);
@@ -61,8 +63,15 @@ impl SkillInspector<'_> {
             let text = std::str::from_utf8(bytes).ok().filter(|text| !text.contains('\0'));
             cost.files += inspection.check_file(self, path, text);
         }
+        let audit = audit_loaded_tree(self.audits, tree);
+        let files = AuditFiles::from_tree(tree, "");
+        for (file, mut report) in finding_reports(&audit, &files) {
+            report.file = format!("{id}/{file}");
+            // `sp audit` lists hints.
+            report.findings.retain(|finding| finding.severity > Severity::Note);
+            inspection.reports.push(report);
+        }
         let findings = inspection.into_findings();
-        let audit = audit_uncached(&AuditFiles::from_tree(tree, ""));
         InspectedSkill { cost, findings, facts: to_audited_skill(id.into(), skill.name, &audit) }
     }
 
@@ -107,9 +116,6 @@ impl SkillInspection<'_> {
             self.reports.push(report);
             return 0;
         };
-        if text.len() as u64 <= inspector.limits.markdown_bytes {
-            check_text(text, &mut report);
-        }
         if path.as_str().ends_with(".md") {
             self.check_references(text, 0, path.parent().unwrap_or_default(), &mut report);
         }

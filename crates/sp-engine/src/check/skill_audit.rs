@@ -12,7 +12,7 @@ pub(super) fn audit_skill(
     name: Option<String>,
     files: &AuditFiles,
 ) {
-    let audit = audit_content(checker.session.context, files);
+    let audit = audit_content(&checker.session.audits, files);
     for (file, report) in finding_reports(&audit, files) {
         checker.collector.add_report(&path.join(file), &report);
     }

@@ -1,9 +1,9 @@
 //! The audit of resolved content: the same for directories, commits and packages.
 //!
 //! [`AuditFiles`] holds the files of one skill, wherever they come from. [`audit_content`] audits
-//! them, or returns the result of an earlier run: results are stored by the digest of the files and
-//! the version of the rules. [`finding_reports`] and [`to_audited_skill`] convert the result to the
-//! values that reports consist of.
+//! them, or returns the result of an earlier run: an [`AuditCache`] has results by the digest of the
+//! files and the version of the rules. [`finding_reports`] and [`to_audited_skill`] convert the
+//! result to the values that reports consist of.
 
 mod cache;
 mod convert;
@@ -11,11 +11,11 @@ mod convert;
 use std::io::ErrorKind;
 
 use sp_analyze::audit::{AuditInput, ContentAudit, audit_tree};
-use sp_tree::{Dir, FileStamp, Listing, ListingKind, LoadedTree, RelPath, read_beneath};
+use sp_tree::{Digest, Dir, FileStamp, Listing, ListingKind, LoadedTree, RelPath, read_beneath};
 
+pub(crate) use cache::{AuditCache, AuditKey};
 pub(crate) use convert::{capability_items, finding_reports, to_audited_skill};
 
-use crate::context::Context;
 use crate::error::Result;
 
 /// The files of a skill.
@@ -76,6 +76,28 @@ impl AuditFiles {
         });
     }
 
+    /// Adds a file of a tree that is being written.
+    pub(crate) fn push(&mut self, path: &RelPath, executable: bool, bytes: &[u8]) {
+        self.files.push(AuditedFile {
+            path: path.as_str().into(),
+            executable,
+            bytes: Some(bytes.to_vec()),
+            size: bytes.len() as u64,
+        });
+    }
+
+    fn inputs(&self) -> Vec<AuditInput<'_>> {
+        self.files
+            .iter()
+            .map(|file| AuditInput {
+                path: &file.path,
+                executable: file.executable,
+                bytes: file.bytes.as_deref(),
+                size: file.size,
+            })
+            .collect()
+    }
+
     /// The text of a file; empty if it is not text.
     fn text(&self, path: &str) -> &str {
         let file = self.files.iter().find(|file| file.path == path);
@@ -84,28 +106,43 @@ impl AuditFiles {
     }
 }
 
-/// Audits the files of a skill.
-pub(crate) fn audit_content(context: &Context<'_>, files: &AuditFiles) -> ContentAudit {
-    let key = cache::key(files);
-    if let Some(known) = cache::read(context, &key) {
+/// Audits the files of a skill, or returns the result of an earlier audit.
+pub(crate) fn audit_content(cache: &AuditCache<'_>, files: &AuditFiles) -> ContentAudit {
+    audit_keyed(cache, &AuditKey::of_files(files), || files.inputs())
+}
+
+/// Audits a tree, or returns the result of an earlier audit.
+pub(crate) fn audit_loaded_tree(cache: &AuditCache<'_>, tree: &LoadedTree) -> ContentAudit {
+    audit_keyed(cache, &AuditKey::of_tree(tree.digest()), || tree_inputs(tree))
+}
+
+/// Audits files that were read while they were written, and whose tree has a digest.
+pub(crate) fn audit_written_tree(
+    cache: &AuditCache<'_>,
+    digest: Digest,
+    files: &AuditFiles,
+) -> ContentAudit {
+    audit_keyed(cache, &AuditKey::of_tree(digest), || files.inputs())
+}
+
+fn audit_keyed<'f>(
+    cache: &AuditCache<'_>,
+    key: &AuditKey,
+    inputs: impl FnOnce() -> Vec<AuditInput<'f>>,
+) -> ContentAudit {
+    if let Some(known) = cache.get(key) {
         return known;
     }
-    let audit = audit_uncached(files);
-    cache::store(context, &key, &audit);
+    let audit = audit_tree(&inputs());
+    cache.insert(key, &audit);
     audit
 }
 
-/// Audits the files of a skill without looking for an earlier result.
-pub(crate) fn audit_uncached(files: &AuditFiles) -> ContentAudit {
-    let inputs: Vec<AuditInput<'_>> = files
-        .files
-        .iter()
-        .map(|file| AuditInput {
-            path: &file.path,
-            executable: file.executable,
-            bytes: file.bytes.as_deref(),
-            size: file.size,
+fn tree_inputs(tree: &LoadedTree) -> Vec<AuditInput<'_>> {
+    tree.files()
+        .map(|(path, executable, bytes)| AuditInput {
+            executable,
+            ..AuditInput::new(path.as_str(), bytes)
         })
-        .collect();
-    audit_tree(&inputs)
+        .collect()
 }

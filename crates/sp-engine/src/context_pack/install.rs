@@ -1,7 +1,7 @@
 //! `sp context install` and `uninstall`: adds a pack to the instruction files of a repository, next
 //! to the text that is already there.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use sp_formats::context_pack::{
@@ -13,6 +13,8 @@ use sp_tree::read_optional;
 
 use super::archive::read_valid_pack;
 use super::write::{FileReplacement, change_files};
+use crate::content_audit::AuditFiles;
+use crate::content_gate::{ContentGate, ContentOwner, GatedContent};
 use crate::context::Context;
 use crate::error::{Error, ErrorCode, Result};
 use crate::plan_id::ApplyOptions;
@@ -56,6 +58,7 @@ pub fn install(
     let session = Session::begin(context)?;
     let (pack, _) = read_valid_pack(&session, &request.pack)?;
     let repo = InstallRoot::at(&session, request.root.as_deref());
+    check_content(&session, &repo.root, request, &pack)?;
     let includes = |agent: ContextPackAgent| request.agents.contains(&agent);
     let mut files = BTreeMap::new();
     if includes(ContextPackAgent::Cursor)
@@ -74,6 +77,24 @@ pub fn install(
         files.insert(CLAUDE_FILE.to_owned(), replacement);
     }
     change_files(&session, &repo.root, files, request.apply)
+}
+
+/// Refuses a pack that the audit blocks.
+fn check_content(
+    session: &Session<'_>,
+    root: &Path,
+    request: &ContextPackInstallRequest,
+    pack: &ContextPack,
+) -> Result<()> {
+    let mut files = AuditFiles::default();
+    for (path, document) in &pack.documents {
+        files.add(path.as_str(), document.text.as_bytes());
+    }
+    let gate = ContentGate::new(session, Some(root), &BTreeSet::new())?;
+    let source = request.pack.to_string_lossy();
+    let id = pack.manifest.project.name.as_str();
+    gate.check_files(GatedContent { id, source: &source, owner: ContentOwner::Fetched }, files);
+    gate.finish(None)
 }
 
 fn agents_replacement(repo: &InstallRoot<'_>, pack: &ContextPack) -> Result<FileReplacement> {

@@ -69,10 +69,10 @@ impl PlanApplier<'_> {
         indexes: &mut DigestIndexes<'_>,
     ) -> Result<AppliedPlan> {
         let generation = self.home.next_generation(&plan.state)?;
-        let stager = SkillStager { session: self.session };
+        let stager = SkillStager::new(self.session, plan)?;
         let jobs = stager.prepare(plan)?;
         let transaction_plan = self.transaction_plan(plan, generation)?;
-        let stage = |transaction: &Transaction<'_>| self.stage(&stager, transaction, plan, jobs);
+        let stage = |transaction: &Transaction<'_>| self.stage(stager, transaction, plan, jobs);
         let limits = &self.session.limits;
         let (mut transaction, staged) =
             self.home.stage_transaction(limits, transaction_plan, stage)?;
@@ -105,12 +105,12 @@ impl PlanApplier<'_> {
     /// Writes the new folders and files into the stage, and verifies the plan ID.
     fn stage(
         &self,
-        stager: &SkillStager<'_>,
+        stager: SkillStager<'_>,
         transaction: &Transaction<'_>,
         plan: &mut ChangePlan,
         jobs: StageJobs,
     ) -> Result<StagedPlan> {
-        let skills = stager.stage(transaction, jobs)?;
+        let skills = stager.stage(transaction, jobs, self.home)?;
         stage_files(transaction, plan)?;
         // The ID covers the staged bytes: a source may have changed since the plan was made.
         plan.set_digests(skills.iter().flat_map(StagedSkill::digests));

@@ -13,7 +13,7 @@ use sp_tree::transaction::TrashedEntry;
 use super::apply::{AppliedPlan, PlanApplier};
 use super::departures::targets_with_departures;
 use super::local_digests::{LocalDigests, recorded_folders};
-use super::plan::{ChangePlan, FilePlan, PlanRequest, SinkPlan, SinkTarget};
+use super::plan::{ChangePlan, FilePlan, PlanAcceptance, PlanRequest, SinkPlan, SinkTarget};
 use super::sink_planner::SinkPlanner;
 use super::stage::SkillStager;
 use crate::apply_mode::ApplyMode;
@@ -99,7 +99,7 @@ impl ChangeExecutor<'_> {
             .iter()
             .map(|target| planner.plan(target, indexes.for_dir(&target.sink.path)))
             .collect();
-        Ok(ChangePlan { sinks: sinks?, files, state })
+        Ok(ChangePlan { sinks: sinks?, files, state, acceptance: PlanAcceptance::default() })
     }
 
     /// Applies a plan, unless it is a dry run.
@@ -117,7 +117,9 @@ impl ChangeExecutor<'_> {
             _ => {
                 // Every check of an install that needs no write, so that a dry run fails where an
                 // install would.
-                SkillStager { session: self.session }.prepare(&plan)?;
+                let stager = SkillStager::new(self.session, &plan)?;
+                let jobs = stager.prepare(&plan)?;
+                stager.audit(&jobs)?;
                 AppliedPlan { trashed: Vec::new(), id: plan.verified_id(expected_plan)? }
             }
         };

@@ -15,6 +15,7 @@
 //!
 //! Other operations change files through the same transaction: see [`change::ChangeExecutor`].
 
+pub(crate) mod accepted_findings;
 mod apply;
 pub(crate) mod change;
 mod departures;
@@ -42,6 +43,7 @@ use crate::home::{DigestIndexes, LockedHome};
 use crate::plan_id::{ApplyOptions, PlanId};
 use crate::session::Session;
 use crate::sinks::{Sink, SinkRequest, refuse_repository_overlap, resolve_sinks};
+use accepted_findings::plan_accepted_findings;
 use change::ChangeExecutor;
 use plan::{OtherPacks, PlanRequest, ReplacePolicy, SinkTarget};
 use selection::resolve_packs;
@@ -73,6 +75,9 @@ pub fn install(context: &Context<'_>, request: &InstallRequest) -> Result<PackCh
             .iter()
             .try_for_each(|pack| refuse_repository_overlap(context, sink, &pack.repository))?;
     }
+    let project = packs
+        .first()
+        .map_or_else(|| context.current_dir.clone(), |pack| pack.repository.root.clone());
     let sets: Vec<Arc<SkillSet>> = packs.into_iter().map(|pack| Arc::new(pack.into())).collect();
     let plan_request = PlanRequest {
         targets: SinkTarget::all(&sinks, &sets),
@@ -86,7 +91,10 @@ pub fn install(context: &Context<'_>, request: &InstallRequest) -> Result<PackCh
     let change = ChangeExecutor { session: &session, home: home.as_ref(), options };
     let state = change.state()?;
     let left_behind = packs_left_behind(&state, &plan_request);
-    let plan = change.plan(state, &plan_request, Vec::new(), &mut indexes)?;
+    let accepted = plan_accepted_findings(&session, request.root.as_deref(), &project)?;
+    let mut plan =
+        change.plan(state, &plan_request, accepted.into_iter().collect(), &mut indexes)?;
+    plan.acceptance.root.clone_from(&request.root);
     let outcome = change.run(plan, &mut indexes)?;
     for (former, packs) in left_behind {
         hint_left_behind(context, former, &packs);

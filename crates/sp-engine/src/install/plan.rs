@@ -8,6 +8,7 @@
 //! A [`PlanRequest`] is what a plan is made from: sinks, and the packs and packages to install into
 //! each of them.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
@@ -150,6 +151,16 @@ pub(crate) struct ChangePlan {
     pub state: InstallState,
     pub sinks: Vec<SinkPlan>,
     pub files: Vec<FilePlan>,
+    pub acceptance: PlanAcceptance,
+}
+
+/// Which findings of audits do not block a plan, in addition to those of the command line.
+#[derive(Debug, Default)]
+pub(crate) struct PlanAcceptance {
+    /// The project with the list of accepted findings. By default, the nearest one upward.
+    pub root: Option<PathBuf>,
+    /// The IDs of findings that the lockfile accepts.
+    pub locked: BTreeSet<String>,
 }
 
 impl ChangePlan {

@@ -13,6 +13,7 @@ use sp_formats::package::{PackageName, PackageVersion};
 use sp_formats::state::InstallSource;
 use sp_tree::{Digest, LoadedTree, Name, StampScope};
 
+use crate::content_gate::ContentOwner;
 use crate::source::git::GitCheckout;
 
 /// The skills of a pack or package.
@@ -107,6 +108,7 @@ pub(crate) struct LockedTree {
     pub source: Arc<str>,
     pub id: String,
     pub digest: Digest,
+    pub owner: ContentOwner,
     pub content: Option<Arc<LoadedTree>>,
 }
 

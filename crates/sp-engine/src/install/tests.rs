@@ -141,7 +141,12 @@ fn plan() -> ChangePlan {
         PriorState::Absent,
         Some(b"lock".as_slice().into()),
     );
-    ChangePlan { state: InstallState::default(), sinks: vec![sink], files: vec![file] }
+    ChangePlan {
+        state: InstallState::default(),
+        sinks: vec![sink],
+        files: vec![file],
+        acceptance: PlanAcceptance::default(),
+    }
 }
 
 fn planned_pack(origin: SkillOrigin) -> PlannedPack {
@@ -314,6 +319,7 @@ fn context(world: &World) -> Context<'static> {
         run_id: "run".into(),
         limits: Vec::new(),
         network: Network::Offline,
+        consent: crate::context::InstallConsent::default(),
         listener: &Silent,
     }
 }
@@ -405,5 +411,5 @@ fn skill_of_several_packs_and_sinks_is_read_once() {
     let packs = ["team", "other"].map(|name| pack(&session, name));
     let plan = plan_dry_run(&session, SinkTarget::all(&sinks, &packs));
     assert_eq!(plan.changed_folders().count(), 6);
-    assert_eq!(SkillStager { session: &session }.prepare(&plan).unwrap().len(), 2);
+    assert_eq!(SkillStager::new(&session, &plan).unwrap().prepare(&plan).unwrap().len(), 2);
 }

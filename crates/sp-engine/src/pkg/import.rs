@@ -6,6 +6,7 @@ use sp_formats::output::StoredPackageList;
 use sp_formats::package::RecordedSource;
 
 use super::load_package::load_file;
+use super::package_gate::check_packages;
 use super::package_store::{LoadedPackage, PackageStore};
 use super::trust::TrustOverrides;
 use crate::context::Context;
@@ -40,6 +41,7 @@ pub fn import(context: &Context<'_>, request: &ImportRequest) -> Result<StoredPa
         .collect::<Result<_>>()?;
     let options = request.apply;
     let home = LockedHome::open_unless_dry_run(context, &session.limits, options.mode)?;
+    check_packages(&session, None, home.as_ref(), &packages)?;
     let mut store = PackageStore::open(&session)?;
     let packages = store.add(&packages, request.trust)?;
     let executor = ChangeExecutor { session: &session, home: home.as_ref(), options };

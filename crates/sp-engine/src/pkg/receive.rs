@@ -13,8 +13,10 @@ use sp_tree::{HmacSha256, Zeroizing};
 
 use super::items::waiting_id;
 use super::load_package::require_package;
+use super::package_gate::check_packages;
 use super::package_store::{LoadedPackage, PackageStore};
 use super::trust::{TrustOverrides, check_signer};
+use crate::content_audit::AuditCache;
 use crate::context::{Context, Event};
 use crate::error::{Error, FailureKind, Result};
 use crate::home::LockedHome;
@@ -186,7 +188,8 @@ impl<'a> PackageReceiver<'a> {
         // The process may have been listening for days, so the time of its start is too old.
         let context = Context { now: self.now(), ..self.session.context.clone() };
         let (config, limits) = (self.session.config.clone(), self.session.limits.clone());
-        let session = &Session { context: &context, config, limits };
+        let audits = AuditCache::new(&context);
+        let session = &Session { context: &context, config, limits, audits };
         let envelope = Envelope::parse(body, &session.limits)
             .map_err(|e| ReceiveError::new(400, e.to_string()))?;
         if self.verify(&envelope)? == Some(EnvelopeSignatureScheme::V2) {
@@ -240,10 +243,9 @@ impl<'a> PackageReceiver<'a> {
         match self.request.action {
             ReceiveAction::Import => {
                 let source = RecordedSource::Other(format!("sent by {sender}"));
-                store.add(
-                    &[LoadedPackage { package: package.into(), source }],
-                    self.request.trust,
-                )?;
+                let packages = [LoadedPackage { package: package.into(), source }];
+                check_packages(session, None, None, &packages)?;
+                store.add(&packages, self.request.trust)?;
                 Ok(ReceivedPackage::Imported { package: label, sender })
             }
             ReceiveAction::Queue => {

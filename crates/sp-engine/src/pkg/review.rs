@@ -6,6 +6,7 @@ use sp_formats::suggest::list_few;
 
 use super::items::waiting_id;
 use super::load_package::require_package;
+use super::package_gate::check_packages;
 use super::package_store::{LoadedPackage, PackageStore, read_blob};
 use super::trust::TrustOverrides;
 use crate::context::Context;
@@ -46,7 +47,9 @@ pub fn review_waiting_package(
             let result = read_hashed(&label, bytes, &session.limits);
             let package = require_package(&session, result, &label)?.into();
             let source = RecordedSource::Other(format!("sent by {}", waiting.sender));
-            store.add(&[LoadedPackage { package, source }], trust)?
+            let packages = [LoadedPackage { package, source }];
+            check_packages(&session, None, home.as_ref(), &packages)?;
+            store.add(&packages, trust)?
         }
     };
     let executor = ChangeExecutor { session: &session, home: home.as_ref(), options: apply };

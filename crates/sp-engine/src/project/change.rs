@@ -21,11 +21,12 @@ use sp_formats::project::{LOCK_FILE, MANIFEST_FILE};
 use sp_formats::state::{InstallSource, InstallState};
 use sp_tree::{Digest, LoadedTree};
 
+use super::approval::{AddedCapabilities, record_audits};
 use super::bases::{base_plan, read_base};
 use super::catalog::SourceCatalog;
 use super::disabled::DisabledRecord;
 use super::edits::{EditChoice, EditPlanner};
-use super::files::ProjectFiles;
+use super::files::{ProjectDir, ProjectFiles};
 use super::local_sources::unchanged_dirs;
 use super::overrides::{FolderOverrides, apply_overrides};
 use super::packages::{
@@ -40,11 +41,14 @@ use super::skill_changes::{FileTexts, LockSide, skill_changes};
 use super::sources::ProjectSources;
 use super::targets::{ProjectSinks, recorded_sink};
 use crate::agent_set::AgentSet;
+use crate::content_gate::ContentOwner;
 use crate::context::Event;
 use crate::error::{Error, ErrorCode, Result};
 use crate::home::{DigestIndexes, LockedHome};
 use crate::install::change::ChangeExecutor;
-use crate::install::plan::{ChangePlan, FilePlan, PlanRequest, SinkTarget, TargetSet};
+use crate::install::plan::{
+    ChangePlan, FilePlan, PlanAcceptance, PlanRequest, SinkTarget, TargetSet,
+};
 use crate::install::skill_set::{
     InstallableSkill, LockedTree, ProjectOrigin, SkillOrigin, SkillSet, SkillSource,
 };
@@ -195,15 +199,21 @@ impl<'a> LifecycleChange<'a> {
         let edits = self.plan_edits(&mut plan, &resolution)?;
         apply_overrides(&mut plan, &self.request.overrides, &resolution.lock);
         self.add_content(&mut plan, &resolution.lock)?;
+        let added = self.record_audits(&mut resolution.lock)?;
+        plan.acceptance = self.acceptance(&resolution.lock);
         plan.files = self.file_plans(&plan, &resolution.lock)?;
         let events = self.add_files(&mut plan, packages.as_mut())?;
         let texts = self.request.texts;
         let before = &self.files.lock;
-        let skills =
+        let mut skills =
             skill_changes(before, &resolution.lock, texts, &mut |side, folder| match side {
                 LockSide::Before => self.earlier_version(folder),
                 LockSide::After => self.version_of(&resolution.lock, folder),
             })?;
+        for skill in &mut skills {
+            skill.added_capabilities = added.of(&skill.name).to_vec();
+        }
+        added.require_consent(self.session.context, self.request.options.mode)?;
         let outcome = executor.run(plan, &mut indexes)?;
         if outcome.report.applied {
             events.into_iter().for_each(|event: Event<'_>| self.session.context.emit(event));
@@ -336,6 +346,7 @@ impl<'a> LifecycleChange<'a> {
                 source: skill.locked.source.as_str().into(),
                 id: skill.locked.id.clone(),
                 digest: skill.locked.tree,
+                owner: owner_of(&self.files.dir, &skill.locked),
                 content: None,
             });
             for sink in sinks.of_entries(&self.manifest, &skill.entries)? {
@@ -480,6 +491,26 @@ impl<'a> LifecycleChange<'a> {
         Some(SourceDemand { key: key.clone(), source, version, demanded })
     }
 
+    /// Records what the audits of changed skills found, and returns the added capabilities.
+    fn record_audits(&mut self, lock: &mut ProjectLock) -> Result<AddedCapabilities> {
+        let (session, files) = (self.session, self.files);
+        let after = lock.clone();
+        let is_own = |skill: &LockedProjectSkill| owner_of(&files.dir, skill) == ContentOwner::User;
+        let mut load = |side: LockSide, folder: &str| match side {
+            LockSide::Before => self.earlier_version(folder),
+            LockSide::After => self.version_of(&after, folder),
+        };
+        record_audits(session, &files.lock, lock, &mut load, &is_own)
+    }
+
+    /// Returns the findings that the lockfile accepts.
+    fn acceptance(&self, lock: &ProjectLock) -> PlanAcceptance {
+        PlanAcceptance {
+            root: Some(self.files.dir.path.clone()),
+            locked: lock.skills.values().flat_map(|skill| skill.accepted.clone()).collect(),
+        }
+    }
+
     /// Loads what the plan writes.
     fn add_content(&mut self, plan: &mut ChangePlan, lock: &ProjectLock) -> Result<()> {
         let folders = plan.sinks.iter_mut().flat_map(|sink| &mut sink.folders);
@@ -537,6 +568,17 @@ fn lock_mismatch(what: &str, names: &[&str]) -> Error {
         error.because(format!("{what}: {}", names.join(", ")))
     };
     error.hint("nothing was changed: run `sp sync`, and commit the lockfile")
+}
+
+/// Returns who is responsible for a skill: the user, if it is below the project's own `skills/`.
+pub(super) fn owner_of(dir: &ProjectDir, skill: &LockedProjectSkill) -> ContentOwner {
+    let is_local = skill.source.as_str().starts_with('.') || skill.source.as_str().starts_with('/');
+    let own = || {
+        let source = dir.path.join(skill.source.as_str()).canonicalize().ok()?;
+        let skills = dir.path.join("skills").canonicalize().ok()?;
+        Some(source.is_dir() && source.join(&skill.id).starts_with(skills))
+    };
+    if is_local && own() == Some(true) { ContentOwner::User } else { ContentOwner::Fetched }
 }
 
 fn edit_error(session: &Session<'_>, files: &ProjectFiles, why: &ManifestEditError) -> Error {

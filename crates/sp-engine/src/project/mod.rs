@@ -34,6 +34,7 @@
 
 mod add;
 mod adopt;
+mod approval;
 mod bases;
 mod catalog;
 mod change;

@@ -21,7 +21,8 @@ pub(super) fn describe(
     let ids: Vec<&str> = skills.iter().map(|skill| skill.id.as_str()).collect();
     let trees = catalog.load(session, &ids)?;
     let tokens = TokenCounter::open(session.context);
-    let inspector = SkillInspector { tokens: &tokens, limits: &session.limits };
+    let inspector =
+        SkillInspector { tokens: &tokens, limits: &session.limits, audits: &session.audits };
     let describe = |(skill, tree): (&&CatalogSkill, Arc<LoadedTree>)| {
         let InspectedSkill { cost, findings, facts } =
             inspector.inspect(&skill.id, &skill.name, &tree);

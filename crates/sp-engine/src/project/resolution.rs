@@ -389,10 +389,13 @@ fn resolved_skill(
     let policies = skill.entries.iter().filter_map(|number| manifest.skills.get(*number));
     let edits = policies.map(|entry| manifest.edits_of(entry)).next().unwrap_or_default();
     let old = lock.skills.get(skill.folder.as_str());
+    let same = old.filter(|old| old.tree == digest);
     let locked = LockedProjectSkill {
         source: skill.key,
         id: skill.id,
         tree: digest,
+        capabilities: same.map(|old| old.capabilities.clone()).unwrap_or_default(),
+        accepted: same.map(|old| old.accepted.clone()).unwrap_or_default(),
         packs: Vec::new(),
         required_by: skill.required_by.into_iter().collect(),
         extra: old.map(|old| old.extra.clone()).unwrap_or_default(),

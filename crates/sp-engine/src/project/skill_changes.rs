@@ -59,6 +59,7 @@ pub(super) fn skill_changes(
             id: shown.id.clone(),
             source: shown.source.to_string(),
             change,
+            added_capabilities: Vec::new(),
             files,
         });
     }

@@ -6,16 +6,19 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use sp_formats::output::{ProjectStatusReport, SinkStatus, SkillStatus, SkillStatusItem};
-use sp_formats::project::lock::SourceKey;
+use sp_formats::project::lock::{LockedProjectSkill, SourceKey};
 use sp_formats::project::source::{ManifestSource, RepoFolder, SourceVersion};
 use sp_formats::skill::SKILL_FILE;
 use sp_tree::{Dir, EntryKind, Follow, Name};
 
+use super::change::owner_of;
 use super::files::ProjectLocation;
 use super::package_status::package_statuses;
 use super::packages::unlocked_packages;
 use super::resolution::{demands, entry_source_key};
 use super::view::{FolderState, LockedFolder, ProjectView, SinkView};
+use crate::content_audit::AuditKey;
+use crate::content_gate::{ContentGate, GatedContent};
 use crate::context::Context;
 use crate::error::Result;
 use crate::home::{DigestIndexes, LockedHome};
@@ -48,7 +51,13 @@ pub fn status(context: &Context<'_>, location: &ProjectLocation) -> Result<Proje
             .collect();
     unlocked.extend(unlocked_packages(manifest, &view.files.lock).iter().map(ToString::to_string));
     let is_wrong = |status: SkillStatus| {
-        matches!(status, SkillStatus::Edited | SkillStatus::Missing | SkillStatus::Unsynced)
+        matches!(
+            status,
+            SkillStatus::Edited
+                | SkillStatus::Missing
+                | SkillStatus::Unsynced
+                | SkillStatus::Blocked
+        )
     };
     let skills = sinks.iter().flat_map(|sink: &SinkStatus| &sink.skills).map(|it| it.status);
     let mut statuses = skills.chain(packages.iter().map(|package| package.status));
@@ -75,6 +84,9 @@ fn sink_status(
         .zip(&states)
         .map(|(folder, state)| skill_status(view, &sink.sink, folder, state, outdated))
         .collect();
+    for (item, folder) in skills.iter_mut().zip(&folders) {
+        mark_blocked(view, folder, item)?;
+    }
     skills.extend(foreign_skills(view, sink)?);
     skills.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(SinkStatus {
@@ -113,6 +125,30 @@ fn skill_status(
         source: Some(folder.locked.source.to_string()),
         note: note.map(Into::into),
     }
+}
+
+/// Marks a skill that an earlier command did not install because of its audit.
+fn mark_blocked(
+    view: &ProjectView<'_>,
+    folder: &LockedFolder,
+    item: &mut SkillStatusItem,
+) -> Result<()> {
+    if !matches!(item.status, SkillStatus::Missing | SkillStatus::Unsynced) {
+        return Ok(());
+    }
+    let LockedProjectSkill { id, source, tree, accepted, .. } = &folder.locked;
+    let Some(audit) = view.session.audits.get(&AuditKey::of_tree(*tree)) else { return Ok(()) };
+    let dir = &view.files.dir;
+    let accepted = accepted.iter().cloned().collect();
+    let gate = ContentGate::new(view.session, Some(&dir.path), &accepted)?;
+    let owner = owner_of(dir, &folder.locked);
+    let blocking = gate.blocking(GatedContent { id, source: source.as_str(), owner }, &audit);
+    if !blocking.is_empty() {
+        let ids: Vec<&str> = blocking.iter().map(|finding| finding.id.as_str()).collect();
+        item.status = SkillStatus::Blocked;
+        item.note = Some(ids.join(", "));
+    }
+    Ok(())
 }
 
 /// Returns the skills in a sink that the project did not bring in.

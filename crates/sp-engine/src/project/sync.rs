@@ -2,6 +2,7 @@
 
 use sp_formats::output::ProjectChangeReport;
 
+use super::approval::with_approval;
 use super::change::{LifecycleChange, LifecycleRequest, LockChange};
 use super::files::{GitConflicts, MissingManifest, ProjectDir, ProjectFiles, ProjectLocation};
 use crate::context::{Context, Network};
@@ -31,6 +32,10 @@ pub struct SyncRequest {
 
 /// Installs, updates and removes what the manifest and the lockfile contain.
 pub fn sync(context: &Context<'_>, request: &SyncRequest) -> Result<ProjectChangeReport> {
+    with_approval(context, &|context| run_sync(context, request))
+}
+
+fn run_sync(context: &Context<'_>, request: &SyncRequest) -> Result<ProjectChangeReport> {
     let mut context = context.clone();
     if request.policy == SyncPolicy::Frozen {
         context.network = Network::Offline;

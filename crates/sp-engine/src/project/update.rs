@@ -8,6 +8,7 @@ use sp_formats::project::lock::SourceKey;
 use sp_formats::project::source::{ManifestSource, SourceArgument};
 use sp_formats::suggest::nearest_few;
 
+use super::approval::with_approval;
 use super::catalog::{BranchHistory, NewestSource};
 use super::change::{LifecycleChange, LifecycleRequest, LockChange};
 use super::edits::EditChoice;
@@ -38,6 +39,10 @@ pub struct UpdateRequest {
 
 /// Updates sources of a manifest.
 pub fn update(context: &Context<'_>, request: &UpdateRequest) -> Result<ProjectChangeReport> {
+    with_approval(context, &|context| run_update(context, request))
+}
+
+fn run_update(context: &Context<'_>, request: &UpdateRequest) -> Result<ProjectChangeReport> {
     let session = Session::begin(context)?;
     let dir = ProjectDir::find(context, &request.location, MissingManifest::Refuse)?;
     let mode = request.apply.mode;

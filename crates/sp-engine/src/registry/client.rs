@@ -392,7 +392,7 @@ impl<'a> RegistryClient<'a> {
         let response: Option<RegistryErrorResponse> = serde_json::from_str(text).ok();
         let code = match status {
             401 | 403 => ErrorCode::Unauthorized,
-            400 | 413 => ErrorCode::RejectedRequest,
+            400 | 413 | 422 => ErrorCode::RejectedRequest,
             404 | 409 => ErrorCode::RegistryRefused,
             _ => ErrorCode::Unavailable,
         };

@@ -1,5 +1,6 @@
 //! `sp bag add`: resolve, fetch, validate, and only then change the workspace.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use sp_formats::output::{FolderAction, WorkspaceChangeReport, WorkspaceSkillChange};
@@ -9,16 +10,18 @@ use sp_formats::text::{ByteSize, plural};
 use sp_formats::workspace::{LockedQuery, LockedSkill, SourceRef, WorkspaceContext};
 use sp_tree::{Digest, LoadedTree};
 
-use super::changes::{WorkspaceChanges, WorkspaceFile};
+use super::changes::{SkillFolder, WorkspaceChanges, WorkspaceFile};
 use super::generated_parts::GeneratedSkill;
 use super::located_source::LocatedSource;
 use super::provider::{WorkspaceProvider, requirement};
 use super::resolve::{ResolvedSkills, ResolvedSource, SkillRequirement, resolve_skills};
 use super::source::WorkspaceSource;
 use super::workspace_dir::{Workspace, folder_digest};
+use crate::content_gate::{ContentGate, ContentOwner, GatedContent};
 use crate::context::{Context, Event};
 use crate::error::{Error, ErrorCode, Result};
 use crate::home::LockedHome;
+use crate::install::accepted_findings::plan_accepted_findings;
 use crate::install::plan::ReplacePolicy;
 use crate::plan_id::ApplyOptions;
 use crate::session::Session;
@@ -112,11 +115,34 @@ pub(super) fn get_into(
     for skill in &workspace.invalid_skills {
         session.context.emit(Event::Findings(&skill.report));
     }
-    let WorkspaceChangePlan { mut report, changes } =
+    let WorkspaceChangePlan { mut report, mut changes } =
         plan_changes(session, &workspace, request, fetched, extras)?;
+    check_content(session, &workspace, home.as_ref(), &changes)?;
+    let root = workspace.root.as_path();
+    if let Some(file) = plan_accepted_findings(session, Some(root), root)? {
+        let bytes = file.bytes.as_deref().unwrap_or_default().to_vec();
+        changes.files.push(WorkspaceFile { name: file.name.to_string(), bytes });
+    }
     let outcome = changes.run(session, home.as_ref(), &workspace, request.apply)?;
     outcome.add_to(&mut report);
     Ok(report)
+}
+
+/// Refuses skills that the audit blocks.
+fn check_content(
+    session: &Session<'_>,
+    workspace: &Workspace,
+    home: Option<&LockedHome<'_>>,
+    changes: &WorkspaceChanges,
+) -> Result<()> {
+    let gate = ContentGate::new(session, Some(&workspace.root), &BTreeSet::new())?;
+    for SkillFolder { name, content } in &changes.put {
+        let record = changes.lock.skills.get(name);
+        let source = record.map(|record| record.source.as_str()).unwrap_or_default();
+        let owner = ContentOwner::Fetched;
+        gate.check_tree(GatedContent { id: name, source, owner }, content);
+    }
+    gate.finish(home)
 }
 
 /// The resolved skills, with those from sources loaded.

@@ -96,6 +96,7 @@ fn context<'a>(world: &World, client: &'a Client) -> Context<'a> {
         run_id: format!("run-{}", RUNS.fetch_add(1, Ordering::SeqCst)),
         limits: Vec::new(),
         network: Network::Allowed,
+        consent: sp_engine::InstallConsent::default(),
         listener: client,
     }
 }

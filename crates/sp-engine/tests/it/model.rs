@@ -36,6 +36,7 @@ fn context(listener: &EventLog, network: Network) -> Context<'_> {
         run_id: "run".into(),
         limits: Vec::new(),
         network,
+        consent: sp_engine::InstallConsent::default(),
         listener,
     }
 }

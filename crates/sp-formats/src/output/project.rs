@@ -51,6 +51,9 @@ pub struct ProjectSkillChange {
     pub source: String,
     /// What changes.
     pub change: ChangeKind,
+    /// Capabilities that an update adds, such as `host api.example.com`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub added_capabilities: Vec<String>,
     /// Files that change; empty unless they were requested.
     pub files: Vec<SkillFileChange>,
 }

@@ -69,6 +69,8 @@ pub enum SkillStatus {
     Missing,
     /// Another version than the locked one is installed.
     Unsynced,
+    /// It is not installed, because its audit has certain findings.
+    Blocked,
     /// The locked version is installed, and a newer one is known.
     Outdated,
     /// It is disabled on this machine.

@@ -144,6 +144,13 @@ pub struct LockedProjectSkill {
     /// The skills that depend on it, if nothing else selects it.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub required_by: Vec<String>,
+    /// What the skill can do, such as `host api.example.com`. A lockfile of an earlier version has
+    /// none.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub capabilities: Vec<String>,
+    /// The IDs of findings that do not block the installation.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub accepted: Vec<String>,
     /// Members written by a newer version.
     #[serde(flatten)]
     pub extra: Map<String, Value>,

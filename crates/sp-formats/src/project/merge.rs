@@ -81,6 +81,8 @@ fn merge_skill(
     is_same.then(|| LockedProjectSkill {
         packs: unite(&ours.packs, &theirs.packs),
         required_by: unite(&ours.required_by, &theirs.required_by),
+        capabilities: unite(&ours.capabilities, &theirs.capabilities),
+        accepted: unite(&ours.accepted, &theirs.accepted),
         ..ours.clone()
     })
 }

@@ -86,6 +86,15 @@ impl ResponseError {
         Self::new(StatusCode::BAD_REQUEST, "invalid", message)
     }
 
+    /// The audit of the content has findings that block it.
+    pub(crate) fn blocked_content(findings: Vec<TrustFinding>) -> Self {
+        let ids: Vec<&str> = findings.iter().filter_map(|finding| finding.id.as_deref()).collect();
+        let message = format!("the audit blocks the content: {}", ids.join(", "));
+        Self::new(StatusCode::UNPROCESSABLE_ENTITY, "blocked_content", message)
+            .with_help("run `sp audit` on the package, and remove what it reports as certain")
+            .with_findings(findings)
+    }
+
     pub(crate) fn unauthorized() -> Self {
         Self::new(
             StatusCode::UNAUTHORIZED,

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Subcommand, ValueHint};
 
-use super::{CheckArgs, PlanArgs, parse_set};
+use super::{CheckArgs, ConsentArgs, PlanArgs, parse_set};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum WorkspaceCommand {
@@ -23,6 +23,8 @@ pub(crate) enum WorkspaceCommand {
         steps_done: bool,
         #[command(flatten)]
         plan: PlanArgs,
+        #[command(flatten)]
+        consent: ConsentArgs,
     },
     /// Add skills to the workspace, with their dependencies
     #[command(alias = "get")]
@@ -54,6 +56,8 @@ pub(crate) enum WorkspaceCommand {
         steps_done: bool,
         #[command(flatten)]
         plan: PlanArgs,
+        #[command(flatten)]
+        consent: ConsentArgs,
     },
     /// Regenerate the catalog
     Sync {

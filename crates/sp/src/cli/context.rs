@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum, ValueHint};
 
-use super::{CheckArgs, PlanArgs, RegistryArg, parse_duration};
+use super::{CheckArgs, ConsentArgs, PlanArgs, RegistryArg, parse_duration};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ContextPackCommand {
@@ -122,6 +122,8 @@ pub(crate) enum ContextPackCommand {
         agents: Vec<ContextPackAgentArg>,
         #[command(flatten)]
         plan: PlanArgs,
+        #[command(flatten)]
+        consent: ConsentArgs,
     },
     /// Uninstall the context pack from the current project
     Uninstall {

@@ -7,6 +7,7 @@
 
 mod bag;
 mod completion;
+mod consent;
 mod context;
 mod examples;
 mod format;
@@ -36,6 +37,7 @@ use sp_formats::suggest::nearest_few;
 
 pub(crate) use bag::{WorkspaceCommand, WorkspaceSourceCommand};
 pub(crate) use completion::{COMPLETE_COMMAND, complete_words, completion_script};
+pub(crate) use consent::{ConsentArgs, UpdateConsentArgs};
 pub(crate) use context::{ContextBuildArgs, ContextPackAgentArg, ContextPackCommand, KbCommand};
 pub(crate) use format::OutputFormat;
 pub(crate) use key::KeyCommand;
@@ -377,6 +379,8 @@ pub(crate) struct InstallArgs {
     pub agents: AgentArgs,
     #[command(flatten)]
     pub plan: PlanArgs,
+    #[command(flatten)]
+    pub consent: ConsentArgs,
     /// Replace a pack of the same name from another source
     #[arg(long, short = 'f', visible_alias = "force")]
     pub replace: bool,

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum, ValueHint};
 
-use super::{PlanArgs, ScopeArg};
+use super::{ConsentArgs, PlanArgs, ScopeArg};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum PackageCommand {
@@ -19,6 +19,8 @@ pub(crate) enum PackageCommand {
         trust: TrustArgs,
         #[command(flatten)]
         plan: PlanArgs,
+        #[command(flatten)]
+        consent: ConsentArgs,
     },
     /// Export a package from the store to a file, byte for byte
     Export {
@@ -51,6 +53,8 @@ pub(crate) enum PackageCommand {
         registry: Option<String>,
         #[command(flatten)]
         trust: TrustArgs,
+        #[command(flatten)]
+        consent: ConsentArgs,
     },
     /// Uninstall packages and unused dependencies
     Uninstall {

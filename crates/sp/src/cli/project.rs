@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::PlanArgs;
+use super::{ConsentArgs, PlanArgs, UpdateConsentArgs};
 
 /// Which manifest a command works on.
 #[derive(Debug, Clone, Args)]
@@ -45,6 +45,8 @@ pub(crate) struct AddArgs {
     pub manifest: ManifestArgs,
     #[command(flatten)]
     pub plan: PlanArgs,
+    #[command(flatten)]
+    pub consent: ConsentArgs,
 }
 
 #[derive(Debug, Clone, Args)]
@@ -59,6 +61,8 @@ pub(crate) struct SyncArgs {
     pub manifest: ManifestArgs,
     #[command(flatten)]
     pub plan: PlanArgs,
+    #[command(flatten)]
+    pub consent: UpdateConsentArgs,
 }
 
 #[derive(Debug, Clone, Args)]
@@ -94,6 +98,8 @@ pub(crate) struct UpdateArgs {
     pub manifest: ManifestArgs,
     #[command(flatten)]
     pub plan: PlanArgs,
+    #[command(flatten)]
+    pub consent: UpdateConsentArgs,
 }
 
 #[derive(Debug, Clone, Args)]

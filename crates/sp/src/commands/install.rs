@@ -27,6 +27,7 @@ pub(super) fn install(
         mode: mode(install.plan.dry_run),
         expected_plan: install.plan.plan,
     };
+    let context = &install.consent.apply_to(context);
     let report = sp_engine::install(context, &request)?;
     print_pack_changes(context, &report, terminal)
 }

@@ -218,6 +218,15 @@ impl Terminal {
 }
 
 impl EventListener for Terminal {
+    fn approves_capabilities(&self, added: &str) -> bool {
+        if !self.is_interactive() {
+            return false;
+        }
+        let list = printable_lines(added);
+        self.print_labelled(WARNING, "warning", &format!("the update adds capabilities\n{list}"));
+        self.confirm("Accept them?").unwrap_or_default()
+    }
+
     fn on_event(&self, event: Event<'_>) {
         match event {
             Event::Waiting => {

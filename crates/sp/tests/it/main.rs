@@ -22,6 +22,7 @@ mod corpus;
 mod discovery;
 mod doctor;
 mod first_session;
+mod gates;
 mod git;
 mod hooks;
 mod hostile;

@@ -1,10 +1,9 @@
 //! What makes a phrase harmless: negation, description, and warnings.
 
-use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use super::SentenceWord;
-use super::vocabulary::{WordId, vocabulary};
+use super::vocabulary::WordSet;
 use super::words::{CAUTIONS, NEGATIONS, NETWORK_VERBS};
 
 /// Words in headings of what is not meant to be done.
@@ -122,14 +121,15 @@ pub(in crate::audit) fn is_security_topic(text: &str) -> bool {
 }
 
 struct GuardWords {
-    negations: HashSet<WordId>,
-    cautions: HashSet<WordId>,
-    network: HashSet<WordId>,
+    negations: WordSet,
+    cautions: WordSet,
+    network: WordSet,
 }
 
-static WORDS: LazyLock<GuardWords> = LazyLock::new(|| {
-    let ids = |words: &str| words.split_whitespace().map(|word| vocabulary().id_of(word)).collect();
-    GuardWords { negations: ids(NEGATIONS), cautions: ids(CAUTIONS), network: ids(NETWORK_VERBS) }
+static WORDS: LazyLock<GuardWords> = LazyLock::new(|| GuardWords {
+    negations: WordSet::of(NEGATIONS),
+    cautions: WordSet::of(CAUTIONS),
+    network: WordSet::of(NETWORK_VERBS),
 });
 
 /// What a sentence as a whole says about its phrases.
@@ -149,10 +149,10 @@ impl SentenceGuard {
         let indexes = words.iter().enumerate();
         Self {
             negations: indexes
-                .filter(|(_, word)| WORDS.negations.contains(&word.id))
+                .filter(|(_, word)| WORDS.negations.contains(word.id))
                 .map(|(index, _)| index)
                 .collect(),
-            is_cautionary: words.iter().any(|word| WORDS.cautions.contains(&word.id)),
+            is_cautionary: words.iter().any(|word| WORDS.cautions.contains(word.id)),
         }
     }
 
@@ -165,6 +165,6 @@ impl SentenceGuard {
     /// Whether a verb before a word asks to contact a host.
     pub(super) fn uses_network_before(&self, words: &[SentenceWord], index: usize) -> bool {
         let from = index.saturating_sub(VERB_REACH);
-        words[from..index.min(words.len())].iter().any(|word| WORDS.network.contains(&word.id))
+        words[from..index.min(words.len())].iter().any(|word| WORDS.network.contains(word.id))
     }
 }

@@ -123,7 +123,11 @@ impl<'a, 'e> SentenceScanner<'a, 'e> {
 
     fn push_word(&mut self, range: Range<usize>, is_code: bool) {
         let written = &self.text[range.clone()];
-        let id = if written.contains("://") {
+        // Most words have none of the characters of addresses and paths.
+        let is_plain = !written.bytes().any(|byte| matches!(byte, b'/' | b'@' | b'.' | b'~'));
+        let id = if is_plain {
+            vocabulary().id_of(written.trim_end_matches([',', ':', ';']))
+        } else if written.contains("://") {
             self.push_host(range.clone());
             vocabulary().url
         } else if written.contains('@')

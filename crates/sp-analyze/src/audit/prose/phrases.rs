@@ -1,6 +1,5 @@
 //! Phrases: sequences of word groups with bounded gaps, read from `phrases.txt`.
 
-use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use super::SentenceWord;
@@ -42,22 +41,28 @@ impl Phrase {
 /// All phrases, by their first word.
 pub(super) struct PhraseTable {
     phrases: Vec<Phrase>,
-    by_first: HashMap<WordId, Vec<usize>, foldhash::fast::RandomState>,
+    by_first: Vec<Vec<usize>>,
 }
 
 impl PhraseTable {
     pub(super) fn starting_with(&self, word: WordId) -> impl Iterator<Item = &Phrase> {
-        self.by_first.get(&word).into_iter().flatten().map(|index| &self.phrases[*index])
+        self.by_first
+            .get(usize::from(word))
+            .into_iter()
+            .flatten()
+            .map(|index| &self.phrases[*index])
     }
 }
 
 pub(super) fn phrases() -> &'static PhraseTable {
     static TABLE: LazyLock<PhraseTable> = LazyLock::new(|| {
         let phrases: Vec<Phrase> = phrase_rows().filter_map(parse_phrase).collect();
-        let mut by_first: HashMap<WordId, Vec<usize>, _> = HashMap::default();
+        let mut by_first = Vec::new();
         for (index, phrase) in phrases.iter().enumerate() {
             for word in &phrase.steps[0].words {
-                by_first.entry(*word).or_default().push(index);
+                let word = usize::from(*word);
+                by_first.resize_with(by_first.len().max(word + 1), Vec::new);
+                by_first[word].push(index);
             }
         }
         PhraseTable { phrases, by_first }

@@ -13,6 +13,25 @@ pub(super) const UNKNOWN: WordId = 0;
 /// Longer words are unknown.
 const MAX_WORD_LEN: usize = 32;
 
+/// A set of known words.
+pub(super) struct WordSet(Vec<bool>);
+
+impl WordSet {
+    /// Collects words that are separated by blanks.
+    pub(super) fn of(words: &str) -> Self {
+        let mut set = vec![false; vocabulary().ids.len() + 1];
+        for word in words.split_whitespace() {
+            set[usize::from(vocabulary().id_of(word))] = true;
+        }
+        set[usize::from(UNKNOWN)] = false;
+        Self(set)
+    }
+
+    pub(super) fn contains(&self, word: WordId) -> bool {
+        self.0.get(usize::from(word)).copied().unwrap_or_default()
+    }
+}
+
 /// The known words.
 pub(super) struct Vocabulary {
     ids: HashMap<&'static str, WordId, foldhash::fast::RandomState>,

@@ -366,8 +366,13 @@ pub(super) fn check_raw_text(scanner: &mut ShellScanner<'_, '_>) {
         }
     }
     let text = scanner.text;
-    if let Some(at) = text.find("/dev/tcp/") {
+    let mut last = None;
+    for (at, _) in text.match_indices("/dev/tcp/") {
         let line_start = text[..at].rfind('\n').map_or(0, |start| start + 1);
+        // A line may be long, and is read once.
+        if last.replace(line_start) == Some(line_start) {
+            continue;
+        }
         let line = text[line_start..].lines().next().unwrap_or_default();
         let is_shell_session = line.contains("0>&1")
             || line.contains("<&")

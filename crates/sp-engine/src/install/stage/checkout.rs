@@ -6,6 +6,8 @@ use sp_formats::skill::SKILL_FILE;
 use sp_tree::{Digest, ListingKind, RelPath, Tree, TreeEntry, TreeKind};
 
 use super::{SkillWriters, StageRun, StagedSkill};
+use crate::content_audit::AuditFiles;
+use crate::content_gate::{ContentOwner, GatedContent};
 use crate::error::Result;
 use crate::source::git::{GitCheckout, GitListing, read_blobs};
 
@@ -29,6 +31,10 @@ struct GitStage<'a> {
     folders: SkillWriters,
     entries: Vec<TreeEntry>,
     name: Option<String>,
+    /// What was written, until it is audited.
+    written: AuditFiles,
+    /// The number of files that are not written yet.
+    missing: usize,
 }
 
 /// Where the bytes of a blob are written.
@@ -57,6 +63,7 @@ impl<'a> GitBatch<'a> {
         mut folders: SkillWriters,
     ) -> Result<()> {
         let mut entries = Vec::new();
+        let mut missing = 0;
         for entry in &listing.entries {
             let path = &entry.path;
             match &entry.kind {
@@ -68,10 +75,12 @@ impl<'a> GitBatch<'a> {
                     let (stage, executable) = (self.stages.len(), *executable);
                     self.targets.push(BlobTarget { stage, path, executable });
                     self.blobs.push(handle.clone());
+                    missing += 1;
                 }
             }
         }
-        self.stages.push(GitStage { id, folders, entries, name: None });
+        let written = AuditFiles::default();
+        self.stages.push(GitStage { id, folders, entries, name: None, written, missing });
         Ok(())
     }
 }
@@ -84,12 +93,19 @@ impl GitStage<'_> {
         let kind =
             TreeKind::File { executable, size: bytes.len() as u64, digest: Digest::of(bytes) };
         self.entries.push(TreeEntry { path: path.clone(), kind });
+        self.written.push(path, executable, bytes);
+        self.missing -= 1;
         Ok(())
     }
 
-    fn finish(mut self) -> Result<StagedSkill> {
-        self.entries.sort_by(|a, b| a.path.cmp(&b.path));
-        let digest = Tree { entries: self.entries }.digest();
+    fn digest(&self) -> Digest {
+        let mut entries = self.entries.clone();
+        entries.sort_by(|a, b| a.path.cmp(&b.path));
+        Tree { entries }.digest()
+    }
+
+    fn finish(self) -> Result<StagedSkill> {
+        let digest = self.digest();
         Ok(StagedSkill { digest, source: None, copies: self.folders.finish()?, name: self.name })
     }
 }
@@ -103,16 +119,28 @@ impl StageRun<'_> {
             batch.add(id, listing, self.writers(slots.clone())?)?;
         }
         let GitBatch { mut stages, blobs, targets } = batch;
-        read_blobs(self.session.context, &checkout, &blobs, |number, bytes| {
-            self.session.context.check_cancelled()?;
-            let BlobTarget { stage, path, executable } = targets[number];
-            let stage = &mut stages[stage];
-            stage.write_file(path, executable, bytes)?;
-            if path.as_str() == SKILL_FILE {
-                let label = format!("{}/{SKILL_FILE} of {}", stage.id, checkout.repo);
-                stage.name = self.read_skill(&label, stage.id, bytes);
-            }
-            Ok(())
+        let source = checkout.repo.to_string();
+        // Skills are audited while the next ones are read.
+        rayon::scope(|scope| {
+            read_blobs(self.session.context, &checkout, &blobs, |number, bytes| {
+                self.session.context.check_cancelled()?;
+                let BlobTarget { stage, path, executable } = targets[number];
+                let stage = &mut stages[stage];
+                stage.write_file(path, executable, bytes)?;
+                if path.as_str() == SKILL_FILE {
+                    let label = format!("{}/{SKILL_FILE} of {source}", stage.id);
+                    stage.name = self.read_skill(&label, stage.id, bytes);
+                }
+                if stage.missing == 0 {
+                    let (digest, written) = (stage.digest(), std::mem::take(&mut stage.written));
+                    let (gate, id, source) = (self.gate, stage.id, &*source);
+                    let owner = ContentOwner::Fetched;
+                    scope.spawn(move |_| {
+                        gate.check_written(GatedContent { id, source, owner }, digest, written);
+                    });
+                }
+                Ok(())
+            })
         })?;
         let finish = |stage: GitStage<'_>| Ok(self.finish(stage.finish()?));
         stages.into_iter().map(finish).collect()

@@ -3,11 +3,14 @@
 //! Staging has two phases. [`SkillStager::prepare`] lists everything that will be copied and
 //! fetches missing blobs, so that unreadable skills and missing disk space are found before
 //! anything is written; a dry run stops there. [`SkillStager::stage`] then reads each skill once
-//! and writes it into all of its slots, hashing on the way.
+//! and writes it into all of its slots, hashing on the way. The bytes that are written are audited:
+//! [`ContentGate`] decides whether they may be installed.
 
+mod audit;
 mod checkout;
 mod prepare;
 
+use std::collections::HashSet;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,17 +20,24 @@ use sp_formats::report::{Report, Severity};
 use sp_formats::skill::rules::AS_05;
 use sp_formats::skill::{self, SKILL_FILE};
 use sp_tree::transaction::Transaction;
-use sp_tree::{Digest, Dir, PathStamps, RelPath, TreeWriter, copy_scanned};
+use sp_tree::{
+    Digest, Dir, FileStamp, Listing, ListingKind, PathStamps, RelPath, TreeWriter, copy_scanned,
+};
 
+use super::plan::{ChangePlan, PlanAcceptance};
+use crate::content_audit::AuditFiles;
+use crate::content_gate::{ContentGate, ContentOwner, GatedContent};
 use crate::context::Event;
 use crate::error::{Error, ErrorCode, Result};
+use crate::home::LockedHome;
 use crate::session::Session;
 pub(super) use prepare::StageJobs;
 use prepare::{LoadedJob, LocalJob};
 
 /// Stages the skills of a plan.
 pub(super) struct SkillStager<'a> {
-    pub session: &'a Session<'a>,
+    session: &'a Session<'a>,
+    gate: ContentGate<'a>,
 }
 
 /// A skill that was written.
@@ -57,6 +67,7 @@ pub(super) struct StagedCopy {
 /// One run of [`SkillStager::stage`].
 struct StageRun<'a> {
     session: &'a Session<'a>,
+    gate: &'a ContentGate<'a>,
     transaction: &'a Transaction<'a>,
     total: usize,
     done: AtomicUsize,
@@ -85,16 +96,23 @@ impl SkillWriters {
     }
 }
 
-impl SkillStager<'_> {
+impl<'a> SkillStager<'a> {
+    pub(super) fn new(session: &'a Session<'a>, plan: &ChangePlan) -> Result<Self> {
+        let PlanAcceptance { root, locked } = &plan.acceptance;
+        Ok(Self { session, gate: ContentGate::new(session, root.as_deref(), locked)? })
+    }
+
     /// Writes every new folder into the stage: local and loaded skills in parallel, then the
     /// skills of each checkout as one stream.
     pub(super) fn stage(
-        &self,
+        self,
         transaction: &Transaction<'_>,
         jobs: StageJobs,
+        home: &LockedHome<'_>,
     ) -> Result<Vec<StagedSkill>> {
         let run = StageRun {
             session: self.session,
+            gate: &self.gate,
             transaction,
             total: jobs.len(),
             done: AtomicUsize::new(0),
@@ -107,6 +125,7 @@ impl SkillStager<'_> {
             staged.extend(run.stage_checkout(job)?);
         }
         run.report_problems()?;
+        self.gate.finish(Some(home))?;
         // The last point at which the operation can be cancelled: the swap runs to its end.
         if !staged.is_empty() {
             self.session.context.check_cancelled()?;
@@ -123,7 +142,10 @@ impl StageRun<'_> {
         let dir = Dir::open(&path)?;
         let mut folders = self.writers(slots)?;
         let mut name = None;
+        let mut audited = AuditFiles::default();
+        let executables = executable_files(&scanned.listing);
         let mut visit = |file: &RelPath, bytes: &[u8]| {
+            audited.push(file, executables.contains(file), bytes);
             if file.as_str() == SKILL_FILE {
                 let label = self.session.context.display_path(&path.join(SKILL_FILE));
                 name = self.read_skill(&label, &id, bytes);
@@ -131,8 +153,11 @@ impl StageRun<'_> {
         };
         let limits = &self.session.limits;
         let copied = copy_scanned(&dir, &scanned, &mut folders.writers, limits, &mut visit)?;
+        let digest = copied.tree.digest();
+        let content = GatedContent { id: &id, source: "", owner: ContentOwner::User };
+        self.gate.check_written(content, digest, audited);
         Ok(self.finish(StagedSkill {
-            digest: copied.tree.digest(),
+            digest,
             copies: folders.finish()?,
             source: Some(StagedSource { skills_dir, id, stamps: copied.stamps }),
             name,
@@ -141,7 +166,8 @@ impl StageRun<'_> {
 
     fn stage_loaded(&self, job: LoadedJob) -> Result<StagedSkill> {
         self.session.context.check_cancelled()?;
-        let LoadedJob { source, id, slots, content } = job;
+        let LoadedJob { source, owner, id, slots, content } = job;
+        self.gate.check_tree(GatedContent { id: &id, source: &source, owner }, &content);
         let label = format!("{id}/{SKILL_FILE} of {source}");
         let name = self.read_skill(&label, &id, content.get(SKILL_FILE).unwrap_or_default());
         let mut folders = self.writers(slots)?;
@@ -196,6 +222,14 @@ impl StageRun<'_> {
         }
         Ok(())
     }
+}
+
+/// The paths of the executable files.
+fn executable_files(listing: &Listing<FileStamp>) -> HashSet<RelPath> {
+    let is_executable =
+        |kind: &ListingKind<FileStamp>| matches!(kind, ListingKind::File { executable: true, .. });
+    let entries = listing.entries.iter().filter(|entry| is_executable(&entry.kind));
+    entries.map(|entry| entry.path.clone()).collect()
 }
 
 /// Turns findings into warnings, and drops those that only matter to authors and to `sp check`.

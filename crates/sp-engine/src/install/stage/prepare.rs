@@ -10,6 +10,7 @@ use sp_tree::{Dir, Listing, LoadedTree, ScannedDir, scan_dir};
 
 use super::SkillStager;
 use super::checkout::{CheckoutJob, GitJob};
+use crate::content_gate::ContentOwner;
 use crate::error::{Error, ErrorCode, Result};
 use crate::install::plan::ChangePlan;
 use crate::install::skill_set::{SkillContainer, SkillSource};
@@ -35,6 +36,7 @@ pub(super) struct LocalJob {
 pub(super) struct LoadedJob {
     /// Where it comes from, for messages.
     pub source: String,
+    pub owner: ContentOwner,
     pub id: String,
     pub slots: Vec<usize>,
     pub content: Arc<LoadedTree>,
@@ -199,11 +201,13 @@ fn written_sources(plan: &ChangePlan) -> Vec<WrittenSource<'_>> {
 }
 
 fn loaded_job(written: &WrittenSource<'_>) -> Result<Option<LoadedJob>> {
-    let (source, content) = match written.source {
+    let (source, owner, content) = match written.source {
         SkillSource::Local { .. } | SkillSource::Git { .. } => return Ok(None),
-        SkillSource::Package { package, content, .. } => (package.to_string(), content),
+        SkillSource::Package { package, content, .. } => {
+            (package.to_string(), ContentOwner::Fetched, content)
+        }
         SkillSource::Locked(locked) => match &locked.content {
-            Some(content) => (locked.source.to_string(), content),
+            Some(content) => (locked.source.to_string(), locked.owner, content),
             None => {
                 let message = format!("the content of `{}` was not loaded", locked.id);
                 return Err(Error::new(ErrorCode::Internal, message));
@@ -211,7 +215,7 @@ fn loaded_job(written: &WrittenSource<'_>) -> Result<Option<LoadedJob>> {
         },
     };
     let (id, slots) = (written.source.id().to_owned(), written.slots.clone());
-    Ok(Some(LoadedJob { source, id, slots, content: Arc::clone(content) }))
+    Ok(Some(LoadedJob { source, owner, id, slots, content: Arc::clone(content) }))
 }
 
 fn sources_by_checkout<'p>(written: &'p [WrittenSource<'p>]) -> Vec<CheckoutSources<'p>> {

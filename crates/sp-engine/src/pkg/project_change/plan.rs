@@ -15,10 +15,12 @@ use super::resolution::Resolution;
 use crate::context::Event;
 use crate::error::Result;
 use crate::home::DigestIndexes;
+use crate::install::accepted_findings::plan_accepted_findings;
 use crate::install::plan::{ChangePlan, FilePlan, PlanRequest};
 use crate::pkg::merged_context_update::{
     MergedContextUpdate, MergedPackages, update_merged_context,
 };
+use crate::pkg::package_gate::check_packages;
 use crate::pkg::project::{HistoryUpdate, PastSink, SinksByPackage};
 use crate::pkg::skill_package::{SkillPackage, add_skill_packages};
 use crate::pkg::trust::check_signing_policy;
@@ -61,7 +63,10 @@ impl ProjectChange<'_> {
         let mut files = self.package_file_plans(resolution, fetched)?;
         let LockUpdate { context, .. } = self.lock_plans(request, fetched, &mut files)?;
         files.extend(self.store_plans(fetched, &[])?);
-        let change = self.executor().plan(self.state.clone(), &sinks, files, indexes)?;
+        let root = self.project.root.as_path();
+        files.extend(plan_accepted_findings(self.session, Some(root), root)?);
+        let mut change = self.executor().plan(self.state.clone(), &sinks, files, indexes)?;
+        change.acceptance.root = Some(root.into());
         let events = self.store.take_deferred_events();
         Ok(ProjectPlan { packages, change, context, events })
     }
@@ -151,6 +156,7 @@ impl ProjectChange<'_> {
             let signer = package.signer.map(|signer| signer.key);
             check_signing_policy(self.session, &package.manifest.name, signer, trust.unsigned)?;
         }
+        check_packages(self.session, Some(&self.project.root), self.home, &self.loaded)?;
         self.store.add(&self.loaded, trust)?;
         self.store.seen_versions.clone_from(self.registries.seen_versions());
         add_skill_packages(&mut self.store, used)?;

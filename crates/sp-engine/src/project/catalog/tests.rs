@@ -42,6 +42,7 @@ fn context(world: &World, network: Network) -> Context<'static> {
         run_id: "run".into(),
         limits: Vec::new(),
         network,
+        consent: crate::context::InstallConsent::default(),
         listener: &Silent,
     }
 }

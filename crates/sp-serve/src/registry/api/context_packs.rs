@@ -149,6 +149,7 @@ fn findings(reports: &[Report]) -> Vec<TrustFinding> {
         rule: finding.check.id.into(),
         severity: finding.severity.as_str().into(),
         message: format!("{}: {}", report.file, finding.message),
+        id: None,
     };
     let is_reported = |finding: &&sp_formats::Finding| finding.severity >= Severity::Warning;
     let all = reports.iter().flat_map(|report| {

@@ -8,7 +8,7 @@ use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::{Path, Query, State as Shared};
 use axum::http::{HeaderMap, StatusCode};
 use hyper::body::Body as _;
-use sp_engine::pkg::YankAction;
+use sp_engine::pkg::{YankAction, audit_package};
 use sp_formats::package::{self, Package, PackageManifest, PackageReadResult};
 use sp_formats::registry::{
     PackageVersionItem, RegistryDependencyItem, RegistryPackageName, TrustFinding, TrustReport,
@@ -182,6 +182,13 @@ fn validate_package(
             .with_findings(findings));
     };
     check_target(&requested, &package.manifest)?;
+    let audit = audit_package(&package);
+    let is_blocking =
+        |it: &TrustFinding| it.id.as_ref().is_some_and(|id| audit.blocking.contains(id));
+    if !audit.blocking.is_empty() {
+        let blocking = audit.findings.iter().filter(|finding| is_blocking(finding)).cloned();
+        return Err(ResponseError::blocked_content(blocking.collect()));
+    }
     let VersionKey { package: package_name, version } = requested;
     let item = version_item(state, &package, &bytes);
     let report = TrustReport {
@@ -192,7 +199,8 @@ fn validate_package(
         bytes: item.bytes,
         steps,
         signer: item.signer.clone(),
-        findings,
+        findings: findings.into_iter().chain(audit.findings).collect(),
+        capabilities: audit.capabilities,
     };
     let record = NewPackageVersion {
         package: package_name,
@@ -253,6 +261,7 @@ fn trust_findings(read: &PackageReadResult) -> Vec<TrustFinding> {
         rule: finding.check.id.into(),
         severity: word(finding.severity).into(),
         message: finding.message.clone(),
+        id: None,
     };
     read.report.findings.iter().map(to_finding).collect()
 }

@@ -30,7 +30,8 @@ pub(super) fn run(
 ) -> Result<ExitCode> {
     let root = options.root.as_deref();
     match command {
-        WorkspaceCommand::Init { dir, entrypoint, steps_done, plan } => {
+        WorkspaceCommand::Init { dir, entrypoint, steps_done, plan, consent } => {
+            let context = &consent.apply_to(context);
             let dir = dir.as_deref().or(root);
             let steps = steps(*steps_done);
             let report =
@@ -46,7 +47,9 @@ pub(super) fn run(
             replace,
             steps_done,
             plan,
+            consent,
         } => {
+            let context = &consent.apply_to(context);
             let request = GetSkillsRequest {
                 names: names.clone(),
                 source: source.clone(),

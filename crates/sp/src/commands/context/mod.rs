@@ -68,7 +68,8 @@ pub(super) fn run(
         | ContextPackCommand::Revoke { .. } => {
             hosted::run(context, command, terminal)?;
         }
-        ContextPackCommand::Install { pack, agents, plan } => {
+        ContextPackCommand::Install { pack, agents, plan, consent } => {
+            let context = &consent.apply_to(context);
             let request = ContextPackInstallRequest {
                 pack: pack.clone(),
                 root: options.root.clone(),

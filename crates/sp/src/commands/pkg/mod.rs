@@ -39,7 +39,8 @@ pub(super) fn run(
             let created = pkg::create(context, &create_request(options, create)?)?;
             show::print_created(context, &created, terminal)?;
         }
-        PackageCommand::Import { files, trust, plan } => {
+        PackageCommand::Import { files, trust, plan, consent } => {
+            let context = &consent.apply_to(context);
             let request = ImportRequest {
                 files: files.clone(),
                 trust: trust_overrides(trust),
@@ -112,7 +113,8 @@ fn change_project(
     terminal: &Terminal,
 ) -> Result<()> {
     let report = match command {
-        PackageCommand::Install { packages, place, with_optional, registry, trust } => {
+        PackageCommand::Install { packages, place, with_optional, registry, trust, consent } => {
+            let context = &consent.apply_to(context);
             let request = PackageInstallRequest {
                 packages: packages.clone(),
                 sinks: super::sink_requests(

@@ -80,6 +80,7 @@ fn add(
         print_list(&list, terminal)?;
         return Ok(ExitCode::SUCCESS);
     }
+    let context = &args.consent.apply_to(context);
     let report = sp_engine::add(context, &request, &TerminalPicker { terminal })?;
     terminal.print(&report, |out| match terminal.format {
         OutputFormat::Plain => write_plain(&report.change, out),
@@ -107,6 +108,7 @@ fn sync(
         policy,
         apply: apply_options(&args.plan),
     };
+    let context = &args.consent.apply_to(context);
     let report = sp_engine::sync(context, &request)?;
     report::print(context, &report, terminal)
 }
@@ -144,6 +146,7 @@ fn update(
         texts: if args.diff { FileTexts::Include } else { FileTexts::Omit },
         apply: apply_options(&args.plan),
     };
+    let context = &args.consent.apply_to(context);
     let report = sp_engine::update(context, &request)?;
     report::print(context, &report, terminal)
 }

@@ -117,6 +117,9 @@ fn write_skill(skill: &ProjectSkillChange, out: &mut dyn Write) -> io::Result<()
     let (style, sign) = change_sign(skill.change);
     let (name, source) = (printable(&skill.name), printable(&skill.source));
     writeln!(out, "{style}{sign}{style:#} {name}  {DIM}{source}{DIM:#}")?;
+    for capability in &skill.added_capabilities {
+        writeln!(out, "    {WARNING}adds{WARNING:#} {}", printable(capability))?;
+    }
     skill.files.iter().try_for_each(|file| write_file_change(&skill.name, file, out))
 }
 

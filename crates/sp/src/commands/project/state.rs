@@ -103,6 +103,7 @@ fn status_word(status: SkillStatus) -> &'static str {
         SkillStatus::Edited => "edited",
         SkillStatus::Missing => "missing",
         SkillStatus::Unsynced => "unsynced",
+        SkillStatus::Blocked => "blocked",
         SkillStatus::Outdated => "outdated",
         SkillStatus::Disabled => "disabled",
         SkillStatus::Foreign => "foreign",
@@ -113,7 +114,8 @@ fn status_style(status: SkillStatus) -> Style {
     match status {
         SkillStatus::UpToDate => ADDED,
         SkillStatus::Edited | SkillStatus::Outdated | SkillStatus::Unsynced => CHANGED,
-        SkillStatus::Missing => REMOVED,
+        SkillStatus::Missing | SkillStatus::Blocked => REMOVED,
+
         SkillStatus::Disabled | SkillStatus::Foreign => DIM,
     }
 }

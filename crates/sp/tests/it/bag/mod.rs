@@ -2,6 +2,7 @@
 
 mod dependencies;
 mod edits;
+mod gate;
 mod init;
 mod interruptions;
 mod plans;

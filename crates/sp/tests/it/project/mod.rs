@@ -12,6 +12,7 @@ mod packs;
 mod picking;
 mod states;
 mod syncing;
+mod trust;
 mod updating;
 mod workspaces;
 

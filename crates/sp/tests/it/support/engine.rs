@@ -33,6 +33,7 @@ pub(crate) fn engine_context(world: &World) -> Context<'static> {
         run_id: format!("in-process-{}", RUNS.fetch_add(1, Ordering::Relaxed)),
         limits: Vec::new(),
         network: Network::Offline,
+        consent: sp_engine::InstallConsent::default(),
         listener: &Silent,
     }
 }
