@@ -202,11 +202,9 @@ impl<'a> ContentGate<'a> {
             .iter()
             .find(|id| results.counts.items > 0 && !results.certain.contains(*id));
         if let Some(id) = unknown {
-            let known: Vec<String> = results.certain.into_iter().collect();
-            let message = format!("no finding that blocks the installation has the ID `{id}`");
-            return Err(Error::new(ErrorCode::UnknownFinding, message)
-                .suggest(id, &known, "blocking findings")
-                .hint("nothing was changed: correct `--accept`, or leave it out"));
+            self.session
+                .context
+                .emit(Event::Warning(format!("no certain finding has the ID `{id}`")));
         }
         if let Some(event) = results.counts.summary() {
             self.session.context.emit(event);

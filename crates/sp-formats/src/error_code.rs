@@ -136,8 +136,6 @@ error_codes! {
         HiddenCharacter "E-hidden-character" "An argument contains an invisible character.",
         UnknownAgent "E-unknown-agent" "No agent has this name.",
         UnknownRule "E-unknown-rule" "No rule has this ID.",
-        UnknownFinding "E-unknown-finding"
-            "No finding that blocks the installation has the ID given with `--accept`.",
         UnknownSchema "E-unknown-schema" "No JSON Schema has this name.",
         UnknownParameter "E-unknown-parameter" "The skill has no parameter with this name.",
         AgentRequired "E-agent-required"

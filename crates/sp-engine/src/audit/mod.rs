@@ -7,6 +7,7 @@
 
 mod diff;
 mod pack;
+mod source;
 
 use std::path::PathBuf;
 
@@ -21,7 +22,8 @@ pub use diff::audit_diff;
 /// What to audit. If everything is empty, the directory that `sp check` would check.
 #[derive(Debug, Clone)]
 pub struct AuditRequest {
-    /// Skills, repositories, workspaces, packs, packages or directories of skills.
+    /// Skills, repositories, workspaces, packs, packages, context packs, directories of skills, or
+    /// sources as `sp add` takes them.
     pub paths: Vec<PathBuf>,
     /// The repository given with `--root`. By default, the nearest one upward.
     pub root: Option<PathBuf>,
@@ -46,6 +48,13 @@ pub fn audit(context: &Context<'_>, request: &AuditRequest) -> Result<CheckResul
     if paths.is_empty() && !request.sinks.is_empty() {
         return Ok(CheckResults::default());
     }
+    let mut results = CheckResults::default();
+    let named = !paths.is_empty();
+    let paths = source::audit_sources(&session, &paths, &mut results);
+    if named && paths.is_empty() {
+        session.audits.store(None);
+        return Ok(results);
+    }
     let check = CheckRequest {
         paths,
         root: request.root.clone(),
@@ -59,6 +68,7 @@ pub fn audit(context: &Context<'_>, request: &AuditRequest) -> Result<CheckResul
     }
     pack::audit_packs(&session, request, &mut checked);
     session.audits.store(None);
+    checked.add(results);
     checked.files.retain(|file| !file.findings.is_empty());
     Ok(checked)
 }

@@ -83,19 +83,19 @@ fn load_skill(session: &Session<'_>, skill: &InstallableSkill) -> Result<(PathBu
 }
 
 #[derive(Default)]
-struct LoadedFiles {
+pub(super) struct LoadedFiles {
     files: AuditFiles,
     skill_file: Vec<u8>,
 }
 
 impl LoadedFiles {
-    fn of(tree: &LoadedTree) -> Self {
+    pub(super) fn of(tree: &LoadedTree) -> Self {
         let skill_file = tree.get(SKILL_FILE).unwrap_or_default().to_vec();
         Self { files: AuditFiles::from_tree(tree, ""), skill_file }
     }
 }
 
-fn add_skill(
+pub(super) fn add_skill(
     session: &Session<'_>,
     path: PathBuf,
     loaded: &LoadedFiles,

@@ -7,8 +7,10 @@ use sp_formats::context_pack::{ContextPackEntry, MANIFEST_FILE, read};
 use sp_formats::output::CountedKind;
 
 use super::format::{Form, Format, Specificity};
+use super::skill_audit::audit_skill;
 use super::target::CheckTarget;
-use super::{Checker, hidden};
+use super::{CheckMode, Checker, hidden};
+use crate::content_audit::AuditFiles;
 use crate::context_pack::{ContextPackLocation, is_context_pack, read_entries};
 use crate::error::Result;
 
@@ -57,16 +59,24 @@ fn check_pack(checker: &Checker<'_>, pack: &ContextPackLocation, folder: &Path) 
     for report in &read(&entries, &checker.session.limits).reports {
         checker.collector.add_report(&folder.join(&report.file), report);
     }
+    let mut files = AuditFiles::default();
     for (path, entry) in &entries {
         let file = folder.join(path);
         let name = path.rsplit('/').next().unwrap_or(path);
         hidden::check_file_name(checker, &file, name);
         if let ContextPackEntry::File(bytes) = entry {
+            if checker.mode == CheckMode::WithFacts {
+                files.add(path, bytes);
+                continue;
+            }
             hidden::check_file_bytes(checker, &file, bytes);
             if path == MANIFEST_FILE {
                 hidden::check_file_json_escapes(checker, &file, bytes);
             }
         }
+    }
+    if checker.mode == CheckMode::WithFacts {
+        audit_skill(checker, folder, None, &files);
     }
     checker.collector.add_item(COUNTED, &folder.join(MANIFEST_FILE));
     Ok(())

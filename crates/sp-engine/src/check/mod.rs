@@ -156,6 +156,17 @@ enum CheckMode {
 }
 
 impl CheckResults {
+    /// Adds the results of other targets.
+    pub(crate) fn add(&mut self, other: Self) {
+        self.files.extend(other.files);
+        for (kind, count) in other.items {
+            *self.items.entry(kind).or_default() += count;
+        }
+        self.facts.skills.extend(other.facts.skills);
+        self.facts.packages.extend(other.facts.packages);
+        self.unreadable.extend(other.unreadable);
+    }
+
     /// Returns the number of findings of a severity.
     pub fn count(&self, severity: Severity) -> usize {
         let findings = self.files.iter().flat_map(|file| &file.findings);

@@ -15,7 +15,8 @@ use sp_tree::{Digest, Dir, Limits, Name, PinnedDir, StampScope, load_untrusted};
 
 use super::change::ChangeExecutor;
 use super::plan::{
-    ChangePlan, FilePlan, FolderPlan, PlanRequest, PlannedPack, RecordedPack, SinkPlan, SinkTarget,
+    ChangePlan, FilePlan, FolderPlan, PlanAcceptance, PlanRequest, PlannedPack, RecordedPack,
+    SinkPlan, SinkTarget,
 };
 use super::selection::resolve_pack;
 use super::skill_set::{

@@ -96,7 +96,8 @@ pub fn list_source_skills(
     let mut sources = Vec::new();
     for (argument, catalog) in open_sources(&session, &files, &request.sources)? {
         let names = wanted_names(&argument, &request.skills);
-        let matches = |skill: &CatalogSkill| names.iter().any(|name| is_named(skill, name));
+        let matches =
+            |skill: &CatalogSkill| names.iter().any(|name| is_named(&skill.id, &skill.name, name));
         let shown: Vec<&CatalogSkill> =
             catalog.skills.iter().filter(|skill| names.is_empty() || matches(skill)).collect();
         sources.push(describe(&session, &catalog, &shown, &|_| false)?);
@@ -169,7 +170,7 @@ fn open_sources(
     Ok(opened)
 }
 
-fn parse_argument(text: &str) -> Result<SourceArgument> {
+pub(super) fn parse_argument(text: &str) -> Result<SourceArgument> {
     SourceArgument::parse(text).map_err(|why| {
         let shown = sp_formats::printable::mask_secrets(text).into_owned();
         let hint = match &why {
@@ -245,7 +246,7 @@ fn relative_path(from: &Path, to: &Path) -> String {
 }
 
 /// Returns the names that select skills of a source.
-fn wanted_names(argument: &SourceArgument, choice: &SkillChoice) -> Vec<String> {
+pub(super) fn wanted_names(argument: &SourceArgument, choice: &SkillChoice) -> Vec<String> {
     let named = match choice {
         SkillChoice::Named(names) => names.as_slice(),
         SkillChoice::Ask | SkillChoice::All => &[],
@@ -254,11 +255,11 @@ fn wanted_names(argument: &SourceArgument, choice: &SkillChoice) -> Vec<String> 
 }
 
 /// Whether a name, an ID or a pattern means a skill.
-fn is_named(skill: &CatalogSkill, name: &str) -> bool {
-    skill.id == name
-        || skill.name == name
+pub(super) fn is_named(skill_id: &str, skill_name: &str, name: &str) -> bool {
+    skill_id == name
+        || skill_name == name
         || !is_literal(name)
-            && Pattern::new(name).is_ok_and(|it| it.matches(&skill.id) || it.matches(&skill.name))
+            && Pattern::new(name).is_ok_and(|it| it.matches(skill_id) || it.matches(skill_name))
 }
 
 fn select_skills(
@@ -270,7 +271,7 @@ fn select_skills(
     if let SkillChoice::Named(names) = choice {
         for name in names {
             let is_found = |(_, catalog): &(SourceArgument, SourceCatalog)| {
-                catalog.skills.iter().any(|skill| is_named(skill, name))
+                catalog.skills.iter().any(|skill| is_named(&skill.id, &skill.name, name))
             };
             if !opened.iter().any(is_found) {
                 return Err(unknown_skill(&opened, name));
@@ -317,7 +318,8 @@ fn named_selection(
         {
             vec![name.clone()]
         } else {
-            let named = catalog.skills.iter().filter(|skill| is_named(skill, name));
+            let named =
+                catalog.skills.iter().filter(|skill| is_named(&skill.id, &skill.name, name));
             named.map(|skill| skill.id.clone()).collect()
         };
         patterns.extend(ids.into_iter().filter(|id| !patterns.contains(id)).collect::<Vec<_>>());

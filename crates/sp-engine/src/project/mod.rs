@@ -58,6 +58,7 @@ mod remove;
 mod resolution;
 mod restore;
 mod skill_changes;
+mod source_skills;
 mod sources;
 mod status;
 mod sync;
@@ -70,6 +71,7 @@ mod why;
 pub(crate) use bases::damaged_bases;
 pub(crate) use files::locked_names;
 pub(crate) use on_disk::ProjectOnDisk;
+pub(crate) use source_skills::{LoadedSource, load_source, names_remote_source};
 
 pub use add::{AddRequest, SkillChoice, SkillPicker, add, list_source_skills};
 pub use adopt::{AdoptRequest, adopt};

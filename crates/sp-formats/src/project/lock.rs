@@ -432,8 +432,25 @@ mod tests {
             tree: Digest::of(id.as_bytes()),
             packs: Vec::new(),
             required_by: Vec::new(),
+            capabilities: Vec::new(),
+            accepted: Vec::new(),
             extra: Map::new(),
         }
+    }
+
+    #[test]
+    fn au_05_capabilities_and_accepted_findings_of_skills_are_kept() {
+        let plain = LockedProjectSkill {
+            capabilities: vec!["host a.example.com".into(), "tool Bash(a, b)".into()],
+            accepted: vec!["AU-27-0123456789".into()],
+            ..skill("github.com/acme/skills", "a")
+        };
+        let quoted =
+            LockedProjectSkill { capabilities: vec!["read \"x\", \"y".into()], ..plain.clone() };
+        let skills = [("a".into(), plain), ("b".into(), quoted)].into();
+        let lock = ProjectLock { skills, ..ProjectLock::default() };
+        let (read, report) = read("x", &lock.to_text());
+        assert_eq!(read, Some(lock), "{:?}", report.findings);
     }
 
     fn lock_of(count: usize) -> ProjectLock {

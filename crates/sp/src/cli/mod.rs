@@ -223,12 +223,8 @@ pub(crate) enum CliCommand {
     Check(CheckArgs),
     /// Show what to review before you trust a skill or package
     Audit {
-        /// Files or directories [default: the current directory]
-        #[arg(
-            value_name = "PATH",
-            value_hint = ValueHint::AnyPath,
-            long_help = checked_paths_help()
-        )]
+        /// Files or directories [default: the current directory], or sources as for `sp add`
+        #[arg(value_name = "PATH|SOURCE", value_hint = ValueHint::AnyPath)]
         paths: Vec<PathBuf>,
         /// Leave out the findings in this file
         ///

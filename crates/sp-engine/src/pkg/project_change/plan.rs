@@ -156,7 +156,9 @@ impl ProjectChange<'_> {
             let signer = package.signer.map(|signer| signer.key);
             check_signing_policy(self.session, &package.manifest.name, signer, trust.unsigned)?;
         }
-        check_packages(self.session, Some(&self.project.root), self.home, &self.loaded)?;
+        // Skills are audited where they are installed.
+        let knowledge = self.loaded.iter().filter(|it| it.package.documents.is_none());
+        check_packages(self.session, Some(&self.project.root), self.home, knowledge)?;
         self.store.add(&self.loaded, trust)?;
         self.store.seen_versions.clone_from(self.registries.seen_versions());
         add_skill_packages(&mut self.store, used)?;

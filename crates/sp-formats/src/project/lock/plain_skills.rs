@@ -80,6 +80,7 @@ fn is_complete(line: &str) -> bool {
 fn read_block(block: &str) -> Option<(String, LockedProjectSkill)> {
     let (mut name, mut source, mut id, mut tree) = (None, None, None, None);
     let (mut packs, mut required_by) = (None, None);
+    let (mut capabilities, mut accepted) = (None, None);
     for line in block.lines().skip(1).filter(|line| !line.is_empty()) {
         let (key, value) = line.split_once(" = ")?;
         let is_new = match key {
@@ -89,6 +90,8 @@ fn read_block(block: &str) -> Option<(String, LockedProjectSkill)> {
             "tree" => tree.replace(plain_string(value)?).is_none(),
             "packs" => packs.replace(plain_list(value)?).is_none(),
             "required_by" => required_by.replace(plain_list(value)?).is_none(),
+            "capabilities" => capabilities.replace(plain_list(value)?).is_none(),
+            "accepted" => accepted.replace(plain_list(value)?).is_none(),
             _ => return None,
         };
         if !is_new {
@@ -101,6 +104,8 @@ fn read_block(block: &str) -> Option<(String, LockedProjectSkill)> {
         tree: tree?.parse().ok()?,
         packs: packs.unwrap_or_default(),
         required_by: required_by.unwrap_or_default(),
+        capabilities: capabilities.unwrap_or_default(),
+        accepted: accepted.unwrap_or_default(),
         extra: Map::new(),
     };
     Some((Name::new(name?).ok()?.to_string(), skill))
@@ -119,7 +124,8 @@ fn is_plain(text: &str) -> bool {
 
 fn plain_list(value: &str) -> Option<Vec<String>> {
     let items = value.strip_prefix('[')?.strip_suffix(']')?;
-    items.split(", ").map(|item| plain_string(item).map(str::to_owned)).collect()
+    let items = items.strip_prefix('"')?.strip_suffix('"')?.split("\", \"");
+    items.map(|item| is_plain(item).then(|| item.to_owned())).collect()
 }
 
 /// Writes a block. None if it does not have the plain form.
@@ -127,7 +133,12 @@ pub(super) fn write_block(text: &mut String, name: &str, skill: &LockedProjectSk
     let tree = skill.tree.to_string();
     let strings =
         [("name", name), ("source", skill.source.as_str()), ("id", &skill.id), ("tree", &tree)];
-    let lists = [("packs", &skill.packs), ("required_by", &skill.required_by)];
+    let lists = [
+        ("packs", &skill.packs),
+        ("required_by", &skill.required_by),
+        ("capabilities", &skill.capabilities),
+        ("accepted", &skill.accepted),
+    ];
     let are_plain = strings.iter().all(|(_, value)| is_plain(value))
         && lists.iter().all(|(_, items)| items.iter().all(|item| is_plain(item)));
     if !are_plain || !skill.extra.is_empty() {
