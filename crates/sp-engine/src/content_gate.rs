@@ -57,7 +57,7 @@ pub(crate) struct ContentGate<'a> {
 #[derive(Default)]
 struct GateResults {
     counts: AuditCounts,
-    /// The IDs of all certain findings.
+    /// The IDs of all certain findings, to find those that the user misspelled.
     certain: BTreeSet<String>,
     blocked: Vec<BlockedContent>,
 }
