@@ -1,8 +1,8 @@
 //! The audit of resolved content: the same for directories, commits and packages.
 //!
 //! [`AuditFiles`] holds the files of one skill, wherever they come from. [`audit_content`] audits
-//! them, or returns the result of an earlier run: an [`AuditCache`] has results by the digest of the
-//! files and the version of the rules. [`finding_reports`] and [`to_audited_skill`] convert the
+//! them, or returns the result of an earlier run: an [`AuditCache`] has results by the digest of
+//! the files and the version of the rules. [`finding_reports`] and [`to_audited_skill`] convert the
 //! result to the values that reports consist of.
 
 mod cache;

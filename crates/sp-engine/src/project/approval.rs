@@ -12,11 +12,14 @@ use sp_analyze::audit::{Confidence, ContentAudit};
 use sp_formats::project::lock::{LockedProjectSkill, ProjectLock};
 use sp_tree::LoadedTree;
 
+use super::files::{ProjectDir, ProjectFiles};
 use super::skill_changes::{LoadLocked, LockSide};
 use crate::apply_mode::ApplyMode;
 use crate::content_audit::audit_loaded_tree;
+use crate::content_gate::ContentOwner;
 use crate::context::{CapabilityConsent, Context};
 use crate::error::{Error, ErrorCode, Result};
+use crate::install::plan::PlanAcceptance;
 use crate::session::Session;
 
 /// The capabilities that updates add, by the name of the skill's folder.
@@ -40,11 +43,11 @@ enum OldVersion {
 /// returns the capabilities that are added to skills of others.
 pub(super) fn record_audits(
     session: &Session<'_>,
-    before: &ProjectLock,
+    files: &ProjectFiles,
     lock: &mut ProjectLock,
     load: &mut LoadLocked<'_>,
-    is_own: &dyn Fn(&LockedProjectSkill) -> bool,
 ) -> Result<AddedCapabilities> {
+    let before = &files.lock;
     let changed = changed_skills(before, lock, load)?;
     let audited: Vec<(ChangedSkill, ContentAudit, BTreeSet<String>)> = changed
         .into_par_iter()
@@ -66,7 +69,7 @@ pub(super) fn record_audits(
         let certain: BTreeSet<&String> =
             audit.at_least(Confidence::Certain).map(|finding| &finding.id).collect();
         locked.accepted = certain.into_iter().filter(is_accepted).cloned().collect();
-        if skill.old.is_some() && !is_own(locked) {
+        if skill.old.is_some() && owner_of(&files.dir, locked) == ContentOwner::Fetched {
             let new: Vec<String> =
                 locked.capabilities.iter().filter(|it| !old.contains(*it)).cloned().collect();
             added.insert(skill.folder, new);
@@ -155,6 +158,25 @@ impl std::fmt::Display for AddedCapabilities {
             self.0.iter().map(|(folder, added)| format!("`{folder}`: {}", added.join(", ")));
         f.write_str(&lines.collect::<Vec<_>>().join("\n"))
     }
+}
+
+/// Returns the findings that the lockfile accepts.
+pub(super) fn acceptance(dir: &ProjectDir, lock: &ProjectLock) -> PlanAcceptance {
+    PlanAcceptance {
+        root: Some(dir.path.clone()),
+        locked: lock.skills.values().flat_map(|skill| skill.accepted.clone()).collect(),
+    }
+}
+
+/// Returns who is responsible for a skill: the user, if it is below the project's own `skills/`.
+pub(super) fn owner_of(dir: &ProjectDir, skill: &LockedProjectSkill) -> ContentOwner {
+    let is_local = skill.source.as_str().starts_with('.') || skill.source.as_str().starts_with('/');
+    let own = || {
+        let source = dir.path.join(skill.source.as_str()).canonicalize().ok()?;
+        let skills = dir.path.join("skills").canonicalize().ok()?;
+        Some(source.is_dir() && source.join(&skill.id).starts_with(skills))
+    };
+    if is_local && own() == Some(true) { ContentOwner::User } else { ContentOwner::Fetched }
 }
 
 /// Runs an operation, and runs it again if it only lacks an approval that the user gives. No lock

@@ -21,12 +21,12 @@ use sp_formats::project::{LOCK_FILE, MANIFEST_FILE};
 use sp_formats::state::{InstallSource, InstallState};
 use sp_tree::{Digest, LoadedTree};
 
-use super::approval::{AddedCapabilities, record_audits};
+use super::approval::{AddedCapabilities, acceptance, owner_of, record_audits};
 use super::bases::{base_plan, read_base};
 use super::catalog::SourceCatalog;
 use super::disabled::DisabledRecord;
 use super::edits::{EditChoice, EditPlanner};
-use super::files::{ProjectDir, ProjectFiles};
+use super::files::ProjectFiles;
 use super::local_sources::unchanged_dirs;
 use super::overrides::{FolderOverrides, apply_overrides};
 use super::packages::{
@@ -41,14 +41,11 @@ use super::skill_changes::{FileTexts, LockSide, skill_changes};
 use super::sources::ProjectSources;
 use super::targets::{ProjectSinks, recorded_sink};
 use crate::agent_set::AgentSet;
-use crate::content_gate::ContentOwner;
 use crate::context::Event;
 use crate::error::{Error, ErrorCode, Result};
 use crate::home::{DigestIndexes, LockedHome};
 use crate::install::change::ChangeExecutor;
-use crate::install::plan::{
-    ChangePlan, FilePlan, PlanAcceptance, PlanRequest, SinkTarget, TargetSet,
-};
+use crate::install::plan::{ChangePlan, FilePlan, PlanRequest, SinkTarget, TargetSet};
 use crate::install::skill_set::{
     InstallableSkill, LockedTree, ProjectOrigin, SkillOrigin, SkillSet, SkillSource,
 };
@@ -200,7 +197,7 @@ impl<'a> LifecycleChange<'a> {
         apply_overrides(&mut plan, &self.request.overrides, &resolution.lock);
         self.add_content(&mut plan, &resolution.lock)?;
         let added = self.record_audits(&mut resolution.lock)?;
-        plan.acceptance = self.acceptance(&resolution.lock);
+        plan.acceptance = acceptance(&self.files.dir, &resolution.lock);
         plan.files = self.file_plans(&plan, &resolution.lock)?;
         let events = self.add_files(&mut plan, packages.as_mut())?;
         let texts = self.request.texts;
@@ -495,20 +492,11 @@ impl<'a> LifecycleChange<'a> {
     fn record_audits(&mut self, lock: &mut ProjectLock) -> Result<AddedCapabilities> {
         let (session, files) = (self.session, self.files);
         let after = lock.clone();
-        let is_own = |skill: &LockedProjectSkill| owner_of(&files.dir, skill) == ContentOwner::User;
         let mut load = |side: LockSide, folder: &str| match side {
             LockSide::Before => self.earlier_version(folder),
             LockSide::After => self.version_of(&after, folder),
         };
-        record_audits(session, &files.lock, lock, &mut load, &is_own)
-    }
-
-    /// Returns the findings that the lockfile accepts.
-    fn acceptance(&self, lock: &ProjectLock) -> PlanAcceptance {
-        PlanAcceptance {
-            root: Some(self.files.dir.path.clone()),
-            locked: lock.skills.values().flat_map(|skill| skill.accepted.clone()).collect(),
-        }
+        record_audits(session, files, lock, &mut load)
     }
 
     /// Loads what the plan writes.
@@ -568,17 +556,6 @@ fn lock_mismatch(what: &str, names: &[&str]) -> Error {
         error.because(format!("{what}: {}", names.join(", ")))
     };
     error.hint("nothing was changed: run `sp sync`, and commit the lockfile")
-}
-
-/// Returns who is responsible for a skill: the user, if it is below the project's own `skills/`.
-pub(super) fn owner_of(dir: &ProjectDir, skill: &LockedProjectSkill) -> ContentOwner {
-    let is_local = skill.source.as_str().starts_with('.') || skill.source.as_str().starts_with('/');
-    let own = || {
-        let source = dir.path.join(skill.source.as_str()).canonicalize().ok()?;
-        let skills = dir.path.join("skills").canonicalize().ok()?;
-        Some(source.is_dir() && source.join(&skill.id).starts_with(skills))
-    };
-    if is_local && own() == Some(true) { ContentOwner::User } else { ContentOwner::Fetched }
 }
 
 fn edit_error(session: &Session<'_>, files: &ProjectFiles, why: &ManifestEditError) -> Error {

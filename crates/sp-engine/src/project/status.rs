@@ -11,7 +11,7 @@ use sp_formats::project::source::{ManifestSource, RepoFolder, SourceVersion};
 use sp_formats::skill::SKILL_FILE;
 use sp_tree::{Dir, EntryKind, Follow, Name};
 
-use super::change::owner_of;
+use super::approval::owner_of;
 use super::files::ProjectLocation;
 use super::package_status::package_statuses;
 use super::packages::unlocked_packages;

@@ -5,6 +5,7 @@ mod api;
 #[path = "api.rs"]
 #[expect(clippy::duplicate_mod, reason = "the same tests run on both kinds of stores")]
 mod api_on_postgres;
+mod audit;
 mod backups;
 mod commands;
 #[path = "commands.rs"]
