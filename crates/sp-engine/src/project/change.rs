@@ -224,6 +224,7 @@ impl<'a> LifecycleChange<'a> {
             skills,
             sinks: outcome.report.sinks,
             edits,
+            workspace: None,
             converted: self.files.converted(),
             packages: packages.as_mut().map(|it| std::mem::take(&mut it.items)).unwrap_or_default(),
             context: packages.and_then(|it| it.context),

@@ -67,6 +67,7 @@ mod toggle;
 mod update;
 mod view;
 mod why;
+mod workspace_sync;
 
 pub(crate) use bases::damaged_bases;
 pub(crate) use files::locked_names;

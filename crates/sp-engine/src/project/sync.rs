@@ -5,11 +5,13 @@ use sp_formats::output::ProjectChangeReport;
 use super::approval::with_approval;
 use super::change::{LifecycleChange, LifecycleRequest, LockChange};
 use super::files::{GitConflicts, MissingManifest, ProjectDir, ProjectFiles, ProjectLocation};
+use super::workspace_sync::{WorkspaceSync, is_workspace_root, without_project};
 use crate::context::{Context, Network};
-use crate::error::Result;
+use crate::error::{ErrorCode, Result};
 use crate::home::LockedHome;
 use crate::plan_id::ApplyOptions;
 use crate::session::Session;
+use crate::sinks::SinkScope;
 
 /// What a sync may do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,6 +22,15 @@ pub enum SyncPolicy {
     Locked,
     /// In addition, do not use the network (`--frozen`).
     Frozen,
+}
+
+impl SyncPolicy {
+    fn lock_change(self) -> LockChange {
+        match self {
+            Self::Resolve => LockChange::Allowed,
+            Self::Locked | Self::Frozen => LockChange::Refused,
+        }
+    }
 }
 
 /// Which manifest to sync, and how.
@@ -41,19 +52,40 @@ fn run_sync(context: &Context<'_>, request: &SyncRequest) -> Result<ProjectChang
         context.network = Network::Offline;
     }
     let session = Session::begin(&context)?;
-    let dir = ProjectDir::find(&context, &request.location, MissingManifest::Refuse)?;
-    let mode = request.apply.mode;
-    let home = LockedHome::open_unless_missing(&context, &session.limits, mode)?;
-    let conflicts = match request.policy {
-        SyncPolicy::Resolve => GitConflicts::Unite,
-        SyncPolicy::Locked | SyncPolicy::Frozen => GitConflicts::Refuse,
+    let location = &request.location;
+    let (policy, apply) = (request.policy, request.apply);
+    let lock_change = policy.lock_change();
+    let dir = match ProjectDir::find(&context, location, MissingManifest::Refuse) {
+        Err(error) if error.has_code(ErrorCode::ManifestNotFound) => {
+            let dir = ProjectDir::find(&context, location, MissingManifest::Create)?;
+            if location.scope != SinkScope::Project || !is_workspace_root(&dir.path) {
+                return Err(error);
+            }
+            let sync = WorkspaceSync { session: &session, root: &dir.path, lock_change, apply };
+            return sync.run(&|apply| Ok(without_project(&dir.path, apply)));
+        }
+        found => found?,
     };
-    let files = ProjectFiles::read(&session, &dir, conflicts)?;
-    let lock_change = match request.policy {
-        SyncPolicy::Resolve => LockChange::Allowed,
-        SyncPolicy::Locked | SyncPolicy::Frozen => LockChange::Refused,
+    if location.scope != SinkScope::Project || !is_workspace_root(&dir.path) {
+        return sync_project(&session, &dir, policy, apply);
+    }
+    let sync = WorkspaceSync { session: &session, root: &dir.path, lock_change, apply };
+    sync.run(&|apply| sync_project(&session, &dir, policy, apply))
+}
+
+fn sync_project(
+    session: &Session<'_>,
+    dir: &ProjectDir,
+    policy: SyncPolicy,
+    apply: ApplyOptions,
+) -> Result<ProjectChangeReport> {
+    let home = LockedHome::open_unless_missing(session.context, &session.limits, apply.mode)?;
+    let lock_change = policy.lock_change();
+    let conflicts = match lock_change {
+        LockChange::Allowed => GitConflicts::Unite,
+        LockChange::Refused => GitConflicts::Refuse,
     };
-    let lifecycle =
-        LifecycleRequest { lock_change, ..LifecycleRequest::edit(Vec::new(), request.apply) };
-    LifecycleChange::new(&session, home.as_ref(), &files, lifecycle, Vec::new())?.run()
+    let files = ProjectFiles::read(session, dir, conflicts)?;
+    let lifecycle = LifecycleRequest { lock_change, ..LifecycleRequest::edit(Vec::new(), apply) };
+    LifecycleChange::new(session, home.as_ref(), &files, lifecycle, Vec::new())?.run()
 }

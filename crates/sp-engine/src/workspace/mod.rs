@@ -47,3 +47,4 @@ pub use sync::sync;
 pub use workspace_dir::find_root;
 
 pub(crate) use source::WorkspaceSource;
+pub(crate) use sync::sync_dependencies;

@@ -1,14 +1,16 @@
-//! `sp bag sync`: regenerates the catalog.
+//! `sp bag sync`: regenerates the catalog. `sp sync`: installs what the contexts declare before.
 
 use std::path::Path;
 
 use sp_formats::output::WorkspaceChangeReport;
 
 use super::changes::WorkspaceChanges;
+use super::get::{ExtraSteps, GetSkillsRequest, UpgradePolicy, WorkspaceExtras, get_into};
 use super::workspace_dir::Workspace;
 use crate::context::Context;
 use crate::error::Result;
 use crate::home::LockedHome;
+use crate::install::plan::ReplacePolicy;
 use crate::plan_id::ApplyOptions;
 use crate::session::Session;
 
@@ -27,4 +29,27 @@ pub fn sync(
         WorkspaceChangeReport { root: workspace.root.clone(), ..WorkspaceChangeReport::default() };
     changes.run(&session, home.as_ref(), &workspace, apply)?.add_to(&mut report);
     Ok(report)
+}
+
+/// Installs the skills that the contexts declare and the workspace lacks, and regenerates the
+/// catalog. Skills that the workspace has stay as they are, edited or not.
+pub(crate) fn sync_dependencies(
+    session: &Session<'_>,
+    root: &Path,
+    apply: ApplyOptions,
+) -> Result<WorkspaceChangeReport> {
+    let workspace = Workspace::read(session, root.to_path_buf())?;
+    workspace.refuse_invalid_skills()?;
+    let request = GetSkillsRequest {
+        names: Vec::new(),
+        source: None,
+        keep_query: Vec::new(),
+        version: None,
+        upgrade: UpgradePolicy::Keep,
+        replace: ReplacePolicy::Refuse,
+        extra_steps: ExtraSteps::Unconfirmed,
+        root: Some(root.to_path_buf()),
+        apply,
+    };
+    get_into(session, &workspace, &request, WorkspaceExtras::default())
 }

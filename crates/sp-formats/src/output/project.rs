@@ -7,11 +7,11 @@ use serde::Serialize;
 
 use super::{
     AuditedSkill, ChangeKind, FindingItem, GraphChangeReport, PackageChangeItem, PlanStatus,
-    SinkChange, SkillCost, TrashedFolder,
+    SinkChange, SkillCost, TrashedFolder, WorkspaceChangeReport,
 };
 
 /// `sp add`, `sp sync`, `sp remove` and `sp update`, also with `--dry-run`
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct ProjectChangeReport {
     #[serde(flatten)]
     pub status: PlanStatus,
@@ -31,6 +31,9 @@ pub struct ProjectChangeReport {
     pub sinks: Vec<SinkChange>,
     /// Skills that were edited locally, and what happens to them.
     pub edits: Vec<EditedSkillItem>,
+    /// Changes of the SkillBag workspace in the same directory; absent if there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub workspace: Option<WorkspaceChangeReport>,
     /// Packages, sorted by name.
     pub packages: Vec<PackageChangeItem>,
     /// Changes to the merged graph of the packages; absent if it does not change.

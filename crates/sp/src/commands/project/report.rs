@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use sp_engine::{Context, Result};
 use sp_formats::output::{
     EditOutcome, EditedSkillItem, FolderAction, ProjectChangeReport, ProjectSkillChange,
-    SinkChange, SkillFileChange,
+    SinkChange, SkillFileChange, WorkspaceChangeReport, WorkspaceSkillChange,
 };
 use sp_formats::printable::printable;
 use sp_formats::project::{LOCK_FILE, MANIFEST_FILE};
@@ -50,6 +50,13 @@ pub(super) fn write_plain(report: &ProjectChangeReport, out: &mut dyn Write) -> 
         let (name, version) = (printable(&package.name), printable(&package.version));
         writeln!(out, "{}\t{name}\t{version}", action_word(package.action))?;
     }
+    if let Some(workspace) = &report.workspace {
+        for skill in &workspace.skills {
+            let word = action_word(skill.action);
+            let path = workspace.root.join(".skills").join(&skill.name).display().to_string();
+            writeln!(out, "{word}\tworkspace\t{}", printable(&path))?;
+        }
+    }
     for sink in &report.sinks {
         for folder in &sink.folders {
             let path = sink.path.join(&folder.folder).display().to_string();
@@ -86,6 +93,9 @@ pub(super) fn write_human(
     let changed_packages =
         || report.packages.iter().filter(|package| package.action != FolderAction::Keep);
     changed_packages().try_for_each(|package| write_package_line(package, out))?;
+    if let Some(workspace) = &report.workspace {
+        write_workspace(context, report, workspace, out)?;
+    }
     for skill in &report.skills {
         write_skill(skill, out)?;
     }
@@ -216,9 +226,36 @@ fn write_files(report: &ProjectChangeReport, out: &mut dyn Write) -> io::Result<
     writeln!(out, "{verb} {}", written.join(" and "))
 }
 
+fn changes_workspace(workspace: &WorkspaceChangeReport) -> bool {
+    let is_changed = |skill: &WorkspaceSkillChange| skill.action != FolderAction::Keep;
+    workspace.catalog_changed || workspace.skills.iter().any(is_changed)
+}
+
+/// Writes the skills that a workspace gets, and whether its catalog changes.
+fn write_workspace(
+    context: &Context<'_>,
+    report: &ProjectChangeReport,
+    workspace: &WorkspaceChangeReport,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let added = workspace.skills.iter().filter(|skill| skill.action != FolderAction::Keep);
+    for skill in added {
+        let source = printable(skill.source.as_deref().unwrap_or_default());
+        writeln!(out, "+ {}  {DIM}{source}{DIM:#}", printable(&skill.name))?;
+    }
+    let verb = match (changes_workspace(workspace), report.status.applied) {
+        (false, _) => "up to date:",
+        (true, true) => "updated",
+        (true, false) => "would update",
+    };
+    let catalog = if workspace.catalog_changed { " · catalog" } else { "" };
+    writeln!(out, "{verb} workspace · {}{catalog}", context.display_relative_path(&workspace.root))
+}
+
 fn is_unchanged(report: &ProjectChangeReport) -> bool {
     let folders = report.sinks.iter().flat_map(|sink| &sink.folders);
-    !report.manifest_changed
+    report.workspace.iter().all(|workspace| !changes_workspace(workspace))
+        && !report.manifest_changed
         && !report.lock_changed
         && report.packages.iter().all(|package| package.action == FolderAction::Keep)
         && folders.into_iter().all(|folder| folder.action == FolderAction::Keep)

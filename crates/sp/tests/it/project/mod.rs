@@ -14,6 +14,7 @@ mod states;
 mod syncing;
 mod trust;
 mod updating;
+mod workspace_syncing;
 mod workspaces;
 
 use std::path::Path;

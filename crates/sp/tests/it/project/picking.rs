@@ -1,4 +1,4 @@
-//! `sp add` without `--skill` and `--all`: on a terminal, the user picks; elsewhere, it fails at once.
+//! `sp add` without `--skill` and `--all`: on a terminal, the user picks; elsewhere, it fails.
 
 use super::*;
 
