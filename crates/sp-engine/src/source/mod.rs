@@ -107,8 +107,8 @@ impl OpenedSource {
                         format!("directory `{}` not found", session.context.display_path(&dir)),
                     )
                     .hint(
-                        "check the path; relative paths start at the directory of the file that \
-                         contains them",
+                        "check the path; in a file, relative paths start at the directory of that \
+                         file",
                     ));
                 }
                 Ok(Self::Dir(dir))
