@@ -1,5 +1,5 @@
-//! Writes the vocabulary of the tokenizer in the form that `src/tokens/vocabulary.rs` reads, so that
-//! the program starts without building a table of 200,000 tokens.
+//! Writes the vocabulary of the tokenizer in the form that `src/tokens/vocabulary.rs` reads, so
+//! that the program starts without building a table of 200,000 tokens.
 
 use std::error::Error;
 use std::path::PathBuf;

@@ -103,8 +103,8 @@ impl FaultScenario {
 
     fn run(&self, env: &[(&str, &str)]) -> Run {
         let mut command = self.command();
-        // Whether a file counts as settled, and its digest is saved, must not depend on the time that a run takes:
-        // each run makes the same calls.
+        // Each run makes the same calls: whether a file counts as settled, and its digest is
+        // saved, must not depend on the time that the run takes.
         command.env("SP_CLOCK_OFFSET", "3600");
         command.envs(env.iter().copied());
         self.world.run(command)

@@ -2,8 +2,7 @@
 //!
 //! Tokens are numbered by rank: the order in which the tokenizer merges them. A hash table with
 //! open addressing maps the bytes of a token to its rank. A slot has the rank in its low bits and
-//! bits of the hash above, so that nearly all other tokens are passed over without a look at their
-//! bytes.
+//! bits of the hash above, so that the bytes of nearly all other tokens need not be compared.
 
 /// Number of ordinary tokens in `o200k_base`.
 pub(crate) const TOKEN_COUNT: usize = 199_998;
