@@ -11,14 +11,15 @@ use sp_formats::rules::{CheckRule, RuleSet, audit, mcp, registry, safety};
 
 use super::format::{Form, Format, Specificity};
 use super::target::CheckTarget;
-use super::{accept_file, context_pack, package, skill, skillpacks, workspace};
+use super::{accept_file, context_pack, package, project_files, skill, skillpacks, workspace};
 
 /// The formats, in the order of their counts. Of forms that are equally specific, the first one
 /// that matches a target checks it.
 const FORMATS: &[&Format] = &[
     &skill::AGENT_SKILLS,
-    // Its file could also be taken for a pack.
+    // Their files could also be taken for packs.
     &accept_file::ACCEPT_FILES,
+    &project_files::PROJECT_FILES,
     &skillpacks::SKILLPACKS,
     &package::PACKAGES,
     &context_pack::CONTEXT_PACKS,

@@ -21,6 +21,7 @@ mod hidden;
 mod loaded_skill;
 mod pack;
 mod package;
+mod project_files;
 mod report;
 mod repository;
 mod resolve;

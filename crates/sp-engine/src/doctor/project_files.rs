@@ -7,15 +7,13 @@ use sp_formats::output::DoctorCode;
 use sp_formats::project::conflict::has_conflict_markers;
 use sp_formats::project::lock::{self, ProjectLock};
 use sp_formats::project::manifest::{self, ProjectManifest};
-use sp_formats::project::{LOCK_FILE, MANIFEST_FILE};
+use sp_formats::project::{LOCK_FILE, MANIFEST_FILE, MAX_LOCK_BYTES};
 use sp_tree::read_optional;
 
 use crate::error::{Error, ErrorCode, Result};
 use crate::project::{ProjectLocation, ProjectOnDisk};
 use crate::session::Session;
 use crate::sinks::SinkScope;
-
-const MAX_LOCK_BYTES: u64 = 64 * 1024 * 1024;
 
 /// A project, and its files as far as they are valid.
 pub(super) struct ExaminedProject<'a> {

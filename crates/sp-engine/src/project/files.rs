@@ -14,7 +14,7 @@ use sp_formats::project::manifest::{self, ProjectManifest};
 use sp_formats::project::manifest_edit::ManifestEdit;
 use sp_formats::project::merge::{ManifestVersion, MergeConflict, merge_locks, merge_manifests};
 use sp_formats::project::rules::{LC_01, LC_06, LC_07};
-use sp_formats::project::{LOCK_FILE, MANIFEST_FILE};
+use sp_formats::project::{LOCK_FILE, MANIFEST_FILE, MAX_LOCK_BYTES};
 use sp_tree::read_limited;
 
 use super::file_on_disk::FileOnDisk;
@@ -26,8 +26,6 @@ use crate::install::plan::FilePlan;
 use crate::manifest_dir::{find_manifest_dir, has_manifest};
 use crate::session::Session;
 use crate::sinks::{SinkScope, project_root};
-
-const MAX_LOCK_BYTES: u64 = 64 * 1024 * 1024;
 
 /// Which manifest a command works on.
 #[derive(Debug, Clone)]

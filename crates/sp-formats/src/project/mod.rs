@@ -34,3 +34,5 @@ mod yaml_edit;
 pub const MANIFEST_FILE: &str = "skillpack.yaml";
 /// The name of the lockfile.
 pub const LOCK_FILE: &str = "skillpack.lock";
+/// The maximum length of a lockfile.
+pub const MAX_LOCK_BYTES: u64 = 64 * 1024 * 1024;

@@ -218,6 +218,36 @@ fn cp_10_invalid_footnotes_and_hashes_are_reported() {
 }
 
 #[test]
+fn lc_01_invalid_manifests_are_reported() {
+    check_folder("LC-01");
+}
+
+#[test]
+fn lc_02_invalid_agents_are_reported() {
+    check_folder("LC-02");
+}
+
+#[test]
+fn lc_03_invalid_sources_are_reported() {
+    check_folder("LC-03");
+}
+
+#[test]
+fn lc_04_invalid_packages_are_reported() {
+    check_folder("LC-04");
+}
+
+#[test]
+fn lc_06_invalid_lockfiles_are_reported() {
+    check_folder("LC-06");
+}
+
+#[test]
+fn lc_07_conflict_markers_are_reported() {
+    check_folder("LC-07");
+}
+
+#[test]
 fn pk_01_json_errors_in_packages_are_reported() {
     check_folder("PK-01");
 }
@@ -315,6 +345,11 @@ fn as_03_unusual_but_valid_repositories_have_no_findings() {
 #[test]
 fn cp_10_unusual_but_valid_context_packs_have_no_findings() {
     check_valid_folder("valid/context-packs");
+}
+
+#[test]
+fn lc_01_valid_projects_have_no_findings() {
+    check_valid_folder("valid/projects");
 }
 
 #[test]
