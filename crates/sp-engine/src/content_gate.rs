@@ -11,12 +11,14 @@ use std::sync::{Mutex, PoisonError};
 
 use sp_analyze::audit::{AuditFinding, Confidence, ContentAudit};
 use sp_formats::accept::{AcceptEntry, AcceptFile};
+use sp_formats::package::Package;
 use sp_formats::report::Report;
 use sp_formats::text::{plural, pluralize};
 use sp_tree::{Digest, LoadedTree};
 
 use crate::content_audit::{
-    AuditFiles, audit_content, audit_loaded_tree, audit_written_tree, finding_reports,
+    AuditFiles, audit_content, audit_knowledge, audit_loaded_tree, audit_written_tree,
+    finding_reports,
 };
 use crate::context::Event;
 use crate::error::{Error, ErrorCode, Result};
@@ -114,6 +116,16 @@ impl<'a> ContentGate<'a> {
     ) {
         let audit = audit_written_tree(&self.session.audits, digest, &files);
         self.add(content, &audit, || files);
+    }
+
+    /// Audits the knowledge of a package as a file with this name.
+    pub(crate) fn check_knowledge(&self, content: GatedContent<'_>, name: &str, package: &Package) {
+        let audit = audit_knowledge(&self.session.audits, name, package);
+        self.add(content, &audit, || {
+            let mut files = AuditFiles::default();
+            files.add(name, package.text().as_bytes());
+            files
+        });
     }
 
     /// Audits files that a dry run read.

@@ -34,6 +34,14 @@ impl AuditKey {
         Self::new(hasher)
     }
 
+    /// The key of the knowledge in a package.
+    pub(super) fn of_package(digest: Digest) -> Self {
+        let mut hasher = Self::hasher();
+        hasher.update(b"package");
+        hasher.update(digest.as_bytes());
+        Self::new(hasher)
+    }
+
     /// The key of files that are not a whole tree, or of which some are too large.
     pub(super) fn of_files(files: &AuditFiles) -> Self {
         let mut hasher = Self::hasher();

@@ -11,6 +11,7 @@ mod convert;
 use std::io::ErrorKind;
 
 use sp_analyze::audit::{AuditInput, ContentAudit, audit_tree};
+use sp_formats::package::Package;
 use sp_tree::{Digest, Dir, FileStamp, Listing, ListingKind, LoadedTree, RelPath, read_beneath};
 
 pub(crate) use cache::{AuditCache, AuditKey};
@@ -109,6 +110,17 @@ impl AuditFiles {
 /// Audits the files of a skill, or returns the result of an earlier audit.
 pub(crate) fn audit_content(cache: &AuditCache<'_>, files: &AuditFiles) -> ContentAudit {
     audit_keyed(cache, &AuditKey::of_files(files), || files.inputs())
+}
+
+/// Audits the knowledge of a package as a file with this name, or returns the result of an earlier
+/// audit.
+pub(crate) fn audit_knowledge(
+    cache: &AuditCache<'_>,
+    name: &str,
+    package: &Package,
+) -> ContentAudit {
+    let inputs = || vec![AuditInput::new(name, package.text().as_bytes())];
+    audit_keyed(cache, &AuditKey::of_package(package.digest()), inputs)
 }
 
 /// Audits a tree, or returns the result of an earlier audit.

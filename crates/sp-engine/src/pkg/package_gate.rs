@@ -12,7 +12,6 @@ use sp_formats::registry::{TrustCapabilities, TrustFinding};
 use sp_tree::LoadedTree;
 
 use super::package_store::LoadedPackage;
-use crate::content_audit::AuditFiles;
 use crate::content_gate::{ContentGate, ContentOwner, GatedContent};
 use crate::error::Result;
 use crate::home::LockedHome;
@@ -36,9 +35,8 @@ pub(super) fn check_packages<'p>(
             gate.check_tree(GatedContent { id: &id, source: &source, owner }, &tree);
         }
         if package.documents.is_none() {
-            let mut files = AuditFiles::default();
-            files.add(GRAPH_FILE, package.text().as_bytes());
-            gate.check_files(GatedContent { id: &source, source: "", owner }, files);
+            let content = GatedContent { id: &source, source: "", owner };
+            gate.check_knowledge(content, GRAPH_FILE, package);
         }
     }
     gate.finish(home)

@@ -115,6 +115,8 @@ pub(crate) async fn run(
             continue;
         };
         let Some(entry) = open.add(peer.ip()) else { continue };
+        // The last part of a response does not wait until the client has confirmed the others.
+        let _ = stream.set_nodelay(true);
         let stream = ClientStream::new(stream, limits, Arc::clone(&entry.connection));
         let service = router_service(router.clone(), peer, Arc::clone(&entry.connection));
         let (builder, watcher, tls) = (builder.clone(), graceful.watcher(), settings.tls.clone());

@@ -119,7 +119,13 @@ impl Terminal {
     ) -> Result<()> {
         self.progress.clear();
         self.print_hidden_report_count();
-        let mut out = std::io::BufWriter::new(anstream::stdout().lock());
+        let stdout = std::io::stdout();
+        let colors = anstream::AutoStream::choice(&stdout);
+        // Without colors, each piece between two of them is written separately, so there is also a
+        // buffer below.
+        let mut stdout = std::io::BufWriter::new(stdout.lock());
+        let below: &mut dyn Write = &mut stdout;
+        let mut out = std::io::BufWriter::new(anstream::AutoStream::new(below, colors));
         match text(&mut out).and_then(|()| out.flush()) {
             // The reader closed the pipe, as `head` does.
             Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => {
