@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
 use sp_analyze::knowledge::{KnowledgeDocument, SkippedInput, url_identity};
@@ -15,6 +15,7 @@ use crate::error::{Error, ErrorCode, Result};
 const SCHEMA_VERSION: i32 = 3;
 /// How long to wait for another `sp` that writes the index.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(30);
+const BUSY_PAUSE: Duration = Duration::from_millis(10);
 const DATABASE_SUFFIX: &str = ".db";
 
 const SCHEMA: &str = "
@@ -83,6 +84,10 @@ pub(super) struct KnowledgeIndexStats {
     pub documents: usize,
 }
 
+fn is_busy(error: &rusqlite::Error) -> bool {
+    error.sqlite_error_code() == Some(rusqlite::ErrorCode::DatabaseBusy)
+}
+
 impl KnowledgeIndex {
     /// Opens the index of a directory, or creates an empty one if it is missing or unusable.
     pub(super) fn open(context: &Context<'_>, folder: &Path) -> Result<Self> {
@@ -95,9 +100,7 @@ impl KnowledgeIndex {
         dir.ensure_file(&Name::new(&name)?)?;
         match Self::open_or_create(&path, folder) {
             Ok(Some(store)) => return Ok(store),
-            Err(error) if error.sqlite_error_code() == Some(rusqlite::ErrorCode::DatabaseBusy) => {
-                return Err(sqlite_error(&path, error));
-            }
+            Err(error) if is_busy(&error) => return Err(sqlite_error(&path, error)),
             _ => {}
         }
         // The file is not a database. It is closed by now, so it can be replaced.
@@ -110,6 +113,7 @@ impl KnowledgeIndex {
     /// Opens the index in a file, and recreates its tables if the schema version differs.
     fn open_or_create(path: &Path, folder: &Path) -> rusqlite::Result<Option<Self>> {
         let mut store = Self::connect(path)?;
+        store.enable_wal()?;
         if !store.is_usable(folder) {
             store.create_tables(folder)?;
         }
@@ -151,12 +155,25 @@ impl KnowledgeIndex {
     fn connect(path: &Path) -> rusqlite::Result<Self> {
         let connection = Connection::open(path)?;
         connection.busy_timeout(BUSY_TIMEOUT)?;
-        connection.pragma_update(None, "journal_mode", "WAL")?;
         // The index is a cache: what a power failure loses is read again.
         connection.pragma_update(None, "synchronous", "NORMAL")?;
         connection.pragma_update(None, "foreign_keys", true)?;
         connection.pragma_update(None, "trusted_schema", false)?;
         Ok(Self { connection, path: path.into() })
+    }
+
+    /// Lets others read while one process writes, from now on. SQLite fails at once if another
+    /// process is reading a file without this mode.
+    fn enable_wal(&self) -> rusqlite::Result<()> {
+        let deadline = Instant::now() + BUSY_TIMEOUT;
+        loop {
+            match self.connection.pragma_update(None, "journal_mode", "WAL") {
+                Err(error) if is_busy(&error) && Instant::now() < deadline => {
+                    std::thread::sleep(BUSY_PAUSE);
+                }
+                done => return done,
+            }
+        }
     }
 
     /// Recreates the tables, unless another process just did.
