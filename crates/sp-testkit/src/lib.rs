@@ -55,7 +55,7 @@ pub use postgres::{Postgres, PostgresDatabase};
 pub use proxy::{ProxiedResponse, Proxy};
 pub use random_bytes::random_bytes;
 pub use registry::{HttpResponse, Registry};
-pub use run::{CliError, CliFinding, Run};
+pub use run::{CliError, CliFinding, CliPosition, Run};
 pub use s3::S3Server;
 pub use server::{Daemon, HttpServer};
 pub use slow_clients::SlowClients;

@@ -62,6 +62,16 @@ pub struct CliError {
     pub because: Vec<String>,
     pub hints: Vec<String>,
     pub findings: Vec<CliFinding>,
+    /// The text in a file that the error is about.
+    pub position: Option<CliPosition>,
+}
+
+/// A position in a file of the user.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct CliPosition {
+    pub file: String,
+    pub line: u64,
+    pub column: u64,
 }
 
 /// A finding of a [`CliError`].

@@ -17,9 +17,21 @@ impl World {
         input: &str,
         env: &[(&str, &str)],
     ) -> Run {
+        self.sp_after_prompt(width, args, ("", input), env)
+    }
+
+    /// Runs `sp` on a terminal, on which `input` is typed when it shows the prompt. If a signal
+    /// ends it, the exit code is the one that a shell reports.
+    pub fn sp_after_prompt(
+        &self,
+        width: u16,
+        args: &[&str],
+        (prompt, input): (&str, &str),
+        env: &[(&str, &str)],
+    ) -> Run {
         let sp = self.command(args);
         let mut python = Command::new("python3");
-        python.args(["-c", RUN_ON_TERMINAL, &width.to_string(), input]);
+        python.args(["-c", RUN_ON_TERMINAL, &width.to_string(), prompt, input]);
         // `python3` itself keeps the environment of the test, which may be needed to start it.
         python.args(["env", "-i", "TERM=xterm", "NO_COLOR=1"]);
         for (name, value) in sp.get_envs() {

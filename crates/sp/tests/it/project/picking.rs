@@ -29,6 +29,19 @@ fn lc_10_picking_nothing_changes_nothing() {
 }
 
 #[test]
+fn lc_10_an_interrupt_while_picking_changes_nothing() {
+    let project = Project::new();
+    let interrupt = ("or `all`: ", "\u{3}");
+    let run = project.world.sp_after_prompt(100, ADD, interrupt, &[]);
+    assert_eq!(run.code, Some(130), "{run}");
+    assert!(!run.stdout.contains("not restored"), "{run}");
+    assert!(!project.path("skillpack.yaml").exists() && !project.path(CLAUDE).exists(), "{run}");
+    // Nothing is left to recover, and no lock is held.
+    project.add(&["acme/skills", "--skill", "pdf", "-a", "claude"]).ok();
+    assert_eq!(project.skills(CLAUDE), ["pdf"]);
+}
+
+#[test]
 fn lc_10_without_a_terminal_skills_are_listed_without_waiting_for_an_answer() {
     let project = Project::new();
     // Nothing is ever written to this pipe, and it is not closed either.
