@@ -111,6 +111,12 @@ impl Error {
         self
     }
 
+    /// Sets the position, unless a more precise one is known.
+    pub(crate) fn within(self, report: &Report, span: &Range<usize>) -> Self {
+        let is_known = self.position.is_some() || !self.reports.is_empty();
+        if is_known { self } else { self.at(report, span) }
+    }
+
     /// Adds a hint.
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hints.push(hint.into());

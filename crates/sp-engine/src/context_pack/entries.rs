@@ -5,8 +5,9 @@
 
 use std::path::{Path, PathBuf};
 
-use sp_formats::context_pack::{ContextPackEntries, MANIFEST_FILE};
+use sp_formats::context_pack::{ContextPackEntries, MANIFEST_FILE, manifest_digest};
 use sp_formats::web_url::has_web_scheme;
+use sp_tree::{Digest, read_limited};
 
 use super::local::{ZIP_EXTENSION, read_dir, read_zip};
 use super::remote::{self, RemoteContextPack};
@@ -14,6 +15,7 @@ use crate::context::Context;
 use crate::error::Result;
 use crate::files::{InputKind, require_input};
 use crate::session::Session;
+use crate::source::resolve_path;
 
 /// Returns whether the path is a directory with `pack.json`, that file itself, or a zip.
 pub(crate) fn is_context_pack(path: &Path) -> bool {
@@ -43,6 +45,19 @@ impl ContextPackLocation {
         }
     }
 
+    /// Parses what a manifest has. Relative paths start at `base`.
+    pub(crate) fn in_manifest(session: &Session<'_>, base: &Path, text: &str) -> Result<Self> {
+        if has_web_scheme(text) {
+            RemoteContextPack::new(text).map(Self::Remote)
+        } else {
+            Ok(Self::Local(resolve_path(session, base, text)))
+        }
+    }
+
+    pub(crate) fn is_local(&self) -> bool {
+        matches!(self, Self::Local(_))
+    }
+
     /// Returns the location for messages, without secrets.
     pub(crate) fn display_name(&self, context: &Context<'_>) -> String {
         match self {
@@ -68,4 +83,19 @@ pub(crate) fn read_entries(
         return read_dir(session, dir);
     }
     read_zip(session, path, &session.context.display_relative_path(path))
+}
+
+/// Returns the digest of the manifest of a pack. Of a directory, no other file is read.
+pub(crate) fn read_manifest_digest(
+    session: &Session<'_>,
+    location: &ContextPackLocation,
+) -> Result<Digest> {
+    match location {
+        ContextPackLocation::Local(path) if path.join(MANIFEST_FILE).is_file() => {
+            let bytes = read_limited(&path.join(MANIFEST_FILE), session.limits.file_bytes)?;
+            Ok(Digest::of(&bytes))
+        }
+        ContextPackLocation::Remote(remote) => remote::fetch_manifest_digest(session, remote),
+        ContextPackLocation::Local(_) => Ok(manifest_digest(&read_entries(session, location)?)),
+    }
 }

@@ -6,12 +6,14 @@
 
 use std::fmt;
 
-use sp_formats::context_pack::{ContextPackEntries, ContextPackEntry, MANIFEST_FILE, read};
+use sp_formats::context_pack::{
+    ContextPackEntries, ContextPackEntry, MANIFEST_FILE, manifest_digest, read,
+};
 use sp_formats::percent::{self, COMPONENT};
 use sp_formats::printable::printable;
 use sp_formats::redact::{QueryAllowlist, redact_url};
 use sp_formats::web_url::WebUrl;
-use sp_tree::RelPath;
+use sp_tree::{Digest, RelPath};
 
 use super::local::{ZIP_EXTENSION, read_zip};
 use super::read_budget::ContextPackReadBudget;
@@ -109,27 +111,67 @@ fn fetch_zip(session: &Session<'_>, remote: &RemoteContextPack) -> Result<Contex
     })
 }
 
+/// Downloads the manifest of a pack, and returns its digest. Of a zip, everything is downloaded.
+pub(super) fn fetch_manifest_digest(
+    session: &Session<'_>,
+    remote: &RemoteContextPack,
+) -> Result<Digest> {
+    match remote.format {
+        RemoteContextPackFormat::Zip => Ok(manifest_digest(&fetch_zip(session, remote)?)),
+        RemoteContextPackFormat::Files => {
+            let mut download = FileDownload::new(session, remote)?;
+            Ok(Digest::of(&download.manifest()?))
+        }
+    }
+}
+
 /// Downloads the manifest and the files that it lists. A missing file is left out of the entries.
 fn fetch_files(session: &Session<'_>, remote: &RemoteContextPack) -> Result<ContextPackEntries> {
-    let manifest = remote.file_address(MANIFEST_FILE);
-    let client = WebClient::new(session, &manifest)?;
-    let mut budget = ContextPackReadBudget::new(remote.to_string(), &session.limits);
-    let body = client.get(&manifest, budget.read_limit())?;
-    budget.take_file(0)?;
-    let bytes =
-        budget.read(body, MANIFEST_FILE, |error| client.body_error(&manifest, error.into()))?;
+    let mut download = FileDownload::new(session, remote)?;
+    let bytes = download.manifest()?;
     let mut entries =
         ContextPackEntries::from([(MANIFEST_FILE.to_owned(), ContextPackEntry::File(bytes))]);
     for path in listed_paths(session, &entries) {
-        budget.take_file(path.depth() as u64 - 1)?;
-        let file = remote.file_address(path.as_str());
-        if let Some(body) = client.get_optional(&file, budget.read_limit())? {
-            let bytes =
-                budget.read(body, path.as_str(), |error| client.body_error(&file, error.into()))?;
+        if let Some(bytes) = download.listed_file(&path)? {
             entries.insert(path.to_string(), ContextPackEntry::File(bytes));
         }
     }
     Ok(entries)
+}
+
+/// The download of the files of a pack.
+struct FileDownload<'a> {
+    remote: &'a RemoteContextPack,
+    client: WebClient<'a>,
+    budget: ContextPackReadBudget<'a>,
+}
+
+impl<'a> FileDownload<'a> {
+    fn new(session: &'a Session<'a>, remote: &'a RemoteContextPack) -> Result<Self> {
+        let client = WebClient::new(session, &remote.file_address(MANIFEST_FILE))?;
+        let budget = ContextPackReadBudget::new(remote.to_string(), &session.limits);
+        Ok(Self { remote, client, budget })
+    }
+
+    fn manifest(&mut self) -> Result<Vec<u8>> {
+        let Self { remote, client, budget } = self;
+        let address = remote.file_address(MANIFEST_FILE);
+        let body = client.get(&address, budget.read_limit())?;
+        budget.take_file(0)?;
+        budget.read(body, MANIFEST_FILE, |error| client.body_error(&address, error.into()))
+    }
+
+    /// Downloads a file that the manifest lists; none if it does not exist.
+    fn listed_file(&mut self, path: &RelPath) -> Result<Option<Vec<u8>>> {
+        let Self { remote, client, budget } = self;
+        budget.take_file(path.depth() as u64 - 1)?;
+        let address = remote.file_address(path.as_str());
+        let Some(body) = client.get_optional(&address, budget.read_limit())? else {
+            return Ok(None);
+        };
+        let failed = |error: std::io::Error| client.body_error(&address, error.into());
+        budget.read(body, path.as_str(), failed).map(Some)
+    }
 }
 
 /// Returns the safe paths that a manifest lists. Unsafe ones are reported when the pack is

@@ -18,7 +18,7 @@ use crate::plan_id::ApplyOptions;
 use crate::session::Session;
 
 /// The old and the new bytes of a file; none means that the file does not exist.
-pub(super) struct FileReplacement {
+pub(crate) struct FileReplacement {
     old: Option<Vec<u8>>,
     new: Option<Vec<u8>>,
     /// Directories that are removed with the file if they are empty then, outermost first.
@@ -124,10 +124,21 @@ fn apply_changes(
     files: BTreeMap<String, FileReplacement>,
     options: ApplyOptions,
 ) -> Result<PlanStatus> {
+    ChangeExecutor { session, home, options }.execute_files(file_plans(dir, files)?)
+}
+
+/// Plans the files that change, and reports all of them.
+pub(crate) fn plan_changes(
+    dir: &Path,
+    files: BTreeMap<String, FileReplacement>,
+) -> Result<(Vec<FilePlan>, Vec<ContextPackWrittenFile>)> {
+    let written = written_files(&files);
+    Ok((file_plans(dir, files)?, written))
+}
+
+fn file_plans(dir: &Path, files: BTreeMap<String, FileReplacement>) -> Result<Vec<FilePlan>> {
     let changed = files.into_iter().filter(|(_, target)| target.change() != FileChangeKind::Same);
-    let plans: Vec<FilePlan> =
-        changed.map(|(path, target)| plan_file(dir, &path, target)).collect::<Result<_>>()?;
-    ChangeExecutor { session, home, options }.execute_files(plans)
+    changed.map(|(path, target)| plan_file(dir, &path, target)).collect()
 }
 
 fn plan_file(root: &Path, path: &str, target: FileReplacement) -> Result<FilePlan> {

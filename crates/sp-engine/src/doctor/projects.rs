@@ -92,6 +92,14 @@ fn project_problems(
                     .command(machine.sync_command(dir)),
             );
         }
+        if let Some(note) = project.on_disk.missing_context_packs(manifest, lock) {
+            let message = format!("context packs of `{LOCK_FILE}` are not installed: {note}");
+            problems.push(
+                FoundProblem::new(DoctorCode::LockNotInstalled, message)
+                    .at(dir)
+                    .command(machine.sync_command(dir)),
+            );
+        }
     }
     problems
 }

@@ -1,21 +1,21 @@
-//! `sp add`: shows what sources contain, and adds the selected skills to the manifest.
-
-use std::path::{Component, Path, PathBuf};
+//! `sp add`: shows what sources contain, and adds the selected skills, packs and context packs to
+//! the manifest.
 
 use sp_formats::output::{ProjectAddReport, SourceContent, SourceContentList};
 use sp_formats::pattern::Pattern;
-use sp_formats::project::lock::SourceKey;
+use sp_formats::project::MANIFEST_FILE;
 use sp_formats::project::manifest::{EntryKey, ProjectManifest, SkillsEntry};
 use sp_formats::project::manifest_edit::{ItemList, ManifestEdit, NewEntry, PatternList};
-use sp_formats::project::source::{
-    ManifestSource, ManifestSourceError, SourceArgument, SourceArgumentError, SourceVersion,
-};
+use sp_formats::project::source::SourceArgument;
 use sp_formats::suggest::nearest_few;
 
-use super::catalog::{CatalogRequest, CatalogSkill, SourceCatalog, open_catalog};
-use super::change::{LifecycleChange, LifecycleRequest};
+use super::added_sources::{AddedContextPack, AddedPack, OpenedArguments, open_arguments};
+use super::catalog::{CatalogSkill, SourceCatalog};
+use super::change::LifecycleChange;
+use super::context_packs::context_pack_key;
 use super::files::{GitConflicts, MissingManifest, ProjectDir, ProjectFiles, ProjectLocation};
-use super::offer::describe;
+use super::lifecycle_request::LifecycleRequest;
+use super::offer::{describe, describe_context_pack};
 use super::resolution::is_literal;
 use super::targets::expand_agents;
 use crate::agent_selection::{ALL_AGENTS, DETECTED_AGENTS};
@@ -24,7 +24,6 @@ use crate::error::{Error, ErrorCode, Result};
 use crate::home::LockedHome;
 use crate::plan_id::ApplyOptions;
 use crate::session::Session;
-use crate::sinks::SinkScope;
 
 /// How many names an error lists.
 const MAX_LISTED_NAMES: usize = 20;
@@ -54,6 +53,8 @@ pub struct AddRequest {
     pub skills: SkillChoice,
     /// The agents to install for; those of the manifest if empty.
     pub agents: Vec<String>,
+    /// Names or paths of packs to add from the sources, in place of skills.
+    pub packs: Vec<String>,
     /// What the names of folders start with.
     pub prefix: String,
     pub apply: ApplyOptions,
@@ -93,8 +94,9 @@ pub fn list_source_skills(
     let session = Session::begin(context)?;
     let dir = ProjectDir::find(context, &request.location, MissingManifest::Create)?;
     let files = ProjectFiles::read(&session, &dir, GitConflicts::Refuse)?;
+    let opened = open_arguments(&session, &files, (&request.sources, &request.packs))?;
     let mut sources = Vec::new();
-    for (argument, catalog) in open_sources(&session, &files, &request.sources)? {
+    for (argument, catalog) in opened.skills {
         let names = wanted_names(&argument, &request.skills);
         let matches =
             |skill: &CatalogSkill| names.iter().any(|name| is_named(&skill.id, &skill.name, name));
@@ -102,6 +104,7 @@ pub fn list_source_skills(
             catalog.skills.iter().filter(|skill| names.is_empty() || matches(skill)).collect();
         sources.push(describe(&session, &catalog, &shown, &|_| false)?);
     }
+    sources.extend(describe_packs(&session, &opened.packs, &opened.context_packs)?);
     Ok(SourceContentList { sources })
 }
 
@@ -115,8 +118,15 @@ pub fn add(
     let dir = ProjectDir::find(context, &request.location, MissingManifest::Create)?;
     // Sources are opened, and skills picked, before other commands have to wait.
     let before = ProjectFiles::read(&session, &dir, GitConflicts::Refuse)?;
-    let opened = open_sources(&session, &before, &request.sources)?;
-    let added = select_skills(&session, opened, &request.skills, picker)?;
+    let opened = open_arguments(&session, &before, (&request.sources, &request.packs))?;
+    let OpenedArguments { skills, packs, context_packs } = opened;
+    let has_packs = !packs.is_empty() || !context_packs.is_empty();
+    let added = if has_packs && skills.is_empty() {
+        refuse_skill_options(request)?;
+        Vec::new()
+    } else {
+        select_skills(&session, skills, &request.skills, picker)?
+    };
     let mut contents = Vec::new();
     for source in &added {
         if let Some(steps) = &source.catalog.extra_steps {
@@ -130,119 +140,21 @@ pub fn add(
             source.catalog.skills.iter().filter(|skill| includes(&skill.id)).collect();
         contents.push(describe(&session, &source.catalog, &selected, &|_| true)?);
     }
+    contents.extend(describe_packs(&session, &packs, &context_packs)?);
     let mode = request.apply.mode;
     let home = LockedHome::open_unless_missing(context, &session.limits, mode)?;
     let files = ProjectFiles::read(&session, &dir, GitConflicts::Refuse)?;
-    let edits = manifest_edits(&session, &files.manifest, request, &added)?;
+    let mut edits = manifest_edits(&session, &files.manifest, request, &added)?;
+    if has_packs {
+        refuse_other_agents(&session, &files.manifest, &request.agents)?;
+        edits.extend(pack_edits(&files.manifest, &packs, &context_packs));
+    }
     let lifecycle = LifecycleRequest::edit(edits, request.apply);
-    let catalogs = added.into_iter().map(|source| source.catalog).collect();
-    let change = LifecycleChange::new(&session, home.as_ref(), &files, lifecycle, catalogs)?;
+    let catalogs = added.into_iter().map(|source| source.catalog);
+    let catalogs = catalogs.chain(packs.into_iter().map(|pack| pack.catalog)).collect();
+    let change = LifecycleChange::new(&session, home.as_ref(), &files, lifecycle, catalogs)?
+        .with_context_packs(context_packs.into_iter().map(|it| (it.key, it.opened)).collect());
     Ok(ProjectAddReport { change: change.run()?, sources: contents })
-}
-
-fn open_sources(
-    session: &Session<'_>,
-    files: &ProjectFiles,
-    texts: &[String],
-) -> Result<Vec<(SourceArgument, SourceCatalog)>> {
-    let mut opened: Vec<(SourceArgument, SourceCatalog)> = Vec::new();
-    for text in texts {
-        let mut argument = parse_argument(text)?;
-        argument.source = rebase(session.context, &files.dir, argument.source)?;
-        if argument.version.is_none() {
-            argument.version = known_version(&files.manifest, &argument.source);
-        }
-        let version = argument.version.as_ref();
-        let key = SourceKey::new(&argument.source, version);
-        if opened.iter().any(|(_, catalog)| catalog.key == key) {
-            let message = format!("the source `{}` is specified twice", argument.source);
-            return Err(Error::new(ErrorCode::DuplicateArgument, message)
-                .hint("specify it once, and its skills with `--skill`"));
-        }
-        // A source has one version in a project, which `sp update` changes.
-        let request = match files.lock.sources.get(&key) {
-            Some(lock) => CatalogRequest::Locked { version, lock },
-            None => CatalogRequest::Newest(version),
-        };
-        let catalog = open_catalog(session, &files.dir.path, &argument.source, request)?;
-        opened.push((argument, catalog));
-    }
-    Ok(opened)
-}
-
-pub(super) fn parse_argument(text: &str) -> Result<SourceArgument> {
-    SourceArgument::parse(text).map_err(|why| {
-        let shown = sp_formats::printable::mask_secrets(text).into_owned();
-        let hint = match &why {
-            SourceArgumentError::Source(source) => source.hint(),
-            SourceArgumentError::Version(_) => ManifestSourceError::TwoRefs.hint(),
-        };
-        Error::new(ErrorCode::InvalidArguments, format!("invalid source `{shown}`"))
-            .because(why)
-            .hint(hint)
-    })
-}
-
-/// Returns the ref of a source that the manifest has already, if it has one.
-fn known_version(manifest: &ProjectManifest, source: &ManifestSource) -> Option<SourceVersion> {
-    let identity = source.identity();
-    let mut known = manifest.skills.iter().filter(|entry| entry.source.identity() == identity);
-    match (known.next(), known.next()) {
-        (Some(only), None) => only.version.clone(),
-        _ => None,
-    }
-}
-
-/// Makes a path that is relative to the current directory relative to the manifest.
-fn rebase(
-    context: &Context<'_>,
-    dir: &ProjectDir,
-    source: ManifestSource,
-) -> Result<ManifestSource> {
-    let (ManifestSource::Dir(path) | ManifestSource::Zip(path)) = &source else {
-        return Ok(source);
-    };
-    if path.starts_with(['~', '/']) {
-        return Ok(source);
-    }
-    let current = context.current_dir.canonicalize().unwrap_or(context.current_dir.clone());
-    let full = normalize(&current.join(path));
-    let text = match dir.scope {
-        SinkScope::Project => relative_path(&dir.path, &full),
-        SinkScope::Global => match full.strip_prefix(&context.user_home) {
-            Ok(rest) => format!("~/{}", rest.display()),
-            Err(_) => full.display().to_string(),
-        },
-    };
-    ManifestSource::new(&text).map_err(|why| {
-        Error::new(ErrorCode::InvalidArguments, format!("invalid source `{text}`")).because(why)
-    })
-}
-
-/// Removes `.` and `..` from an absolute path.
-fn normalize(path: &Path) -> PathBuf {
-    let mut normal = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::CurDir => {}
-            Component::ParentDir => drop(normal.pop()),
-            _ => normal.push(part),
-        }
-    }
-    normal
-}
-
-/// Returns a path relative to a directory, as a manifest has it.
-fn relative_path(from: &Path, to: &Path) -> String {
-    let common = from.components().zip(to.components()).take_while(|(a, b)| a == b).count();
-    let up = from.components().count() - common;
-    let down: Vec<String> = to
-        .components()
-        .skip(common)
-        .map(|part| part.as_os_str().to_string_lossy().into_owned())
-        .collect();
-    let start = if up == 0 { vec![".".to_owned()] } else { vec!["..".to_owned(); up] };
-    [start, down].concat().join("/")
 }
 
 /// Returns the names that select skills of a source.
@@ -389,6 +301,76 @@ fn unknown_skill(opened: &[(SourceArgument, SourceCatalog)], name: &str) -> Erro
     }
 }
 
+/// Describes all skills of packs, and context packs.
+fn describe_packs(
+    session: &Session<'_>,
+    packs: &[AddedPack],
+    context_packs: &[AddedContextPack],
+) -> Result<Vec<SourceContent>> {
+    let mut contents = Vec::new();
+    for AddedPack { catalog, .. } in packs {
+        let skills: Vec<&CatalogSkill> = catalog.skills.iter().collect();
+        contents.push(describe(session, catalog, &skills, &|_| true)?);
+    }
+    contents
+        .extend(context_packs.iter().map(|pack| describe_context_pack(&pack.key, &pack.opened)));
+    Ok(contents)
+}
+
+/// Refuses options that select or name skills, for sources that are packs or context packs.
+fn refuse_skill_options(request: &AddRequest) -> Result<()> {
+    let refused = if matches!(request.skills, SkillChoice::Named(_)) {
+        "--skill"
+    } else if request.prefix.is_empty() {
+        return Ok(());
+    } else {
+        "--prefix"
+    };
+    let message = format!("`{refused}` does not apply to packs and context packs");
+    Err(Error::new(ErrorCode::InvalidArguments, message).hint("nothing was changed"))
+}
+
+/// Refuses agents that the manifest does not name: packs and context packs are installed for all
+/// agents of the manifest.
+fn refuse_other_agents(
+    session: &Session<'_>,
+    manifest: &ProjectManifest,
+    names: &[String],
+) -> Result<()> {
+    let is_new = manifest.agents.is_empty();
+    if is_new || names.is_empty() {
+        return Ok(());
+    }
+    let known = expand_agents(session, &manifest.agents)?;
+    let requested = requested_agents(session, manifest, names)?;
+    let is_known = |name: &&String| known.contains(name) || manifest.agents.contains(name);
+    match requested.iter().find(|name| !is_known(name)) {
+        None => Ok(()),
+        Some(other) => {
+            let message = format!("`{MANIFEST_FILE}` does not name the agent `{other}`");
+            Err(Error::new(ErrorCode::InvalidArguments, message)
+                .because("packs are installed for all agents of the manifest")
+                .hint(format!("add `{other}` to `agents` in `{MANIFEST_FILE}`")))
+        }
+    }
+}
+
+/// Returns the edits that add packs and context packs to a manifest.
+fn pack_edits(
+    manifest: &ProjectManifest,
+    packs: &[AddedPack],
+    context_packs: &[AddedContextPack],
+) -> Vec<ManifestEdit> {
+    let is_new = |pack: &&AddedPack| manifest.packs.iter().all(|known| known.text != pack.text);
+    let packs = packs.iter().filter(is_new).map(|pack| (ItemList::Packs, pack.text.clone()));
+    let is_new = |pack: &&AddedContextPack| {
+        manifest.context.iter().all(|known| context_pack_key(&known.location) != pack.key)
+    };
+    let context_packs = context_packs.iter().filter(is_new);
+    let context_packs = context_packs.map(|pack| (ItemList::Context, pack.text.clone()));
+    packs.chain(context_packs).map(|(list, text)| ManifestEdit::AddItem { list, text }).collect()
+}
+
 /// Returns the edits that add the selected skills to a manifest.
 fn manifest_edits(
     session: &Session<'_>,
@@ -509,22 +491,4 @@ fn entry_edits(
         }
     }
     edits
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn lc_10_paths_are_written_relative_to_the_manifest() {
-        for (from, to, expected) in [
-            ("/a/b", "/a/b/c", "./c"),
-            ("/a/b", "/a/b", "."),
-            ("/a/b", "/a/c/d", "../c/d"),
-            ("/a/b/c", "/a", "../.."),
-        ] {
-            assert_eq!(relative_path(Path::new(from), Path::new(to)), expected);
-        }
-        assert_eq!(normalize(Path::new("/a/./b/../c")), Path::new("/a/c"));
-    }
 }

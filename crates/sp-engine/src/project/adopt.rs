@@ -17,8 +17,9 @@ use sp_tree::{Dir, LoadedTree, Name, load_untrusted};
 
 use super::bases::base_plan;
 use super::catalog::{CatalogRequest, SourceCatalog, open_catalog, open_local_or_empty};
-use super::change::{LifecycleChange, LifecycleRequest};
+use super::change::LifecycleChange;
 use super::files::{GitConflicts, MissingManifest, ProjectDir, ProjectFiles, ProjectLocation};
+use super::lifecycle_request::LifecycleRequest;
 use super::resolution::entry_source_key;
 use super::targets::{ProjectSinks, expand_agents};
 use crate::context::Context;

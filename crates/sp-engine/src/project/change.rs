@@ -11,11 +11,9 @@ use sp_formats::Report;
 use sp_formats::naming::FolderNaming;
 use sp_formats::output::{EditedSkillItem, PlanStatus, ProjectChangeReport};
 use sp_formats::package::PackageName;
-use sp_formats::project::disabled::DisabledSkills;
 use sp_formats::project::lock::{LockedProjectSkill, ProjectLock, SourceKey};
-use sp_formats::project::manifest::{self, ProjectManifest};
-use sp_formats::project::manifest_edit::{ManifestEdit, ManifestEditError, apply_all};
-use sp_formats::project::rules::LC_04;
+use sp_formats::project::manifest::{self, ProjectManifest, SkillsEntry};
+use sp_formats::project::manifest_edit::{ManifestEditError, apply_all};
 use sp_formats::project::source::SourceArgument;
 use sp_formats::project::{LOCK_FILE, MANIFEST_FILE};
 use sp_formats::state::{InstallSource, InstallState};
@@ -24,24 +22,31 @@ use sp_tree::{Digest, LoadedTree};
 use super::approval::{AddedCapabilities, acceptance, owner_of, record_audits};
 use super::bases::{base_plan, read_base};
 use super::catalog::SourceCatalog;
+use super::context_packs::{
+    ContextPacks, InstructionChange, LockedContextPacks, context_pack_changes,
+};
 use super::disabled::DisabledRecord;
-use super::edits::{EditChoice, EditPlanner};
+use super::edits::EditPlanner;
 use super::files::ProjectFiles;
-use super::local_sources::unchanged_dirs;
-use super::overrides::{FolderOverrides, apply_overrides};
+use super::lifecycle_request::{LifecycleRequest, LockChange};
+use super::local_sources::unchanged_sources;
+use super::overrides::apply_overrides;
 use super::packages::{
-    changed_packages, changed_skill_packages, has_packages, package_lock, package_requests,
-    package_source_keys, unlocked_packages, with_pack_entries, with_package_entries,
+    changed_packages, changed_skill_packages, entry_of_error, has_packages, package_lock,
+    package_requests, package_source_keys, unlocked_packages, with_pack_entries,
+    with_package_entries,
 };
 use super::resolution::{
-    DemandedVersion, ProjectResolution, SelectedSkill, SourceDemand, add_locked_dependencies,
-    demands, entry_source_key, resolve, select, select_locked,
+    ProjectResolution, SelectedSkill, add_locked_dependencies, demands, entry_source_key, resolve,
+    select, select_locked,
 };
-use super::skill_changes::{FileTexts, LockSide, skill_changes};
+use super::skill_changes::{LockSide, skill_changes};
+use super::source_demand::{DemandedVersion, SourceDemand};
 use super::sources::ProjectSources;
 use super::targets::{ProjectSinks, recorded_sink};
 use crate::agent_set::AgentSet;
 use crate::context::Event;
+use crate::context_pack::OpenedContextPack;
 use crate::error::{Error, ErrorCode, Result};
 use crate::home::{DigestIndexes, LockedHome};
 use crate::install::change::ChangeExecutor;
@@ -49,59 +54,9 @@ use crate::install::plan::{ChangePlan, FilePlan, PlanRequest, SinkTarget, Target
 use crate::install::skill_set::{
     InstallableSkill, LockedTree, ProjectOrigin, SkillOrigin, SkillSet, SkillSource,
 };
-use crate::pkg::{
-    ManifestPackageOptions, ManifestPackages, PackageSelection, ResolvedPackages, TrustOverrides,
-};
-use crate::plan_id::ApplyOptions;
+use crate::pkg::{ManifestPackageOptions, ManifestPackages, ResolvedPackages, TrustOverrides};
 use crate::session::Session;
 use crate::sinks::Sink;
-
-/// Whether a command may change the lockfile.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum LockChange {
-    Allowed,
-    Refused,
-}
-
-/// What a command changes.
-pub(super) struct LifecycleRequest {
-    pub edits: Vec<ManifestEdit>,
-    /// The sources that move to their newest version.
-    pub refreshed: BTreeSet<SourceKey>,
-    pub lock_change: LockChange,
-    pub edit_choice: EditChoice,
-    pub texts: FileTexts,
-    /// Folders that belong to the project from now on, if they exist.
-    pub adopted: BTreeSet<String>,
-    /// Folders for which the command decides what they contain.
-    pub overrides: FolderOverrides,
-    /// The versions of packages to select.
-    pub packages: PackageSelection,
-    /// The skills that are disabled after the change, if that changes.
-    pub disabled: Option<DisabledSkills>,
-    /// Files to write in addition.
-    pub files: Vec<FilePlan>,
-    pub options: ApplyOptions,
-}
-
-impl LifecycleRequest {
-    /// A change of the manifest. Nothing moves to a newer version.
-    pub(super) fn edit(edits: Vec<ManifestEdit>, options: ApplyOptions) -> Self {
-        Self {
-            edits,
-            refreshed: BTreeSet::new(),
-            lock_change: LockChange::Allowed,
-            edit_choice: EditChoice::Policy,
-            texts: FileTexts::Omit,
-            adopted: BTreeSet::new(),
-            overrides: FolderOverrides::new(),
-            packages: PackageSelection::default(),
-            disabled: None,
-            files: Vec::new(),
-            options,
-        }
-    }
-}
 
 /// A change of a project.
 pub(super) struct LifecycleChange<'a> {
@@ -112,11 +67,14 @@ pub(super) struct LifecycleChange<'a> {
     /// The manifest after the change, with entries for the skills of packages.
     manifest: ProjectManifest,
     manifest_text: String,
+    /// A report without findings about the manifest after the change, for positions.
+    manifest_report: Report,
     /// The manifest before the change, with entries for the skills of packages.
     manifest_before: ProjectManifest,
     /// The packages, if they were read already.
     packages: Option<ManifestPackages<'a>>,
     sources: ProjectSources<'a>,
+    contexts: ContextPacks<'a>,
     disabled: DisabledRecord,
 }
 
@@ -148,8 +106,15 @@ impl<'a> LifecycleChange<'a> {
         let manifest = manifest.ok_or_else(|| {
             Error::in_file(ErrorCode::InvalidProject, "the manifest would be invalid", report)
         })?;
-        refuse_unsupported(session, files, &manifest, &manifest_text)?;
-        let mut sources = ProjectSources::new(session, &files.dir.path, request.refreshed.clone());
+        let contexts = ContextPacks::new(session, &files.dir, (&manifest, &manifest_text))?;
+        let label = session.context.display_relative_path(&files.dir.manifest_path());
+        let report = Report::new(label, manifest_text.as_str());
+        let mut sources = ProjectSources::new(
+            session,
+            &files.dir.path,
+            report.clone(),
+            request.refreshed.clone(),
+        );
         opened.into_iter().for_each(|catalog| sources.insert(catalog));
         let disabled = DisabledRecord::read(session)?;
         let manifest = with_pack_entries(&manifest);
@@ -161,9 +126,11 @@ impl<'a> LifecycleChange<'a> {
             request,
             manifest,
             manifest_text,
+            manifest_report: report,
             manifest_before,
             packages: None,
             sources,
+            contexts,
             disabled,
         })
     }
@@ -171,6 +138,12 @@ impl<'a> LifecycleChange<'a> {
     /// Sets the packages of the project, if they were read already.
     pub(super) fn with_packages(self, packages: ManifestPackages<'a>) -> Self {
         Self { packages: Some(packages), ..self }
+    }
+
+    /// Adds context packs that were opened already, by location.
+    pub(super) fn with_context_packs(mut self, opened: Vec<(String, OpenedContextPack)>) -> Self {
+        self.contexts.add_opened(opened);
+        self
     }
 
     /// Plans the change and, unless it is a dry run, applies it.
@@ -183,6 +156,7 @@ impl<'a> LifecycleChange<'a> {
             resolution.lock.packages.clone_from(&packages.lock.packages);
             resolution.lock.merged.clone_from(&packages.lock.context);
         }
+        resolution.lock.contexts = self.lock_context_packs()?;
         self.refuse_lock_change(&resolution.lock)?;
         let executor = ChangeExecutor {
             session: self.session,
@@ -199,6 +173,8 @@ impl<'a> LifecycleChange<'a> {
         let added = self.record_audits(&mut resolution.lock)?;
         plan.acceptance = acceptance(&self.files.dir, &resolution.lock);
         plan.files = self.file_plans(&plan, &resolution.lock)?;
+        let instructions = self.plan_instructions(&resolution.lock)?;
+        plan.files.extend(instructions.plans);
         let events = self.add_files(&mut plan, packages.as_mut())?;
         let texts = self.request.texts;
         let before = &self.files.lock;
@@ -228,6 +204,8 @@ impl<'a> LifecycleChange<'a> {
             converted: self.files.converted(),
             packages: packages.as_mut().map(|it| std::mem::take(&mut it.items)).unwrap_or_default(),
             context: packages.and_then(|it| it.context),
+            context_packs: context_pack_changes(&before.contexts, &resolution.lock.contexts),
+            instructions: instructions.written,
             kept: outcome.trashed_files,
         })
     }
@@ -278,7 +256,9 @@ impl<'a> LifecycleChange<'a> {
             return Err(lock_mismatch("these packages are not locked", &names));
         }
         let selection = std::mem::take(&mut self.request.packages);
-        let resolved = open.resolve(package_requests(&self.manifest), selection)?;
+        let resolved = open
+            .resolve(package_requests(&self.manifest), selection)
+            .map_err(|error| self.locate_package(error))?;
         let packages = &resolved.lock.packages;
         self.manifest = with_package_entries(&self.manifest, packages);
         for catalog in changed_skill_packages(session, &files.dir.path, &resolved, &files.lock)? {
@@ -290,16 +270,44 @@ impl<'a> LifecycleChange<'a> {
         Ok(Some(resolved))
     }
 
+    /// Adds the position of the entry of the package that an error is about.
+    fn locate_package(&self, error: Error) -> Error {
+        match entry_of_error(&self.manifest, &self.files.lock, &error) {
+            Some(entry) => {
+                let span = entry.span.clone();
+                error.within(&self.manifest_report, &span)
+            }
+            None => error,
+        }
+    }
+
+    /// Returns the versions of the context packs.
+    fn lock_context_packs(&mut self) -> Result<LockedContextPacks> {
+        let before = &self.files.lock.contexts;
+        let unlocked = self.contexts.unlocked(before);
+        if self.request.lock_change == LockChange::Refused && !unlocked.is_empty() {
+            return Err(lock_mismatch("these context packs are not locked", &unlocked));
+        }
+        self.contexts.lock(before, &self.request.refreshed_contexts)
+    }
+
+    /// Plans the instruction files that context packs are installed in.
+    fn plan_instructions(&mut self, lock: &ProjectLock) -> Result<InstructionChange> {
+        if lock.contexts.is_empty() && self.files.lock.contexts.is_empty() {
+            return Ok(InstructionChange::default());
+        }
+        self.contexts.plan(self.home, &lock.contexts)
+    }
+
     /// Opens the sources that are needed, and decides what each folder contains.
     fn resolve(&mut self, indexes: &mut DigestIndexes<'_>) -> Result<ProjectResolution> {
         let lock = &self.files.lock;
         let base = &self.files.dir.path;
-        let unchanged = unchanged_dirs(self.session, base, (&self.manifest, lock), indexes);
+        let unchanged = unchanged_sources(self.session, base, (&self.manifest, lock), indexes);
         let demands = demands(&self.manifest, lock, &self.request.refreshed, &unchanged);
         self.sources.open(&demands, lock)?;
         let offers = self.sources.offers(&self.manifest)?;
-        let label = self.session.context.display_relative_path(&self.files.dir.manifest_path());
-        let mut report = Report::new(label, self.manifest_text.as_str());
+        let mut report = self.manifest_report.clone();
         let mut selected = select(&self.manifest, lock, &offers, &mut report);
         if !report.is_usable() {
             report.sort();
@@ -328,7 +336,9 @@ impl<'a> LifecycleChange<'a> {
             old.skills.keys().filter(|name| !lock.skills.contains_key(*name)).map(String::as_str),
         );
         changed.extend(changed_packages(old, lock));
-        Err(lock_mismatch("these skills and packages would change", &changed))
+        let contexts = context_pack_changes(&old.contexts, &lock.contexts);
+        changed.extend(contexts.iter().map(|item| item.location.as_str()));
+        Err(lock_mismatch("these would change", &changed))
     }
 
     /// Returns what each sink contains before and after the change, by the path of the sink.
@@ -475,18 +485,20 @@ impl<'a> LifecycleChange<'a> {
 
     /// Returns how to open a locked source.
     fn demand_of(&self, key: &SourceKey) -> Option<SourceDemand> {
-        let entries = self.manifest.skills.iter().chain(&self.manifest_before.skills);
-        let entry = entries.into_iter().find(|entry| entry_source_key(entry) == *key);
-        let (source, version) = match entry {
-            Some(entry) => (entry.source.clone(), entry.version.clone()),
-            // The source of a dependency.
-            None => {
-                let argument = SourceArgument::parse(key.as_str()).ok()?;
-                (argument.source, argument.version)
-            }
-        };
+        let is_meant = |entry: &&SkillsEntry| entry_source_key(entry) == *key;
+        let entry = self.manifest.skills.iter().find(is_meant);
+        let span = entry.map(|entry| entry.source_span.clone());
+        let (source, version) =
+            match entry.or_else(|| self.manifest_before.skills.iter().find(is_meant)) {
+                Some(entry) => (entry.source.clone(), entry.version.clone()),
+                // The source of a dependency.
+                None => {
+                    let argument = SourceArgument::parse(key.as_str()).ok()?;
+                    (argument.source, argument.version)
+                }
+            };
         let demanded = DemandedVersion::Locked;
-        Some(SourceDemand { key: key.clone(), source, version, demanded })
+        Some(SourceDemand { key: key.clone(), source, version, demanded, span })
     }
 
     /// Records what the audits of changed skills found, and returns the added capabilities.
@@ -564,31 +576,4 @@ fn edit_error(session: &Session<'_>, files: &ProjectFiles, why: &ManifestEditErr
     Error::new(ErrorCode::NotFixable, format!("cannot edit `{path}`"))
         .because(why.to_string())
         .hint("nothing was changed: edit the file by hand, then run `sp sync`")
-}
-
-/// Refuses what a manifest may declare and a sync does not install, so that it is not ignored
-/// silently.
-fn refuse_unsupported(
-    session: &Session<'_>,
-    files: &ProjectFiles,
-    manifest: &ProjectManifest,
-    text: &str,
-) -> Result<()> {
-    let label = session.context.display_relative_path(&files.dir.manifest_path());
-    let mut report = Report::new(label, text);
-    let contexts = manifest
-        .context
-        .iter()
-        .map(|context| (&context.span, "context pack", "sp context install"));
-    for (span, what, command) in contexts {
-        let message = format!("a {what} cannot be installed from the manifest of a project");
-        report
-            .error(&LC_04, span.clone(), message)
-            .help(format!("remove it here, and install it with `{command}`"));
-    }
-    if report.is_usable() {
-        return Ok(());
-    }
-    let message = "the manifest has entries that are not supported";
-    Err(Error::in_file(ErrorCode::Unsupported, message, report))
 }

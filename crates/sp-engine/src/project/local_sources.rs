@@ -9,7 +9,7 @@ use sp_formats::project::manifest::{ProjectManifest, SkillsEntry};
 use sp_formats::project::source::ManifestSource;
 use sp_tree::Digest;
 
-use super::catalog::IndexedDir;
+use super::catalog::{IndexedDir, indexed_zip_digest};
 use super::resolution::entry_source_key;
 use crate::home::DigestIndexes;
 use crate::session::Session;
@@ -24,16 +24,24 @@ struct LockedDir<'a> {
     skills: BTreeMap<&'a str, Vec<(&'a str, &'a LockedProjectSkill)>>,
 }
 
-/// Returns the directories that offer exactly what is locked, as far as the digest indexes know:
-/// those need not be opened. `base` is where relative paths start.
-pub(super) fn unchanged_dirs(
+/// Returns the directories and zip files that offer exactly what is locked, as far as the digest
+/// indexes know: those need not be opened. `base` is where relative paths start.
+pub(super) fn unchanged_sources(
     session: &Session<'_>,
     base: &Path,
     (manifest, lock): (&ProjectManifest, &ProjectLock),
     indexes: &mut DigestIndexes<'_>,
 ) -> BTreeSet<SourceKey> {
     let mut dirs: BTreeMap<SourceKey, (&str, LockedDir<'_>)> = BTreeMap::new();
+    let mut unchanged = BTreeSet::new();
     for entry in &manifest.skills {
+        if let ManifestSource::Zip(path) = &entry.source {
+            let key = entry_source_key(entry);
+            let locked = lock.sources.get(&key).and_then(|source| source.digest);
+            if locked.is_some() && indexed_zip_digest(session, base, path, indexes) == locked {
+                unchanged.insert(key);
+            }
+        }
         if let ManifestSource::Dir(path) = &entry.source {
             let dir = dirs.entry(entry_source_key(entry)).or_insert_with_key(|key| {
                 (path, LockedDir { entries: Vec::new(), skills: skills_of(lock, key) })
@@ -45,7 +53,8 @@ pub(super) fn unchanged_dirs(
         IndexedDir::open(session, base, path, indexes).is_some_and(|dir| locked.is_offered_by(&dir))
     };
     dirs.retain(|_, (path, locked)| is_unchanged(path, locked, indexes));
-    dirs.into_keys().collect()
+    unchanged.extend(dirs.into_keys());
+    unchanged
 }
 
 fn skills_of<'a>(

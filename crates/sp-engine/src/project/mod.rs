@@ -9,9 +9,12 @@
 //! resolution     manifest × lockfile × offers → skills with folders, and the new lockfile
 //! sources        opens what resolution needs (catalog), dependencies, content
 //! local_sources  which directories are as they are locked, without reading their files
+//! local_changes  which of the others differ
+//! known_newest   newer versions that a command has seen
 //! targets        agents → sinks
 //! edits          what happens to skills that were edited locally; bases has what they are based on
 //! packages       packages of the manifest → entries for their skills
+//! context_packs  context packs of the manifest → instruction files
 //! own_lockfiles  what `ctxpkg.lock` and `.skillbag.lock` of the project have
 //! on_disk        what `sp doctor` compares
 //! change         all of it as one plan, and one transaction
@@ -33,21 +36,30 @@
 //! the lockfile and the folder cannot differ.
 
 mod add;
+mod added_sources;
 mod adopt;
 mod approval;
 mod bases;
 mod catalog;
 mod change;
+mod context_packs;
+mod context_status;
 mod diff_skill;
 mod disabled;
 mod edits;
 mod file_on_disk;
 mod files;
+mod known_newest;
+mod known_outdated;
+mod lifecycle_request;
+mod local_changes;
 mod local_sources;
 mod migrate;
+mod newest_context_packs;
 mod newest_packages;
 mod offer;
 mod on_disk;
+mod open_project;
 mod outdated;
 mod overrides;
 mod own_lockfiles;
@@ -58,6 +70,7 @@ mod remove;
 mod resolution;
 mod restore;
 mod skill_changes;
+mod source_demand;
 mod source_skills;
 mod sources;
 mod status;

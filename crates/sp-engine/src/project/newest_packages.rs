@@ -7,6 +7,7 @@ use sp_formats::package::{PackageDependency, PackageName, PackageVersion, Versio
 use sp_formats::project::lock::ProjectLock;
 
 use super::files::ProjectFiles;
+use super::known_newest::{KnownSubject, remember_newest};
 use super::packages::package_source_key;
 use crate::error::Result;
 use crate::pkg::{NewestPackageQuery, newest_package_versions};
@@ -68,7 +69,14 @@ pub(super) fn ask_packages(
         locked: locked.version.clone(),
         newest: newest.map(|newest| newest.version),
     });
-    Ok(asked.collect())
+    let asked: Vec<AskedPackage> = asked.collect();
+    for package in asked.iter().filter(|package| package.newest.is_ok()) {
+        let locked = package.locked.to_string();
+        let newest = package.newer().map_or_else(|| locked.clone(), ToString::to_string);
+        let subject = KnownSubject::Package(package.name.as_str());
+        remember_newest(session.context, subject, &locked, &newest);
+    }
+    Ok(asked)
 }
 
 /// Returns the ranges that the version of a package must match.

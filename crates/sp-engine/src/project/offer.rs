@@ -2,11 +2,15 @@
 
 use std::sync::Arc;
 
-use sp_formats::output::{OfferedSkillItem, SourceContent};
+use sp_analyze::tokens;
+use sp_formats::output::{
+    ContextPackFileItem, FindingItem, OfferedContextPack, OfferedSkillItem, SourceContent,
+};
 use sp_tree::LoadedTree;
 
 use super::catalog::{CatalogSkill, SourceCatalog};
 use crate::check::{InspectedSkill, SkillInspector};
+use crate::context_pack::{OpenedContextPack, installable_documents};
 use crate::error::Result;
 use crate::session::Session;
 use crate::token_counter::TokenCounter;
@@ -43,5 +47,40 @@ pub(super) fn describe(
         commit: catalog.locked.commit.clone(),
         version: catalog.locked.version.clone(),
         skills,
+        context_pack: None,
     })
+}
+
+/// Describes a context pack: the documents that are installed, and what `sp check` reports.
+pub(super) fn describe_context_pack(key: &str, opened: &OpenedContextPack) -> SourceContent {
+    let OpenedContextPack { pack, reports, .. } = opened;
+    let documents = installable_documents(pack);
+    let installed = pack
+        .documents
+        .iter()
+        .filter(|(path, _)| documents.iter().any(|document| document == path.as_str()));
+    let files = installed.map(|(path, document)| ContextPackFileItem {
+        path: path.to_string(),
+        bytes: document.text.len(),
+        tokens: tokens::count(&document.text),
+    });
+    let findings = reports.iter().flat_map(|report| {
+        let located = report.located_findings();
+        located.iter().map(|it| FindingItem::new(&report.file, it)).collect::<Vec<_>>()
+    });
+    let project = &pack.manifest.project;
+    let context_pack = OfferedContextPack {
+        pack_id: pack.manifest.pack_id.clone(),
+        name: project.name.clone(),
+        description: project.description.clone(),
+        files: files.collect(),
+        findings: findings.collect(),
+    };
+    SourceContent {
+        source: key.to_owned(),
+        commit: None,
+        version: None,
+        skills: Vec::new(),
+        context_pack: Some(context_pack),
+    }
 }

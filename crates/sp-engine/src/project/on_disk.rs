@@ -4,9 +4,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
+use sp_formats::output::SkillStatus;
 use sp_formats::project::lock::ProjectLock;
 use sp_formats::project::manifest::ProjectManifest;
 
+use super::context_packs::ContextPacks;
+use super::context_status::installed_status;
 use super::disabled::DisabledRecord;
 use super::files::{MissingManifest, ProjectDir, ProjectLocation};
 use super::packages::with_package_entries;
@@ -89,6 +92,22 @@ impl<'a> ProjectOnDisk<'a> {
             }
         }
         missing
+    }
+
+    /// Returns what the instruction files lack of the locked context packs; none if nothing is
+    /// missing.
+    pub(crate) fn missing_context_packs(
+        &self,
+        manifest: &ProjectManifest,
+        lock: &ProjectLock,
+    ) -> Option<String> {
+        if lock.contexts.is_empty() {
+            return None;
+        }
+        let packs = ContextPacks::new(self.session, &self.dir, (manifest, "")).ok()?;
+        let status = installed_status(self.session, &self.dir, (&packs, &lock.contexts));
+        let (status, note) = status.ok()?;
+        note.filter(|_| matches!(status, SkillStatus::Missing | SkillStatus::Unsynced))
     }
 
     /// Returns the agents that the names of an entry stand for. If no agent is detected, none.

@@ -7,11 +7,15 @@ use sp_formats::project::source::{ManifestSource, PackSource, SourceVersion};
 
 use super::catalog::{BranchHistory, NewestQuery, NewestSource, newest_versions};
 use super::files::{GitConflicts, MissingManifest, ProjectDir, ProjectFiles, ProjectLocation};
+use super::known_newest::{KnownSubject, remember_newest};
+use super::local_changes::{LocalChange, LocalComparison, locked_content};
+use super::newest_context_packs::{AskedContextPack, ask_context_packs};
 use super::newest_packages::ask_packages;
 use super::packages::with_pack_entries;
 use super::resolution::entry_source_key;
 use crate::context::Context;
 use crate::error::Result;
+use crate::home::{DigestIndexes, LockedHome};
 use crate::session::Session;
 
 /// A source of a manifest, and where it is now.
@@ -31,8 +35,11 @@ pub fn outdated(context: &Context<'_>, location: &ProjectLocation) -> Result<Out
     let asked = ask_sources(&session, &files, &|_| true, BranchHistory::Skip);
     let sources = asked.into_iter().filter_map(|source| outdated_source(&files, source));
     let mut sources: Vec<OutdatedSource> = sources.collect();
+    sources.extend(outdated_local_sources(&session, &files));
     let packages = ask_packages(&session, &files, &|_| true)?;
     sources.extend(packages.into_iter().filter_map(|it| it.into_outdated(&files.lock)));
+    let context_packs = ask_context_packs(&session, &files, &|_| true)?;
+    sources.extend(context_packs.into_iter().filter_map(AskedContextPack::into_outdated));
     Ok(OutdatedList { manifest: dir.manifest_path(), sources })
 }
 
@@ -61,25 +68,75 @@ pub(super) fn ask_sources(
         })
         .collect();
     let answers = newest_versions(session, &files.dir.path, &queries, history);
-    let asked = questions.into_iter().zip(answers).map(|(question, newest)| AskedSource {
-        key: question.key,
-        name: question.source.to_string(),
-        locked: question.locked,
-        newest,
+    let asked = questions.into_iter().zip(answers).map(|(question, newest)| {
+        remember(session, &question, &newest);
+        AskedSource {
+            key: question.key,
+            name: question.source.to_string(),
+            locked: question.locked,
+            newest,
+        }
     });
     asked.collect()
 }
 
+/// Remembers the newest version of a source for `sp status`. Git repositories remember their own.
+fn remember(session: &Session<'_>, question: &SourceQuestion, newest: &Result<NewestSource>) {
+    let is_remembered = matches!(
+        question.source,
+        ManifestSource::WebZip(_) | ManifestSource::Index(_) | ManifestSource::Package(_)
+    );
+    let locked = version_text(&question.locked);
+    let newest = match newest {
+        Ok(NewestSource::Newer(newer)) => version_text(newer),
+        Ok(NewestSource::Current) => locked.clone(),
+        _ => return,
+    };
+    if is_remembered {
+        let subject = KnownSubject::Source(question.key.as_str());
+        remember_newest(session.context, subject, &locked, &newest);
+    }
+}
+
+/// Describes the sources on this machine that differ from the lockfile.
+fn outdated_local_sources(session: &Session<'_>, files: &ProjectFiles) -> Vec<OutdatedSource> {
+    let manifest = with_pack_entries(&files.manifest);
+    let (base, lock) = (files.dir.path.as_path(), &files.lock);
+    let comparison = LocalComparison { session, base, manifest: &manifest, lock };
+    let mut indexes = DigestIndexes::new(session.context);
+    let changes = comparison.changes(&mut indexes);
+    for entry in manifest.skills.iter().filter(|entry| entry.source.is_local()) {
+        let key = entry_source_key(entry);
+        let locked = locked_content(lock, &key).to_string();
+        let newest = match changes.get(&key) {
+            None => locked.clone(),
+            Some(Ok(LocalChange { newest: Some(newest), .. })) => newest.to_string(),
+            Some(_) => continue,
+        };
+        let subject = KnownSubject::Source(key.as_str());
+        remember_newest(session.context, subject, &locked, &newest);
+    }
+    LockedHome::store_indexes(session.context, &indexes);
+    let outdated = changes.into_iter().map(|(key, change)| OutdatedSource {
+        source: key.to_string(),
+        locked: locked_content(lock, &key).to_string(),
+        note: change.as_ref().err().map(ToString::to_string),
+        newest: change.as_ref().ok().and_then(|it| it.newest).map(|it| it.to_string()),
+        skills: change.map(|it| it.folders.into_iter().collect()).unwrap_or_default(),
+    });
+    outdated.collect()
+}
+
 /// What to ask a server about a locked source.
-struct SourceQuestion {
-    key: SourceKey,
-    source: ManifestSource,
-    version: Option<SourceVersion>,
-    locked: LockedSource,
+pub(super) struct SourceQuestion {
+    pub key: SourceKey,
+    pub source: ManifestSource,
+    pub version: Option<SourceVersion>,
+    pub locked: LockedSource,
 }
 
 /// Returns what to ask about a source: for a pack, its own repository and those of its imports.
-fn questions_about(
+pub(super) fn questions_about(
     entry: &SkillsEntry,
     key: &SourceKey,
     locked: &LockedSource,
@@ -136,7 +193,7 @@ fn outdated_source(files: &ProjectFiles, asked: AskedSource) -> Option<OutdatedS
 }
 
 /// Returns the commit, version or digest of a source.
-fn version_text(source: &LockedSource) -> String {
+pub(super) fn version_text(source: &LockedSource) -> String {
     let digest = || source.digest.map(|digest| digest.to_string());
     let version = source.commit.clone().or_else(|| source.version.clone()).or_else(digest);
     version.unwrap_or_default()

@@ -11,8 +11,9 @@ use sp_formats::project::MANIFEST_FILE;
 use sp_formats::project::manifest::ProjectManifest;
 use sp_formats::project::manifest_edit::{ItemList, ManifestEdit};
 
-use super::change::{LifecycleChange, LifecycleRequest};
-use super::files::{GitConflicts, MissingManifest, ProjectDir, ProjectFiles, ProjectLocation};
+use super::files::{MissingManifest, ProjectDir, ProjectFiles, ProjectLocation};
+use super::lifecycle_request::LifecycleRequest;
+use super::open_project::OpenProject;
 use super::packages::{dependents, package_lock};
 use super::targets::expand_agents;
 use crate::context::Context;
@@ -35,31 +36,30 @@ pub fn install_packages(
     let Some(dir) = manifest_dir(context, request.root.as_deref())? else {
         return pkg::install(context, request);
     };
-    let session = Session::begin(context)?;
-    let home = LockedHome::open_unless_missing(context, &session.limits, request.apply.mode)?;
-    let files = ProjectFiles::read(&session, &dir, GitConflicts::Refuse)?;
+    let project = OpenProject::at(context, &dir, request.apply.mode)?;
+    let OpenProject { session, home, files } = &project;
     refuse_target_options(request)?;
     let options = ManifestPackageOptions {
         trust: request.trust,
         registry: request.registry.as_deref(),
         apply: request.apply,
     };
-    let project = (files.dir.path.as_path(), package_lock(&files));
-    let mut packages = ManifestPackages::open(&session, home.as_ref(), project, options)?;
+    let locked = (files.dir.path.as_path(), package_lock(files));
+    let mut packages = ManifestPackages::open(session, home.as_ref(), locked, options)?;
     let requested = packages.parse_requests(&request.packages)?;
-    if requested.is_empty() && package_lock(&files).requests.is_empty() {
+    if requested.is_empty() && package_lock(files).requests.is_empty() {
         return Err(Error::new(ErrorCode::MissingArgument, "nothing to install")
             .hint(format!("specify a package or a file; `{MANIFEST_FILE}` lists no packages")));
     }
-    let mut edits = agent_edits(&session, &files.manifest, request)?;
+    let mut edits = agent_edits(session, &files.manifest, request)?;
     let mut selection = PackageSelection::refresh(requested.keys().cloned().collect());
     selection.optional = request.optional;
     let set = |(name, range)| ManifestEdit::SetPackage { name, range };
     edits.extend(requested.into_iter().map(set));
     let lifecycle =
         LifecycleRequest { packages: selection, ..LifecycleRequest::edit(edits, request.apply) };
-    let change = LifecycleChange::new(&session, home.as_ref(), &files, lifecycle, Vec::new())?;
-    Ok(package_report(dir.path, change.with_packages(packages).run()?))
+    let change = project.change(lifecycle)?.with_packages(packages);
+    Ok(package_report(dir.path, change.run()?))
 }
 
 /// Uninstalls packages.
@@ -70,9 +70,7 @@ pub fn uninstall_packages(
     let Some(dir) = manifest_dir(context, request.root.as_deref())? else {
         return pkg::uninstall(context, request);
     };
-    let session = Session::begin(context)?;
-    let home = LockedHome::open_unless_missing(context, &session.limits, request.apply.mode)?;
-    let files = ProjectFiles::read(&session, &dir, GitConflicts::Refuse)?;
+    let project = OpenProject::at(context, &dir, request.apply.mode)?;
     let mut edits = Vec::new();
     for text in &request.packages {
         let name = PackageName::new(text).map_err(|why| {
@@ -80,11 +78,10 @@ pub fn uninstall_packages(
                 .because(why)
                 .hint("specify the package without a version")
         })?;
-        edits.push(removal(&files, name)?);
+        edits.push(removal(&project.files, name)?);
     }
-    let lifecycle = LifecycleRequest::edit(edits, request.apply);
-    let change = LifecycleChange::new(&session, home.as_ref(), &files, lifecycle, Vec::new())?;
-    Ok(package_report(dir.path, change.run()?))
+    let report = project.run(LifecycleRequest::edit(edits, request.apply))?;
+    Ok(package_report(dir.path, report))
 }
 
 /// Returns the edit that removes a package from a manifest.
@@ -116,19 +113,19 @@ pub fn roll_back_packages(
     let Some(dir) = manifest_dir(context, request.root.as_deref())? else {
         return pkg::rollback(context, request);
     };
-    let session = Session::begin(context)?;
-    let home = LockedHome::open_unless_missing(context, &session.limits, request.apply.mode)?;
-    let files = ProjectFiles::read(&session, &dir, GitConflicts::Refuse)?;
+    let project = OpenProject::at(context, &dir, request.apply.mode)?;
+    let OpenProject { session, home, files } = &project;
     let target = request.package.as_deref().map(RollbackTarget::parse).transpose()?;
     let of_project = |target: &RollbackTarget| files.lock.packages.contains_key(&target.name);
     if target.as_ref().is_some_and(|target| !of_project(target)) {
-        drop(home);
+        // The lock is taken again.
+        drop(project);
         // Only the store has it.
         return pkg::rollback(context, request);
     }
-    let packages = open_packages(&session, home.as_ref(), &files, request.apply)?;
-    let selection = select_rollback(&session, &packages, target)?;
-    let before = package_lock(&files).requests;
+    let packages = open_packages(session, home.as_ref(), files, request.apply)?;
+    let selection = select_rollback(session, &packages, target)?;
+    let before = package_lock(files).requests;
     let after = selection.rollback_requests().cloned().unwrap_or_default();
     let removed = before.keys().filter(|name| !after.contains_key(*name)).cloned();
     let mut edits: Vec<ManifestEdit> = removed.map(ManifestEdit::RemovePackage).collect();
@@ -136,8 +133,8 @@ pub fn roll_back_packages(
     edits.extend(changed.map(|(name, range)| ManifestEdit::SetPackage { name, range }));
     let lifecycle =
         LifecycleRequest { packages: selection, ..LifecycleRequest::edit(edits, request.apply) };
-    let change = LifecycleChange::new(&session, home.as_ref(), &files, lifecycle, Vec::new())?;
-    Ok(package_report(dir.path, change.with_packages(packages).run()?))
+    let change = project.change(lifecycle)?.with_packages(packages);
+    Ok(package_report(dir.path, change.run()?))
 }
 
 fn open_packages<'a>(

@@ -12,6 +12,7 @@ use sp_tree::{
     hash_installed,
 };
 
+use super::known_newest::{KnownSubject, known_newest};
 use super::view::ProjectView;
 use crate::error::Result;
 use crate::home::DigestIndexes;
@@ -31,7 +32,8 @@ pub(super) fn package_statuses(
         expected.insert(file.clone(), locked.digest);
         let version = locked.version.to_string();
         let status = SkillStatus::UpToDate;
-        items.push((file, PackageStatusItem { name: name.to_string(), version, status }));
+        let item = PackageStatusItem { name: name.to_string(), version, status, note: None };
+        items.push((file, item));
     }
     if items.is_empty() {
         return Ok(Vec::new());
@@ -43,6 +45,14 @@ pub(super) fn package_statuses(
                 Some(digest) if Some(digest) == expected.get(file) => SkillStatus::UpToDate,
                 Some(_) => SkillStatus::Unsynced,
             };
+        }
+    }
+    for (_, item) in items.iter_mut().filter(|(_, it)| it.status == SkillStatus::UpToDate) {
+        let subject = KnownSubject::Package(&item.name);
+        let locked = || item.version.clone();
+        if let Some(newest) = known_newest(view.session.context, subject, &locked) {
+            item.status = SkillStatus::Outdated;
+            item.note = Some(format!("{newest} is known; run `sp update`"));
         }
     }
     Ok(items.into_iter().map(|(_, item)| item).collect())

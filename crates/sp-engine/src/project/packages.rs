@@ -19,7 +19,7 @@ use sp_formats::project::source::ManifestSource;
 
 use super::catalog::{CatalogRequest, SourceCatalog, open_catalog, package_catalog};
 use super::files::ProjectFiles;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::pkg::ResolvedPackages;
 use crate::session::Session;
 
@@ -128,6 +128,28 @@ pub(super) fn requesting_entry<'m>(
         pending.extend(dependents.collect::<Vec<_>>());
     }
     None
+}
+
+/// Returns the entry of the package that an error names; without a name, the only one that is not
+/// locked.
+pub(super) fn entry_of_error<'m>(
+    manifest: &'m ProjectManifest,
+    lock: &ProjectLock,
+    error: &Error,
+) -> Option<&'m PackageEntry> {
+    let texts: Vec<String> = error.causes().into_iter().chain([error.to_string()]).collect();
+    let is_named = |entry: &&PackageEntry| {
+        let names = [format!("`{}`", entry.name), format!("`{} ", entry.name)];
+        texts.iter().any(|text| names.iter().any(|name| text.contains(name)))
+    };
+    let unlocked = unlocked_packages(manifest, lock);
+    let is_unlocked = |entry: &&PackageEntry| unlocked.contains(&&entry.name);
+    let entries = || manifest.packages.iter();
+    entries()
+        .filter(is_unlocked)
+        .find(is_named)
+        .or_else(|| entries().find(is_named))
+        .or_else(|| entries().find(is_unlocked).filter(|_| unlocked.len() == 1))
 }
 
 /// Returns the packages that depend on a package.

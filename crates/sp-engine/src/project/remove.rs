@@ -3,46 +3,42 @@
 use sp_formats::output::ProjectChangeReport;
 use sp_formats::package::PackageName;
 use sp_formats::project::lock::{LockedProjectSkill, SourceKey};
-use sp_formats::project::manifest::{PackEntry, ProjectManifest, SkillsEntry};
+use sp_formats::project::manifest::{ContextEntry, PackEntry, ProjectManifest, SkillsEntry};
 use sp_formats::project::manifest_edit::{ItemList, ManifestEdit, PatternList};
 use sp_formats::project::source::{ManifestSource, SourceArgument, SourceVersion};
 use sp_formats::suggest::nearest_few;
 
-use super::change::{LifecycleChange, LifecycleRequest};
-use super::files::{GitConflicts, MissingManifest, ProjectDir, ProjectFiles, ProjectLocation};
+use super::context_packs::{context_pack_key, named_context_pack};
+use super::files::{ProjectFiles, ProjectLocation};
+use super::lifecycle_request::LifecycleRequest;
+use super::open_project::OpenProject;
 use super::package_commands::removal;
 use super::packages::package_source_key;
 use super::resolution::{entry_source_key, is_literal};
 use crate::context::Context;
 use crate::error::{Error, ErrorCode, Result};
-use crate::home::LockedHome;
 use crate::plan_id::ApplyOptions;
-use crate::session::Session;
 
 /// What to remove from which manifest.
 #[derive(Debug, Clone)]
 pub struct RemoveRequest {
     pub location: ProjectLocation,
-    /// Names or IDs of skills, sources, or packages.
+    /// Names or IDs of skills, sources, packages, packs or context packs.
     pub names: Vec<String>,
     pub apply: ApplyOptions,
 }
 
 /// Removes skills and sources from a manifest.
 pub fn remove(context: &Context<'_>, request: &RemoveRequest) -> Result<ProjectChangeReport> {
-    let session = Session::begin(context)?;
-    let dir = ProjectDir::find(context, &request.location, MissingManifest::Refuse)?;
-    let mode = request.apply.mode;
-    let home = LockedHome::open_unless_missing(context, &session.limits, mode)?;
-    let files = ProjectFiles::read(&session, &dir, GitConflicts::Refuse)?;
-    let mut removals = Removals { files: &files, entries: Vec::new(), includes: Vec::new() };
+    let project = OpenProject::open(context, &request.location, request.apply.mode)?;
+    let mut removals =
+        Removals { files: &project.files, entries: Vec::new(), includes: Vec::new() };
     let mut excludes = Vec::new();
     for name in &request.names {
         excludes.extend(removals.add(name)?);
     }
     let edits = removals.into_edits(excludes);
-    let lifecycle = LifecycleRequest::edit(edits, request.apply);
-    LifecycleChange::new(&session, home.as_ref(), &files, lifecycle, Vec::new())?.run()
+    project.run(LifecycleRequest::edit(edits, request.apply))
 }
 
 /// What to take out of the entries of a manifest.
@@ -63,6 +59,10 @@ impl Removals<'_> {
     fn add(&mut self, name: &str) -> Result<Vec<ManifestEdit>> {
         if self.manifest().packs.iter().any(|pack| pack.text == name) {
             let (list, text) = (ItemList::Packs, name.to_owned());
+            return Ok(vec![ManifestEdit::RemoveItem { list, text }]);
+        }
+        if let Some(text) = self.context_entry(name) {
+            let list = ItemList::Context;
             return Ok(vec![ManifestEdit::RemoveItem { list, text }]);
         }
         if let Some(edit) = self.package_removal(name)? {
@@ -120,6 +120,16 @@ impl Removals<'_> {
         Ok(excludes)
     }
 
+    /// Returns the entry of a context pack, if the name is its location or its ID.
+    fn context_entry(&self, name: &str) -> Option<String> {
+        let locked = named_context_pack(&self.files.lock.contexts, name).unwrap_or(name);
+        let is_meant = |entry: &&ContextEntry| {
+            entry.location == name || context_pack_key(&entry.location) == locked
+        };
+        let entry = self.manifest().context.iter().find(is_meant);
+        entry.map(|entry| entry.location.clone())
+    }
+
     /// Returns the edit that removes a package, if the name is one.
     fn package_removal(&self, name: &str) -> Result<Option<ManifestEdit>> {
         let Ok(name) = PackageName::new(name) else { return Ok(None) };
@@ -175,6 +185,9 @@ impl Removals<'_> {
         let known = self.files.lock.skills.keys().map(String::as_str);
         let packages = self.manifest().packages.iter().map(|entry| entry.name.as_str());
         let known = known.chain(sources.iter().map(String::as_str)).chain(packages);
+        let context_packs: Vec<String> =
+            self.manifest().context.iter().map(|it| context_pack_key(&it.location)).collect();
+        let known = known.chain(context_packs.iter().map(String::as_str));
         let message = format!("`skillpack.yaml` does not bring in `{name}`");
         let error = Error::new(ErrorCode::NotInstalled, message);
         match nearest_few(name, known, 3).as_slice() {

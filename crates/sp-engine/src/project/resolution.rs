@@ -15,30 +15,14 @@ use sp_formats::Report;
 use sp_formats::project::lock::{LockedProjectSkill, LockedSource, ProjectLock, SourceKey};
 use sp_formats::project::manifest::{EditPolicy, ProjectManifest, SkillsEntry};
 use sp_formats::project::rules::LC_03;
-use sp_formats::project::source::{ManifestSource, SourceVersion};
 use sp_formats::suggest::nearest_few;
 use sp_tree::{Digest, Name, fold_name};
 
+use super::source_demand::{DemandedVersion, SourceDemand};
 use crate::error::{Error, ErrorCode, Result};
 
 /// What stands for a missing `include` in the lockfile.
 const ALL_PATTERN: &str = "**";
-
-/// The version of a source to open.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum DemandedVersion {
-    Newest,
-    Locked,
-}
-
-/// A source that has to be opened.
-#[derive(Debug, Clone)]
-pub(super) struct SourceDemand {
-    pub key: SourceKey,
-    pub source: ManifestSource,
-    pub version: Option<SourceVersion>,
-    pub demanded: DemandedVersion,
-}
 
 /// A skill that a source offers.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -164,6 +148,7 @@ pub(super) fn demands(
                 source: entry.source.clone(),
                 version: entry.version.clone(),
                 demanded,
+                span: Some(entry.source_span.clone()),
             });
         }
     }

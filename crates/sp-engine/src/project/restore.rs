@@ -9,8 +9,9 @@ use sp_formats::project::manifest_edit::ManifestEdit;
 use sp_tree::transaction::TRASH_DIR;
 use sp_tree::{Dir, EntryKind, Follow, load_untrusted};
 
-use super::change::{LifecycleChange, LifecycleRequest, LockChange};
+use super::change::LifecycleChange;
 use super::files::ProjectLocation;
+use super::lifecycle_request::{LifecycleRequest, LockChange};
 use super::overrides::{FolderContent, FolderOverrides};
 use super::view::ProjectView;
 use crate::context::Context;

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use sp_formats::project::source::{ManifestSource, SourceArgument};
 use sp_tree::LoadedTree;
 
-use super::add::{SkillChoice, is_named, parse_argument, wanted_names};
+use super::add::{SkillChoice, is_named, wanted_names};
+use super::added_sources::parse_argument;
 use super::catalog::{CatalogRequest, open_catalog};
 use crate::error::Result;
 use crate::session::Session;

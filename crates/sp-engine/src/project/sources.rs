@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
+use sp_formats::Report;
 use sp_formats::project::lock::{LockedSource, ProjectLock, SourceKey};
 use sp_formats::project::manifest::ProjectManifest;
 use sp_formats::project::source::{ManifestSource, SourceVersion};
@@ -12,10 +13,8 @@ use sp_formats::workspace::{SkillDependency, SourceRef};
 use sp_tree::{Digest, LoadedTree};
 
 use super::catalog::{CatalogRequest, CatalogSkill, SourceCatalog, open_catalog};
-use super::resolution::{
-    DemandedVersion, OfferedId, SelectedSkill, SourceDemand, SourceOffer, add_dependency,
-    entry_source_key,
-};
+use super::resolution::{OfferedId, SelectedSkill, SourceOffer, add_dependency, entry_source_key};
+use super::source_demand::{DemandedVersion, SourceDemand};
 use crate::context::Event;
 use crate::error::{Error, ErrorCode, Result};
 use crate::home::DigestIndexes;
@@ -35,6 +34,8 @@ pub(super) struct ProjectSources<'a> {
     session: &'a Session<'a>,
     /// The directory that relative paths start from.
     base: &'a Path,
+    /// The text of the manifest, for positions.
+    manifest: Report,
     /// The sources that move to their newest version.
     refreshed: BTreeSet<SourceKey>,
     catalogs: BTreeMap<SourceKey, SourceCatalog>,
@@ -54,9 +55,17 @@ impl<'a> ProjectSources<'a> {
     pub(super) fn new(
         session: &'a Session<'a>,
         base: &'a Path,
+        manifest: Report,
         refreshed: BTreeSet<SourceKey>,
     ) -> Self {
-        Self { session, base, refreshed, catalogs: BTreeMap::new(), contents: BTreeMap::new() }
+        Self {
+            session,
+            base,
+            manifest,
+            refreshed,
+            catalogs: BTreeMap::new(),
+            contents: BTreeMap::new(),
+        }
     }
 
     /// Adds a source that was opened before.
@@ -96,7 +105,11 @@ impl<'a> ProjectSources<'a> {
         let opened = run_in_threads(&missing, MAX_CONCURRENT_DOWNLOADS, |demand| {
             open_demand(session, base, demand, lock.sources.get(&demand.key))
         });
-        for catalog in opened {
+        for (demand, catalog) in missing.into_iter().zip(opened) {
+            let catalog = catalog.map_err(|error| match &demand.span {
+                Some(span) => error.within(&self.manifest, span),
+                None => error,
+            });
             self.insert(catalog?);
         }
         Ok(())
@@ -167,6 +180,7 @@ impl<'a> ProjectSources<'a> {
             source: source.clone(),
             version: located.version.clone(),
             demanded: if is_locked { DemandedVersion::Locked } else { DemandedVersion::Newest },
+            span: None,
         };
         self.open(&[demand], lock)
     }

@@ -7,15 +7,17 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use sp_formats::output::{ProjectStatusReport, SinkStatus, SkillStatus, SkillStatusItem};
 use sp_formats::project::lock::{LockedProjectSkill, SourceKey};
-use sp_formats::project::source::{ManifestSource, RepoFolder, SourceVersion};
 use sp_formats::skill::SKILL_FILE;
 use sp_tree::{Dir, EntryKind, Follow, Name};
 
 use super::approval::owner_of;
+use super::context_packs::ContextPacks;
+use super::context_status::context_pack_statuses;
 use super::files::ProjectLocation;
+use super::known_outdated::known_outdated_sources;
 use super::package_status::package_statuses;
 use super::packages::unlocked_packages;
-use super::resolution::{demands, entry_source_key};
+use super::resolution::demands;
 use super::view::{FolderState, LockedFolder, ProjectView, SinkView};
 use crate::content_audit::AuditKey;
 use crate::content_gate::{ContentGate, GatedContent};
@@ -24,7 +26,6 @@ use crate::error::Result;
 use crate::home::{DigestIndexes, LockedHome};
 use crate::session::Session;
 use crate::sinks::Sink;
-use crate::source::git::CheckoutOpener;
 
 const UNSYNCED_NOTE: &str = "the lockfile has another version; run `sp sync`";
 const OUTDATED_NOTE: &str = "a newer version is known; run `sp update`";
@@ -33,13 +34,17 @@ const OUTDATED_NOTE: &str = "a newer version is known; run `sp update`";
 pub fn status(context: &Context<'_>, location: &ProjectLocation) -> Result<ProjectStatusReport> {
     let session = Session::begin(context)?;
     let view = ProjectView::read(&session, location)?;
-    let outdated = outdated_sources(&view);
     let mut indexes = DigestIndexes::new(context);
+    let outdated = known_outdated_sources(&view);
     let mut sinks = Vec::new();
     for sink in &view.sinks {
         sinks.push(sink_status(&view, sink, &outdated, &mut indexes)?);
     }
     let packages = package_statuses(&view, &mut indexes)?;
+    let files = &view.files;
+    let manifest = (&files.manifest, files.manifest_text.as_str());
+    let packs = ContextPacks::new(&session, &files.dir, manifest)?;
+    let context_packs = context_pack_statuses(&view, &packs)?;
     // What was read now need not be read again. Another command may have the lock.
     LockedHome::store_indexes(context, &indexes);
     let manifest = &view.manifest;
@@ -50,6 +55,7 @@ pub fn status(context: &Context<'_>, location: &ProjectLocation) -> Result<Proje
             .map(|demand| demand.source.to_string())
             .collect();
     unlocked.extend(unlocked_packages(manifest, &view.files.lock).iter().map(ToString::to_string));
+    unlocked.extend(packs.unlocked(&view.files.lock.contexts).into_iter().map(str::to_owned));
     let is_wrong = |status: SkillStatus| {
         matches!(
             status,
@@ -60,10 +66,11 @@ pub fn status(context: &Context<'_>, location: &ProjectLocation) -> Result<Proje
         )
     };
     let skills = sinks.iter().flat_map(|sink: &SinkStatus| &sink.skills).map(|it| it.status);
-    let mut statuses = skills.chain(packages.iter().map(|package| package.status));
+    let statuses = skills.chain(packages.iter().map(|package| package.status));
+    let mut statuses = statuses.chain(context_packs.iter().map(|pack| pack.status));
     let in_sync = unlocked.is_empty() && !statuses.any(is_wrong);
     let manifest = view.files.dir.manifest_path();
-    Ok(ProjectStatusReport { manifest, in_sync, unlocked, sinks, packages })
+    Ok(ProjectStatusReport { manifest, in_sync, unlocked, sinks, packages, context_packs })
 }
 
 fn is_locked(view: &ProjectView<'_>, key: &SourceKey) -> bool {
@@ -184,30 +191,4 @@ fn foreign_skills(view: &ProjectView<'_>, sink: &SinkView) -> Result<Vec<SkillSt
 fn has_skill_file(dir: &Dir, folder: &str) -> bool {
     let file = sp_tree::RelPath::new(&format!("{folder}/{SKILL_FILE}"));
     file.is_ok_and(|file| dir.stat_beneath(&file, Follow::Links).is_ok_and(|stamp| stamp.is_some()))
-}
-
-/// Returns the sources of which this machine knows a newer version. No server is asked.
-fn outdated_sources(view: &ProjectView<'_>) -> BTreeSet<SourceKey> {
-    let session = view.session;
-    let opener = CheckoutOpener {
-        context: session.context,
-        limits: &session.limits,
-        root: &view.files.dir.path,
-    };
-    let mut outdated = BTreeSet::new();
-    for entry in &view.files.manifest.skills {
-        let key = entry_source_key(entry);
-        let locked = view.files.lock.sources.get(&key);
-        let (ManifestSource::Git(git), Some(locked)) = (&entry.source, locked) else { continue };
-        let git_ref = match (&entry.version, &git.folder) {
-            (Some(SourceVersion::Git(git_ref)), _) => Some(git_ref.as_str().to_owned()),
-            (_, Some(RepoFolder::RefAndPath(_))) => locked.git_ref.clone(),
-            _ => None,
-        };
-        let newest = opener.newest_known(&git.repo, git_ref.as_deref());
-        if newest.is_some_and(|newest| locked.commit.as_deref() != Some(&*newest)) {
-            outdated.insert(key);
-        }
-    }
-    outdated
 }

@@ -3,8 +3,9 @@
 use sp_formats::output::ProjectChangeReport;
 
 use super::approval::with_approval;
-use super::change::{LifecycleChange, LifecycleRequest, LockChange};
+use super::change::LifecycleChange;
 use super::files::{GitConflicts, MissingManifest, ProjectDir, ProjectFiles, ProjectLocation};
+use super::lifecycle_request::{LifecycleRequest, LockChange};
 use super::workspace_sync::{WorkspaceSync, is_workspace_root, without_project};
 use crate::context::{Context, Network};
 use crate::error::{ErrorCode, Result};

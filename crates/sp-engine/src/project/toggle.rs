@@ -10,8 +10,9 @@ use sp_formats::output::ProjectChangeReport;
 use sp_formats::project::disabled::{DisabledEdits, DisabledSkill};
 
 use super::bases::{base_plan, read_base};
-use super::change::{LifecycleChange, LifecycleRequest, LockChange};
+use super::change::LifecycleChange;
 use super::files::ProjectLocation;
+use super::lifecycle_request::{LifecycleRequest, LockChange};
 use super::overrides::{FolderContent, FolderOverrides};
 use super::view::{FolderSelection, ProjectView};
 use crate::agent_set::AgentSet;

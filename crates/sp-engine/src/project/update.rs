@@ -10,17 +10,19 @@ use sp_formats::suggest::nearest_few;
 
 use super::approval::with_approval;
 use super::catalog::{BranchHistory, NewestSource};
-use super::change::{LifecycleChange, LifecycleRequest, LockChange};
+use super::context_packs::named_context_pack;
 use super::edits::EditChoice;
-use super::files::{GitConflicts, MissingManifest, ProjectDir, ProjectFiles, ProjectLocation};
+use super::files::{ProjectFiles, ProjectLocation};
+use super::lifecycle_request::{LifecycleRequest, LockChange};
+use super::newest_context_packs::ask_context_packs;
 use super::newest_packages::{ask_packages, named_packages};
+use super::open_project::OpenProject;
 use super::outdated::ask_sources;
 use super::packages::with_pack_entries;
 use super::resolution::entry_source_key;
 use super::skill_changes::FileTexts;
 use crate::context::{Context, Event};
 use crate::error::{Error, ErrorCode, Result};
-use crate::home::LockedHome;
 use crate::pkg::PackageSelection;
 use crate::plan_id::ApplyOptions;
 use crate::session::Session;
@@ -29,8 +31,8 @@ use crate::session::Session;
 #[derive(Debug, Clone)]
 pub struct UpdateRequest {
     pub location: ProjectLocation,
-    /// Names or IDs of skills, sources, or packages; everything if empty. A skill is updated
-    /// together with the other skills of its source, because a source has one version.
+    /// Names or IDs of skills, sources, packages, or context packs; everything if empty. A skill is
+    /// updated together with the other skills of its source, because a source has one version.
     pub names: Vec<String>,
     pub edits: EditChoice,
     pub texts: FileTexts,
@@ -43,22 +45,19 @@ pub fn update(context: &Context<'_>, request: &UpdateRequest) -> Result<ProjectC
 }
 
 fn run_update(context: &Context<'_>, request: &UpdateRequest) -> Result<ProjectChangeReport> {
-    let session = Session::begin(context)?;
-    let dir = ProjectDir::find(context, &request.location, MissingManifest::Refuse)?;
-    let mode = request.apply.mode;
-    let home = LockedHome::open_unless_missing(context, &session.limits, mode)?;
-    let files = ProjectFiles::read(&session, &dir, GitConflicts::Refuse)?;
-    let named = named_sources(&files, &request.names)?;
-    let packages = PackageSelection::refresh(newer_packages(&session, &files, &named)?);
-    let lifecycle = LifecycleRequest {
-        refreshed: newer_sources(&session, &files, &named)?,
+    let project = OpenProject::open(context, &request.location, request.apply.mode)?;
+    let (session, files) = (&project.session, &project.files);
+    let named = named_sources(files, &request.names)?;
+    let packages = PackageSelection::refresh(newer_packages(session, files, &named)?);
+    project.run(LifecycleRequest {
+        refreshed: newer_sources(session, files, &named)?,
+        refreshed_contexts: newer_context_packs(session, files, &named)?,
         packages,
         lock_change: LockChange::Allowed,
         edit_choice: request.edits,
         texts: request.texts,
         ..LifecycleRequest::edit(Vec::new(), request.apply)
-    };
-    LifecycleChange::new(&session, home.as_ref(), &files, lifecycle, Vec::new())?.run()
+    })
 }
 
 /// Returns those of the sources that have a newer version.
@@ -114,10 +113,30 @@ fn newer_packages(
     Ok(newer)
 }
 
+/// Returns the locations of those of the context packs that have a newer version.
+fn newer_context_packs(
+    session: &Session<'_>,
+    files: &ProjectFiles,
+    named: &NamedSources,
+) -> Result<BTreeSet<String>> {
+    let mut newer = BTreeSet::new();
+    let is_asked = |location: &str| named.context_packs.contains(location);
+    for asked in ask_context_packs(session, files, &is_asked)? {
+        if asked.newer().is_some() {
+            newer.insert(asked.location);
+        } else if let Err(error) = asked.newest {
+            named.report(session, error)?;
+        }
+    }
+    Ok(newer)
+}
+
 /// The sources to update.
 struct NamedSources {
     keys: BTreeSet<SourceKey>,
     packages: BTreeSet<PackageName>,
+    /// By location.
+    context_packs: BTreeSet<String>,
     scope: NamedScope,
 }
 
@@ -147,9 +166,10 @@ fn named_sources(files: &ProjectFiles, names: &[String]) -> Result<NamedSources>
     let all: BTreeSet<SourceKey> = of_manifest.chain(files.lock.sources.keys().cloned()).collect();
     if names.is_empty() {
         let packages = files.lock.packages.keys().cloned().collect();
-        return Ok(NamedSources { keys: all, packages, scope: NamedScope::All });
+        let context_packs = files.lock.contexts.keys().cloned().collect();
+        return Ok(NamedSources { keys: all, packages, context_packs, scope: NamedScope::All });
     }
-    let mut packages = BTreeSet::new();
+    let (mut packages, mut context_packs) = (BTreeSet::new(), BTreeSet::new());
     let mut refreshed = BTreeSet::new();
     for name in names {
         let of_skills = files
@@ -167,13 +187,15 @@ fn named_sources(files: &ProjectFiles, names: &[String]) -> Result<NamedSources>
         });
         found.extend(entries.map(entry_source_key));
         let of_packages = named_packages(files, name);
-        if found.is_empty() && of_packages.is_empty() {
+        let named_pack = named_context_pack(&files.lock.contexts, name);
+        if found.is_empty() && of_packages.is_empty() && named_pack.is_none() {
             return Err(unknown_name(files, name));
         }
         refreshed.extend(found);
         packages.extend(of_packages);
+        context_packs.extend(named_pack.map(str::to_owned));
     }
-    Ok(NamedSources { keys: refreshed, packages, scope: NamedScope::Named })
+    Ok(NamedSources { keys: refreshed, packages, context_packs, scope: NamedScope::Named })
 }
 
 fn unknown_name(files: &ProjectFiles, name: &str) -> Error {
@@ -181,7 +203,9 @@ fn unknown_name(files: &ProjectFiles, name: &str) -> Error {
         files.manifest.skills.iter().map(|entry| entry.source.to_string()).collect();
     let known = files.lock.skills.keys().map(String::as_str);
     let packages = files.lock.packages.keys().map(PackageName::as_str);
+    let context_packs = files.lock.contexts.keys().map(String::as_str);
     let known = known.chain(sources.iter().map(String::as_str)).chain(packages);
+    let known = known.chain(context_packs);
     let message = format!("`skillpack.yaml` does not bring in `{name}`");
     let error = Error::new(ErrorCode::NotInstalled, message);
     match nearest_few(name, known, 3).as_slice() {

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use rayon::prelude::*;
+use sp_formats::Report;
 use sp_formats::project::MANIFEST_FILE;
 use sp_formats::project::lock::LockedProjectSkill;
 use sp_formats::project::manifest::ProjectManifest;
@@ -99,6 +100,12 @@ impl<'a> ProjectView<'a> {
             manifest,
             sinks,
         })
+    }
+
+    /// Returns a report without findings about the manifest, for positions.
+    pub(super) fn manifest_report(&self) -> Report {
+        let label = self.session.context.display_relative_path(&self.files.dir.manifest_path());
+        Report::new(label, self.files.manifest_text.as_str())
     }
 
     pub(super) fn project_name(&self) -> String {

@@ -1,9 +1,11 @@
 //! `sp why`: which entries of a manifest bring in a skill.
 
-use sp_formats::Report;
-use sp_formats::output::{ManifestEntryItem, PackageReason, SkillReason, SkillReasonList};
+use sp_formats::output::{
+    ContextPackReason, ManifestEntryItem, PackageReason, SkillReason, SkillReasonList,
+};
 use sp_formats::package::PackageName;
 
+use super::context_status::context_pack_reason;
 use super::files::ProjectLocation;
 use super::packages::dependents;
 use super::view::{LockedFolder, ProjectView};
@@ -21,13 +23,18 @@ pub fn why(
     let session = Session::begin(context)?;
     let view = ProjectView::read(&session, location)?;
     let mut packages: Vec<PackageReason> = Vec::new();
+    let mut context_packs: Vec<ContextPackReason> = Vec::new();
     let mut others: Vec<String> = Vec::new();
     for name in names {
-        match package_reason(&view, name) {
-            Some(reason) => packages.push(reason),
-            None => others.push(name.clone()),
+        if let Some(reason) = package_reason(&view, name) {
+            packages.push(reason);
+        } else if let Some(reason) = context_pack_reason(&view, name)? {
+            context_packs.push(reason);
+        } else {
+            others.push(name.clone());
         }
     }
+    context_packs.sort_by(|a, b| a.location.cmp(&b.location));
     packages.sort_by(|a, b| a.name.cmp(&b.name));
     let mut skills: Vec<SkillReason> = Vec::new();
     for selection in view.select(&others, &[])? {
@@ -37,7 +44,8 @@ pub fn why(
         }
     }
     skills.sort_by(|a, b| a.name.cmp(&b.name));
-    Ok(SkillReasonList { manifest: view.files.dir.manifest_path(), skills, packages })
+    let manifest = view.files.dir.manifest_path();
+    Ok(SkillReasonList { manifest, skills, packages, context_packs })
 }
 
 /// Returns why a package is installed; none if there is no such package.
@@ -52,22 +60,16 @@ fn package_reason(view: &ProjectView<'_>, name: &str) -> Option<PackageReason> {
         from: locked.from.to_string(),
         entry: entry.map(|entry| ManifestEntryItem {
             source: format!("{}: {}", entry.name, entry.range),
-            location: manifest_report(view).format_position(entry.span.start),
+            location: view.manifest_report().format_position(entry.span.start),
         }),
         required_by: dependents(&files.lock.packages, name).map(ToString::to_string).collect(),
     })
 }
 
-fn manifest_report(view: &ProjectView<'_>) -> Report {
-    let path = view.files.dir.manifest_path();
-    let label = view.session.context.display_relative_path(&path);
-    Report::new(label, view.files.manifest_text.as_str())
-}
-
 fn reason(view: &ProjectView<'_>, folder: &LockedFolder) -> SkillReason {
     let files = &view.files;
     let locked = &folder.locked;
-    let report = manifest_report(view);
+    let report = view.manifest_report();
     let is_required = !locked.required_by.is_empty();
     let entries = folder.entries.iter().filter(|_| !is_required);
     let entries = entries.filter_map(|number| view.manifest.skills.get(*number));

@@ -12,7 +12,7 @@ use sp_formats::project::{LOCK_FILE, MANIFEST_FILE};
 use sp_formats::workspace::{CONTEXT_FILE, ENTRYPOINT_FILE};
 use sp_tree::read_optional;
 
-use super::change::LockChange;
+use super::lifecycle_request::LockChange;
 use crate::error::{Error, ErrorCode, Result};
 use crate::plan_id::{ApplyOptions, PlanHasher, PlanId};
 use crate::session::Session;

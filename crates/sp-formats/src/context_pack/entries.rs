@@ -2,6 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use sp_tree::Digest;
+
+use super::MANIFEST_FILE;
+
 /// An entry of a pack's directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ContextPackEntry {
@@ -12,6 +16,15 @@ pub enum ContextPackEntry {
 
 /// The entries of a pack's directory by path.
 pub type ContextPackEntries = BTreeMap<String, ContextPackEntry>;
+
+/// Returns the digest of the manifest, which has the digests of all other files. Without a
+/// manifest, it is that of an empty file.
+pub fn manifest_digest(entries: &ContextPackEntries) -> Digest {
+    match entries.get(MANIFEST_FILE) {
+        Some(ContextPackEntry::File(bytes)) => Digest::of(bytes),
+        _ => Digest::of(b""),
+    }
+}
 
 /// Whether anything is below `path`.
 pub(super) fn is_folder(entries: &ContextPackEntries, path: &str) -> bool {

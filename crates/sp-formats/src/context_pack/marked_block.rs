@@ -39,6 +39,13 @@ pub struct MarkedBlock {
     is_edited: bool,
 }
 
+impl MarkedBlock {
+    /// Whether the user edited the block.
+    pub fn is_edited(&self) -> bool {
+        self.is_edited
+    }
+}
+
 /// A file after its block was removed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TextWithoutBlock {

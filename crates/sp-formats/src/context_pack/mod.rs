@@ -52,7 +52,7 @@ mod write;
 
 pub use archive::{ContextPackZipError, listed_files, unzip_entries, zip_files};
 pub use document::{ContextPackDocument, sections_by_title};
-pub use entries::{ContextPackEntries, ContextPackEntry};
+pub use entries::{ContextPackEntries, ContextPackEntry, manifest_digest};
 pub use footnotes::{SourceFootnote, footnotes};
 pub use manifest::{
     ContextPackFileEntry, ContextPackGenerator, ContextPackManifest, ContextPackProject,

@@ -171,7 +171,7 @@ doctor_codes! {
     LockInvalid "lock-invalid" "`skillpack.lock` is invalid.",
     LockNewer "lock-newer" "`skillpack.lock` was written by a newer version of `sp`.",
     MergeConflict "merge-conflict" "`skillpack.yaml` or `skillpack.lock` has conflict markers.",
-    LockNotInstalled "lock-not-installed" "Skills in `skillpack.lock` are not installed.",
+    LockNotInstalled "lock-not-installed" "Skills or context packs in `skillpack.lock` are not installed.",
     StoreInvalid "store-invalid" "A record of the package store is invalid.",
     PackageMissing "package-missing" "A package is missing from the store.",
     PackageDamaged "package-damaged" "The content of a stored package is wrong.",

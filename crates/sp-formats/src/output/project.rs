@@ -6,8 +6,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    AuditedSkill, ChangeKind, FindingItem, GraphChangeReport, PackageChangeItem, PlanStatus,
-    SinkChange, SkillCost, TrashedFolder, WorkspaceChangeReport,
+    AuditedSkill, ChangeKind, ContextPackFileItem, ContextPackWrittenFile, FindingItem,
+    GraphChangeReport, PackageChangeItem, PlanStatus, SinkChange, SkillCost, TrashedFolder,
+    WorkspaceChangeReport,
 };
 
 /// `sp add`, `sp sync`, `sp remove` and `sp update`, also with `--dry-run`
@@ -39,8 +40,23 @@ pub struct ProjectChangeReport {
     /// Changes to the merged graph of the packages; absent if it does not change.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context: Option<GraphChangeReport>,
+    /// Context packs whose version in the lockfile changes, sorted by location.
+    pub context_packs: Vec<ContextPackChangeItem>,
+    /// Instruction files of the project that context packs are installed in, such as `AGENTS.md`.
+    pub instructions: Vec<ContextPackWrittenFile>,
     /// Files that had been edited and were moved to the trash.
     pub kept: Vec<TrashedFolder>,
+}
+
+/// A context pack whose version changes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ContextPackChangeItem {
+    /// Path or URL, without secrets.
+    pub location: String,
+    /// ID of the new version; of a removed context pack, that of the old one.
+    pub pack_id: String,
+    /// What changes.
+    pub change: ChangeKind,
 }
 
 /// A skill whose version changes.
@@ -133,6 +149,24 @@ pub struct SourceContent {
     pub version: Option<String>,
     /// Its skills.
     pub skills: Vec<OfferedSkillItem>,
+    /// The context pack, if the source is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub context_pack: Option<OfferedContextPack>,
+}
+
+/// A context pack that a source consists of.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct OfferedContextPack {
+    /// ID of the context pack.
+    pub pack_id: String,
+    /// Name of the project that it describes.
+    pub name: String,
+    /// Description of the project.
+    pub description: String,
+    /// Files that are installed, with their tokens.
+    pub files: Vec<ContextPackFileItem>,
+    /// Problems that `sp check` reports.
+    pub findings: Vec<FindingItem>,
 }
 
 /// A skill that a source contains.

@@ -14,12 +14,27 @@ pub struct ProjectStatusReport {
     pub manifest: PathBuf,
     /// Whether every skill is as the manifest and the lockfile declare it.
     pub in_sync: bool,
-    /// Sources and packages of the manifest that are not locked.
+    /// Sources, packages and context packs of the manifest that are not locked.
     pub unlocked: Vec<String>,
     /// The agents' directories, in the order of the manifest.
     pub sinks: Vec<SinkStatus>,
     /// The context packages, sorted by name. Those of skills are shown as their skills.
     pub packages: Vec<PackageStatusItem>,
+    /// The context packs, sorted by location.
+    pub context_packs: Vec<ContextPackStatusItem>,
+}
+
+/// A context pack of a project.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ContextPackStatusItem {
+    /// Path or URL, without secrets.
+    pub location: String,
+    /// ID of the locked version.
+    pub pack_id: String,
+    pub status: SkillStatus,
+    /// What to know about the status.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
 }
 
 /// A context package of a project.
@@ -30,6 +45,9 @@ pub struct PackageStatusItem {
     /// Locked version.
     pub version: String,
     pub status: SkillStatus,
+    /// What to know about the status.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
 }
 
 /// The skills in a directory.
@@ -88,6 +106,22 @@ pub struct SkillReasonList {
     pub skills: Vec<SkillReason>,
     /// The packages that were asked for, sorted by name.
     pub packages: Vec<PackageReason>,
+    /// The context packs that were asked for, sorted by location.
+    pub context_packs: Vec<ContextPackReason>,
+}
+
+/// Why a context pack is installed.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct ContextPackReason {
+    /// Path or URL, without secrets.
+    pub location: String,
+    /// ID of the locked version.
+    pub pack_id: String,
+    /// The entry of the manifest, if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub entry: Option<ManifestEntryItem>,
+    /// The instruction files that it is installed in, relative to the project.
+    pub files: Vec<String>,
 }
 
 /// Why a package is installed.

@@ -162,6 +162,12 @@ pub struct LockedContextPack {
     pub id: String,
     /// The digest of its manifest.
     pub manifest: Digest,
+    /// Its files that are installed, if the agents read them.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub documents: Vec<String>,
+    /// The IDs of findings that do not block the installation.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub accepted: Vec<String>,
     /// Members written by a newer version.
     #[serde(flatten)]
     pub extra: Map<String, Value>,

@@ -10,7 +10,7 @@ use sp_tree::{Limits, Name};
 
 use super::conflict::has_conflict_markers;
 use super::rules::{LC_01, LC_02, LC_03, LC_04, LC_07};
-use super::source::{ManifestSource, PackSource, RemotePack, SourceVersion};
+use super::source::{ManifestSource, PackSource, SourceVersion};
 use crate::naming::{FolderNameError, FolderNaming};
 use crate::pack::{SpannedPattern, read_patterns};
 use crate::package::{PackageName, VersionRange};
@@ -342,7 +342,7 @@ fn read_packs(fields: &YamlMapping<'_>, report: &mut Report) -> Vec<PackEntry> {
             report.error(&LC_04, node.span.clone(), message).help("write `packs: [team]`");
             continue;
         };
-        match parse_pack(text) {
+        match PackSource::parse(text) {
             Ok(_) if packs.iter().any(|pack| pack.text == text) => {
                 report_duplicate(&format!("pack `{}`", printable(text)), &node.span, report);
             }
@@ -359,28 +359,6 @@ fn read_packs(fields: &YamlMapping<'_>, report: &mut Report) -> Vec<PackEntry> {
         }
     }
     packs
-}
-
-/// Parses the name, the path or the URL of a pack file.
-fn parse_pack(text: &str) -> Result<PackSource, String> {
-    // The `//` of a scheme is not the one before the file.
-    let after_scheme = text.find("://").map_or(0, |at| at + 3);
-    let Some(at) = text[after_scheme..].find("//").map(|at| after_scheme + at) else {
-        return Ok(PackSource::Local(text.into()));
-    };
-    let (source, rest) = (&text[..at], &text[at + 2..]);
-    let (file, version) = match rest.split_once('#') {
-        Some((file, version)) => (file, Some(version)),
-        None => (rest, None),
-    };
-    let source = ManifestSource::new(source).map_err(|why| why.to_string())?;
-    if !matches!(source, ManifestSource::Git(_)) {
-        return Err("only git repositories have packs".into());
-    }
-    let file = sp_tree::RelPath::new(file).map_err(|why| why.to_string())?;
-    let version = version.map(|text| SourceVersion::new(&source, text)).transpose()?;
-    let file = file.as_str().into();
-    Ok(PackSource::Remote(Box::new(RemotePack { source, file, version })))
 }
 
 fn read_packages(fields: &YamlMapping<'_>, report: &mut Report) -> Vec<PackageEntry> {

@@ -95,6 +95,30 @@ pub struct RemotePack {
     pub version: Option<SourceVersion>,
 }
 
+impl PackSource {
+    /// Parses the name, the path or the URL of a pack file.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        // The `//` of a scheme is not the one before the file.
+        let after_scheme = text.find("://").map_or(0, |at| at + 3);
+        let Some(at) = text[after_scheme..].find("//").map(|at| after_scheme + at) else {
+            return Ok(Self::Local(text.into()));
+        };
+        let (source, rest) = (&text[..at], &text[at + 2..]);
+        let (file, version) = match rest.split_once('#') {
+            Some((file, version)) => (file, Some(version)),
+            None => (rest, None),
+        };
+        let source = ManifestSource::new(source).map_err(|why| why.to_string())?;
+        if !matches!(source, ManifestSource::Git(_)) {
+            return Err("only git repositories have packs".into());
+        }
+        let file = sp_tree::RelPath::new(file).map_err(|why| why.to_string())?;
+        let version = version.map(|text| SourceVersion::new(&source, text)).transpose()?;
+        let file = file.as_str().into();
+        Ok(Self::Remote(Box::new(RemotePack { source, file, version })))
+    }
+}
+
 /// A git repository, or a folder of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GitSource {

@@ -158,7 +158,7 @@ pub(crate) enum CliCommand {
         #[command(flatten)]
         plan: PlanArgs,
     },
-    /// Add skills to a project, and install them
+    /// Add skills, packs or context packs to a project
     ///
     /// Writes `skillpack.yaml`, which declares what the project uses, and `skillpack.lock`, which
     /// records the exact versions. Commit both.

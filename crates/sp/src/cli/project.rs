@@ -12,13 +12,33 @@ pub(crate) struct ManifestArgs {
     pub global: bool,
 }
 
+/// The manifest that a command changes, and how.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct ProjectChangeArgs {
+    #[command(flatten)]
+    pub manifest: ManifestArgs,
+    #[command(flatten)]
+    pub plan: PlanArgs,
+}
+
+/// The agents whose skills a command changes.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct ManifestAgentArgs {
+    /// Only for these agents [default: all in the manifest]
+    ///
+    /// Can be repeated, or separated with commas.
+    #[arg(long, short, value_name = "AGENT", value_delimiter = ',')]
+    pub agent: Vec<String>,
+}
+
 #[derive(Debug, Clone, Args)]
 pub(crate) struct AddArgs {
     /// `owner/repo`, URL, path, zip file, host or package `@team/name`
     ///
     /// A URL can be that of a git repository, or of a folder on the website of a git host. A host
     /// has an index of skills. `#<ref>` selects a tag, branch or commit. `owner/repo@<skill>`
-    /// selects a skill, and `@team/name@<range>` versions of a package.
+    /// selects a skill, and `@team/name@<range>` versions of a package. A directory, zip file or
+    /// URL can also be a context pack, and a path or `owner/repo//packs/<name>.yaml` a pack.
     #[arg(required = true, value_name = "SOURCE")]
     pub sources: Vec<String>,
     /// Name, ID or pattern of a skill, or several with commas
@@ -26,6 +46,17 @@ pub(crate) struct AddArgs {
     /// Can be repeated.
     #[arg(long, short, value_name = "SKILL", value_delimiter = ',')]
     pub skill: Vec<String>,
+    /// Add a pack of the source, in place of skills
+    ///
+    /// A name, or the path of its file in the repository. Can be repeated, or separated with
+    /// commas.
+    #[arg(
+        long,
+        value_name = "PACK",
+        value_delimiter = ',',
+        conflicts_with_all = ["skill", "all", "prefix"]
+    )]
+    pub pack: Vec<String>,
     /// Add all skills, and those that the source adds later
     #[arg(long, conflicts_with = "skill")]
     pub all: bool,
@@ -42,9 +73,7 @@ pub(crate) struct AddArgs {
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
     pub prefix: String,
     #[command(flatten)]
-    pub manifest: ManifestArgs,
-    #[command(flatten)]
-    pub plan: PlanArgs,
+    pub change: ProjectChangeArgs,
     #[command(flatten)]
     pub consent: ConsentArgs,
 }
@@ -58,27 +87,23 @@ pub(crate) struct SyncArgs {
     #[arg(long)]
     pub frozen: bool,
     #[command(flatten)]
-    pub manifest: ManifestArgs,
-    #[command(flatten)]
-    pub plan: PlanArgs,
+    pub change: ProjectChangeArgs,
     #[command(flatten)]
     pub consent: UpdateConsentArgs,
 }
 
 #[derive(Debug, Clone, Args)]
 pub(crate) struct RemoveArgs {
-    /// Names or IDs of skills, sources, packages or packs
+    /// Names or IDs of skills, sources, packages, packs or context packs
     #[arg(required = true, value_name = "SKILL|SOURCE")]
     pub names: Vec<String>,
     #[command(flatten)]
-    pub manifest: ManifestArgs,
-    #[command(flatten)]
-    pub plan: PlanArgs,
+    pub change: ProjectChangeArgs,
 }
 
 #[derive(Debug, Clone, Args)]
 pub(crate) struct UpdateArgs {
-    /// Names or IDs of skills, sources, packages or packs [default: all]
+    /// Names or IDs of skills, sources, packages, packs or context packs [default: all]
     ///
     /// All skills of a source have the same version, so they are updated together.
     #[arg(value_name = "SKILL|SOURCE")]
@@ -95,9 +120,7 @@ pub(crate) struct UpdateArgs {
     #[arg(long)]
     pub ours: bool,
     #[command(flatten)]
-    pub manifest: ManifestArgs,
-    #[command(flatten)]
-    pub plan: PlanArgs,
+    pub change: ProjectChangeArgs,
     #[command(flatten)]
     pub consent: UpdateConsentArgs,
 }
@@ -122,7 +145,7 @@ pub(crate) struct StatusArgs {
 
 #[derive(Debug, Clone, Args)]
 pub(crate) struct WhyArgs {
-    /// Names or IDs of skills
+    /// Names or IDs of skills, packages or context packs
     #[arg(required = true, value_name = "SKILL")]
     pub names: Vec<String>,
     #[command(flatten)]
@@ -149,15 +172,10 @@ pub(crate) struct RestoreArgs {
     /// List the versions in the trash
     #[arg(long, conflicts_with_all = ["trash", "dry_run", "plan"])]
     pub list: bool,
-    /// Only for these agents [default: all in the manifest]
-    ///
-    /// Can be repeated, or separated with commas.
-    #[arg(long, short, value_name = "AGENT", value_delimiter = ',')]
-    pub agent: Vec<String>,
     #[command(flatten)]
-    pub manifest: ManifestArgs,
+    pub agents: ManifestAgentArgs,
     #[command(flatten)]
-    pub plan: PlanArgs,
+    pub change: ProjectChangeArgs,
 }
 
 #[derive(Debug, Clone, Args)]
@@ -165,15 +183,10 @@ pub(crate) struct ToggleArgs {
     /// Names or IDs of skills
     #[arg(required = true, value_name = "SKILL")]
     pub names: Vec<String>,
-    /// Only for these agents [default: all in the manifest]
-    ///
-    /// Can be repeated, or separated with commas.
-    #[arg(long, short, value_name = "AGENT", value_delimiter = ',')]
-    pub agent: Vec<String>,
     #[command(flatten)]
-    pub manifest: ManifestArgs,
+    pub agents: ManifestAgentArgs,
     #[command(flatten)]
-    pub plan: PlanArgs,
+    pub change: ProjectChangeArgs,
 }
 
 #[derive(Debug, Clone, Args)]
@@ -182,15 +195,11 @@ pub(crate) struct AdoptArgs {
     #[arg(required = true, value_name = "FOLDER", value_hint = clap::ValueHint::DirPath)]
     pub folders: Vec<String>,
     #[command(flatten)]
-    pub manifest: ManifestArgs,
-    #[command(flatten)]
-    pub plan: PlanArgs,
+    pub change: ProjectChangeArgs,
 }
 
 #[derive(Debug, Clone, Args)]
 pub(crate) struct MigrateArgs {
     #[command(flatten)]
-    pub manifest: ManifestArgs,
-    #[command(flatten)]
-    pub plan: PlanArgs,
+    pub change: ProjectChangeArgs,
 }

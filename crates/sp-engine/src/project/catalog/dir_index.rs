@@ -1,15 +1,18 @@
-//! What is known of a directory without reading its files.
+//! What is known of a directory or of a zip file without reading it.
 //!
-//! A directory has no version, so that it has to be compared with the lockfile each time. The
-//! digest index has the stamps that its directories and files had when they were read. As long as
-//! none of them has changed, neither have its skills and their digests.
+//! Neither has a version, so that they have to be compared with the lockfile each time. The digest
+//! index has the stamps that directories and files had when they were read. As long as none of them
+//! has changed, neither have the skills and their digests.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use sp_formats::workspace::{CATALOG_FILE, SKILLS_DIR};
-use sp_tree::{Digest, DigestIndex, Dir, DirSnapshot, Follow, PathStamps, StampScope, WalkReport};
+use sp_tree::{
+    Digest, DigestIndex, Dir, DirSnapshot, FileStamp, Follow, Name, PathStamps, StampScope,
+    WalkReport,
+};
 
 use super::ROOT_ID;
 use super::skill_dirs::SkillDirs;
@@ -26,6 +29,70 @@ pub(super) struct ReadDir {
     walked_at: i64,
     /// The skills that were loaded, by ID. None if they changed too recently to be cached.
     snapshots: Mutex<BTreeMap<String, Option<DirSnapshot>>>,
+}
+
+/// A zip file that was read.
+pub(super) struct ReadZip {
+    file: ZipFile,
+    /// None if the file changed too recently to be cached.
+    snapshot: Option<DirSnapshot>,
+}
+
+/// A zip file, without links in its path.
+struct ZipFile {
+    dir: PathBuf,
+    name: Name,
+}
+
+impl ZipFile {
+    fn at(path: &Path) -> Option<Self> {
+        let path = path.canonicalize().ok()?;
+        let name = Name::new(path.file_name()?.to_str()?).ok()?;
+        Some(Self { dir: path.parent()?.to_path_buf(), name })
+    }
+}
+
+/// The stamp of a zip file before it is read.
+pub(super) struct ZipStamp {
+    file: ZipFile,
+    stamp: FileStamp,
+}
+
+impl ZipStamp {
+    /// None if the file does not exist.
+    pub(super) fn of(path: &Path) -> Option<Self> {
+        let file = ZipFile::at(path)?;
+        let stamp = Dir::open(&file.dir).ok()?.stat(&file.name, Follow::Never).ok()??;
+        Some(Self { file, stamp })
+    }
+
+    /// Adds what was read.
+    pub(super) fn read(self, session: &Session<'_>, digest: Digest) -> ReadZip {
+        let now = (session.context.wall_clock)();
+        let stamps = vec![("".into(), self.stamp)];
+        let snapshot = DirSnapshot::from_settled(self.file.name.as_str(), digest, stamps, now);
+        ReadZip { file: self.file, snapshot }
+    }
+}
+
+impl ReadZip {
+    pub(super) fn add_to_index(&self, indexes: &mut DigestIndexes<'_>) {
+        let index = indexes.for_source(&self.file.dir);
+        index.set_snapshot(self.file.name.as_str(), self.snapshot.as_ref());
+    }
+}
+
+/// Returns the digest of a zip file. None if it may have changed since it was read.
+pub(crate) fn indexed_zip_digest(
+    session: &Session<'_>,
+    base: &Path,
+    path: &str,
+    indexes: &mut DigestIndexes<'_>,
+) -> Option<Digest> {
+    let file = ZipFile::at(&resolve_path(session, base, path))?;
+    let dir = Dir::open(&file.dir).ok()?;
+    let index = indexes.for_source(&file.dir);
+    index.digest(&dir, file.name.as_str(), Follow::Never, StampScope::All)
 }
 
 /// A directory whose skills the index knows.

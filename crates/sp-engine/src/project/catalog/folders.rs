@@ -9,7 +9,7 @@ use sp_formats::skill::SKILL_FILE;
 use sp_formats::workspace::{SKILLS_DIR, SourceRef, WebSource};
 use sp_tree::Name;
 
-use super::dir_index::ReadDir;
+use super::dir_index::{ReadDir, ZipStamp};
 use super::skill_dirs::{SKIPPED_DIRS, SkillDirs};
 use super::{CatalogRequest, CatalogSkill, OfferedSkills, ROOT_ID, SkillContent, SkillDraft};
 use crate::context::Event;
@@ -162,6 +162,7 @@ pub(super) fn open_zip(session: &Session<'_>, base: &Path, path: &str) -> Result
         return Err(Error::new(ErrorCode::SourceNotFound, message)
             .hint("check the path; relative paths start at the directory of `skillpack.yaml`"));
     }
+    let stamp = ZipStamp::of(&full);
     let opened = OpenedSource::open_zip(session, &full, None)?;
     let digest = file_digest(&full, session.limits.zip_bytes)
         .map_err(|e| sp_tree::FileError::new("read", &full, e))?;
@@ -171,7 +172,10 @@ pub(super) fn open_zip(session: &Session<'_>, base: &Path, path: &str) -> Result
         root_name: file_stem(path),
         display_name: path.into(),
     };
-    source.into_catalog(session, LockedSource { digest: Some(digest), ..LockedSource::default() })
+    let locked = LockedSource { digest: Some(digest), ..LockedSource::default() };
+    let offered = source.into_catalog(session, locked)?;
+    let read_zip = stamp.map(|stamp| stamp.read(session, digest));
+    Ok(OfferedSkills { read_zip, ..offered })
 }
 
 pub(super) fn open_web_zip(

@@ -37,14 +37,14 @@ use sp_formats::suggest::nearest_few;
 use sp_formats::workspace::{SkillDependency, read_skill_dependencies};
 use sp_tree::{Digest, Dir, LoadedTree, load_untrusted_dir};
 
-use self::dir_index::ReadDir;
+use self::dir_index::{ReadDir, ReadZip};
 use crate::error::{Error, ErrorCode, Result};
 use crate::home::DigestIndexes;
 use crate::pkg::SkillPackage;
 use crate::session::Session;
 use crate::source::{OpenedSource, load_commit_folders};
 
-pub(crate) use dir_index::IndexedDir;
+pub(crate) use dir_index::{IndexedDir, indexed_zip_digest};
 pub(crate) use newest::{BranchHistory, NewestQuery, NewestSource, newest_versions};
 pub(crate) use skill_dirs::ROOT_ID;
 
@@ -64,6 +64,8 @@ pub(crate) struct SourceCatalog {
     opened: Option<OpenedSource>,
     /// What was read of a directory.
     read_dir: Option<ReadDir>,
+    /// The zip file that was read.
+    read_zip: Option<ReadZip>,
 }
 
 /// A skill that a source offers.
@@ -165,6 +167,7 @@ pub(crate) fn open_local_or_empty(
             package: None,
             opened: None,
             read_dir: None,
+            read_zip: None,
         }),
         opened => opened,
     }
@@ -185,6 +188,7 @@ struct OfferedSkills {
     package: Option<SkillPackage>,
     opened: Option<OpenedSource>,
     read_dir: Option<ReadDir>,
+    read_zip: Option<ReadZip>,
 }
 
 impl OfferedSkills {
@@ -192,14 +196,17 @@ impl OfferedSkills {
         if self.skills.is_empty() {
             return Err(no_skills_error(source));
         }
-        let Self { locked, skills, extra_steps, package, opened, read_dir } = self;
-        Ok(SourceCatalog { key, locked, skills, extra_steps, package, opened, read_dir })
+        let Self { locked, skills, extra_steps, package, opened, read_dir, read_zip } = self;
+        Ok(SourceCatalog { key, locked, skills, extra_steps, package, opened, read_dir, read_zip })
     }
 }
 
 impl SourceCatalog {
-    /// Adds what was read of a directory to its index.
+    /// Adds what was read of a directory or of a zip file to its index.
     pub(crate) fn add_to_index(&self, indexes: &mut DigestIndexes<'_>) {
+        if let Some(read) = &self.read_zip {
+            read.add_to_index(indexes);
+        }
         if let Some(read) = &self.read_dir {
             read.add_to_index(indexes);
         }

@@ -3,7 +3,10 @@
 use std::io::{self, Write};
 
 use sp_engine::Result;
-use sp_formats::output::{OfferedSkillItem, SourceContent, SourceContentList};
+use sp_formats::output::{
+    ContextPackFileItem, FindingItem, OfferedContextPack, OfferedSkillItem, SourceContent,
+    SourceContentList,
+};
 use sp_formats::printable::printable;
 use sp_formats::text::{group_digits, pluralize, truncate_printable};
 
@@ -24,7 +27,14 @@ pub(super) fn print_list(list: &SourceContentList, terminal: &Terminal) -> Resul
 }
 
 /// Writes source, ID, name, the tokens of each tier and the number of findings, separated by tabs.
+/// A context pack has one line.
 fn write_plain(content: &SourceContent, out: &mut dyn Write) -> io::Result<()> {
+    if let Some(pack) = &content.context_pack {
+        let (source, id) = (printable(&content.source), printable(&pack.pack_id));
+        let name = printable(&pack.name);
+        let tokens: usize = pack.files.iter().map(|file| file.tokens).sum();
+        return writeln!(out, "{source}\t{id}\t{name}\t{tokens}\t0\t0\t{}", pack.findings.len());
+    }
     content.skills.iter().try_for_each(|skill| {
         let (source, id) = (printable(&content.source), printable(&skill.id));
         let cost = &skill.cost;
@@ -52,7 +62,49 @@ pub(super) fn write_contents(
     for skill in &content.skills {
         write_skill(skill, verbosity, out)?;
     }
+    if let Some(pack) = &content.context_pack {
+        write_context_pack(pack, verbosity, out)?;
+    }
     writeln!(out)
+}
+
+fn write_context_pack(
+    pack: &OfferedContextPack,
+    verbosity: Verbosity,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let (name, id) = (printable(&pack.name), printable(&pack.pack_id));
+    writeln!(out, "  {STRONG}{name}{STRONG:#}  {DIM}context pack {id}{DIM:#}")?;
+    writeln!(out, "    {}", shown_description(&pack.description, verbosity))?;
+    let tokens = |file: &ContextPackFileItem| {
+        format!("{} {}", group_digits(file.tokens), printable(&file.path))
+    };
+    let files: Vec<String> = pack.files.iter().map(tokens).collect();
+    if !files.is_empty() {
+        writeln!(out, "    {DIM}tokens: {}{DIM:#}", files.join(", "))?;
+    }
+    pack.findings.iter().try_for_each(|finding| write_finding(finding, out))
+}
+
+fn shown_description(description: &str, verbosity: Verbosity) -> String {
+    match verbosity {
+        Verbosity::Verbose => printable(description).into_owned(),
+        Verbosity::Normal => truncate_printable(description, MAX_DESCRIPTION_LEN),
+    }
+}
+
+fn write_finding(finding: &FindingItem, out: &mut dyn Write) -> io::Result<()> {
+    let style = if finding.severity == "error" { ERROR } else { WARNING };
+    writeln!(
+        out,
+        "    {style}{}{style:#}[{}] {}:{}:{} {}",
+        finding.severity,
+        finding.rule,
+        printable(&finding.file),
+        finding.line,
+        finding.column,
+        printable(&finding.message)
+    )
 }
 
 fn write_skill(
@@ -67,30 +119,13 @@ fn write_skill(
     };
     writeln!(out, "  {STRONG}{}{STRONG:#}{id}", printable(&skill.name))?;
     if !skill.description.is_empty() {
-        let description = match verbosity {
-            Verbosity::Verbose => printable(&skill.description).into_owned(),
-            Verbosity::Normal => truncate_printable(&skill.description, MAX_DESCRIPTION_LEN),
-        };
-        writeln!(out, "    {description}")?;
+        writeln!(out, "    {}", shown_description(&skill.description, verbosity))?;
     }
     let cost = &skill.cost;
     let [always, body, files] = [cost.always, cost.body, cost.files].map(group_digits);
     writeln!(out, "    {DIM}tokens: {always} always, {body} body, {files} files{DIM:#}")?;
     write_facts(skill, out)?;
-    for finding in &skill.findings {
-        let style = if finding.severity == "error" { ERROR } else { WARNING };
-        writeln!(
-            out,
-            "    {style}{}{style:#}[{}] {}:{}:{} {}",
-            finding.severity,
-            finding.rule,
-            printable(&finding.file),
-            finding.line,
-            finding.column,
-            printable(&finding.message)
-        )?;
-    }
-    Ok(())
+    skill.findings.iter().try_for_each(|finding| write_finding(finding, out))
 }
 
 /// Writes what to review before a skill is trusted.

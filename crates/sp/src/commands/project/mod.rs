@@ -68,12 +68,13 @@ fn add(
         (false, names) => SkillChoice::Named(names.to_vec()),
     };
     let request = AddRequest {
-        location: location(options, &args.manifest),
+        location: location(options, &args.change.manifest),
         sources: args.sources.clone(),
         skills,
         agents: args.agent.clone(),
+        packs: args.pack.clone(),
         prefix: args.prefix.clone(),
-        apply: apply_options(&args.plan),
+        apply: apply_options(&args.change.plan),
     };
     if args.list {
         let list = sp_engine::list_source_skills(context, &request)?;
@@ -104,9 +105,9 @@ fn sync(
         (false, false) => SyncPolicy::Resolve,
     };
     let request = SyncRequest {
-        location: location(options, &args.manifest),
+        location: location(options, &args.change.manifest),
         policy,
-        apply: apply_options(&args.plan),
+        apply: apply_options(&args.change.plan),
     };
     let context = &args.consent.apply_to(context);
     let report = sp_engine::sync(context, &request)?;
@@ -120,9 +121,9 @@ fn remove(
     terminal: &Terminal,
 ) -> Result<ExitCode> {
     let request = RemoveRequest {
-        location: location(options, &args.manifest),
+        location: location(options, &args.change.manifest),
         names: args.names.clone(),
-        apply: apply_options(&args.plan),
+        apply: apply_options(&args.change.plan),
     };
     let report = sp_engine::remove(context, &request)?;
     report::print(context, &report, terminal)
@@ -140,11 +141,11 @@ fn update(
         (false, false) => EditChoice::Policy,
     };
     let request = UpdateRequest {
-        location: location(options, &args.manifest),
+        location: location(options, &args.change.manifest),
         names: args.names.clone(),
         edits,
         texts: if args.diff { FileTexts::Include } else { FileTexts::Omit },
-        apply: apply_options(&args.plan),
+        apply: apply_options(&args.change.plan),
     };
     let context = &args.consent.apply_to(context);
     let report = sp_engine::update(context, &request)?;
@@ -169,8 +170,8 @@ fn migrate(
     args: &cli::MigrateArgs,
     terminal: &Terminal,
 ) -> Result<ExitCode> {
-    let location = location(options, &args.manifest);
-    let request = MigrateRequest { location, apply: apply_options(&args.plan) };
+    let location = location(options, &args.change.manifest);
+    let request = MigrateRequest { location, apply: apply_options(&args.change.plan) };
     let report = sp_engine::migrate(context, &request)?;
     migrate::print(context, &report, terminal)
 }
@@ -224,11 +225,11 @@ fn restore(
         Some(run) => RestoredVersion::Trashed(run.to_owned()),
     };
     let request = RestoreRequest {
-        location: location(options, &args.manifest),
+        location: location(options, &args.change.manifest),
         names: args.names.clone(),
-        agents: args.agent.clone(),
+        agents: args.agents.agent.clone(),
         version,
-        apply: apply_options(&args.plan),
+        apply: apply_options(&args.change.plan),
     };
     report::print(context, &sp_engine::restore(context, &request)?, terminal)
 }
@@ -240,11 +241,11 @@ fn toggle(
     terminal: &Terminal,
 ) -> Result<ExitCode> {
     let request = ToggleRequest {
-        location: location(options, &args.manifest),
+        location: location(options, &args.change.manifest),
         names: args.names.clone(),
-        agents: args.agent.clone(),
+        agents: args.agents.agent.clone(),
         toggle,
-        apply: apply_options(&args.plan),
+        apply: apply_options(&args.change.plan),
     };
     report::print(context, &sp_engine::toggle(context, &request)?, terminal)
 }
@@ -256,9 +257,9 @@ fn adopt(
     terminal: &Terminal,
 ) -> Result<ExitCode> {
     let request = AdoptRequest {
-        location: location(options, &args.manifest),
+        location: location(options, &args.change.manifest),
         folders: args.folders.clone(),
-        apply: apply_options(&args.plan),
+        apply: apply_options(&args.change.plan),
     };
     report::print(context, &sp_engine::adopt(context, &request)?, terminal)
 }

@@ -1,12 +1,14 @@
 //! What a change of a project prints.
 
 use std::io::{self, Write};
+use std::path::Path;
 use std::process::ExitCode;
 
 use sp_engine::{Context, Result};
 use sp_formats::output::{
-    EditOutcome, EditedSkillItem, FolderAction, ProjectChangeReport, ProjectSkillChange,
-    SinkChange, SkillFileChange, WorkspaceChangeReport, WorkspaceSkillChange,
+    ContextPackChangeItem, EditOutcome, EditedSkillItem, FileChangeKind, FolderAction,
+    ProjectChangeReport, ProjectSkillChange, SinkChange, SkillFileChange, WorkspaceChangeReport,
+    WorkspaceSkillChange,
 };
 use sp_formats::printable::printable;
 use sp_formats::project::{LOCK_FILE, MANIFEST_FILE};
@@ -50,6 +52,10 @@ pub(super) fn write_plain(report: &ProjectChangeReport, out: &mut dyn Write) -> 
         let (name, version) = (printable(&package.name), printable(&package.version));
         writeln!(out, "{}\t{name}\t{version}", action_word(package.action))?;
     }
+    for file in &report.instructions {
+        let path = project_path(report, &file.path);
+        writeln!(out, "{}\tcontext\t{}", file_action_word(file.change), printable(&path))?;
+    }
     if let Some(workspace) = &report.workspace {
         for skill in &workspace.skills {
             let word = action_word(skill.action);
@@ -65,6 +71,21 @@ pub(super) fn write_plain(report: &ProjectChangeReport, out: &mut dyn Write) -> 
         }
     }
     Ok(())
+}
+
+/// Returns the path of a file of the project.
+fn project_path(report: &ProjectChangeReport, file: &str) -> String {
+    let root = report.manifest.parent().unwrap_or(Path::new("/"));
+    root.join(file).display().to_string()
+}
+
+fn file_action_word(change: FileChangeKind) -> &'static str {
+    match change {
+        FileChangeKind::New => "add",
+        FileChangeKind::Changed => "update",
+        FileChangeKind::Gone => "remove",
+        FileChangeKind::Same => "keep",
+    }
 }
 
 fn action_word(action: FolderAction) -> &'static str {
@@ -99,10 +120,14 @@ pub(super) fn write_human(
     for skill in &report.skills {
         write_skill(skill, out)?;
     }
+    report.context_packs.iter().try_for_each(|pack| write_context_pack(pack, out))?;
     for edit in &report.edits {
         write_edit(context, edit, out)?;
     }
-    if !report.skills.is_empty() || !report.edits.is_empty() || changed_packages().next().is_some()
+    if !report.skills.is_empty()
+        || !report.context_packs.is_empty()
+        || !report.edits.is_empty()
+        || changed_packages().next().is_some()
     {
         writeln!(out)?;
     }
@@ -116,11 +141,33 @@ pub(super) fn write_human(
     if let Some(change) = &report.context {
         write_context_change(change, out)?;
     }
+    write_instructions(report, out)?;
     write_files(report, out)?;
     if is_unchanged(report) {
         return Ok(());
     }
     write_apply_command(&report.status, out)
+}
+
+fn write_context_pack(pack: &ContextPackChangeItem, out: &mut dyn Write) -> io::Result<()> {
+    let (style, sign) = change_sign(pack.change);
+    let (location, id) = (printable(&pack.location), printable(&pack.pack_id));
+    writeln!(out, "{style}{sign}{style:#} {location}  {DIM}context pack {id}{DIM:#}")
+}
+
+/// Writes the instruction files that change.
+fn write_instructions(report: &ProjectChangeReport, out: &mut dyn Write) -> io::Result<()> {
+    let changed: Vec<String> = report
+        .instructions
+        .iter()
+        .filter(|file| file.change != FileChangeKind::Same)
+        .map(|file| printable(&file.path).into_owned())
+        .collect();
+    if changed.is_empty() {
+        return Ok(());
+    }
+    let verb = if report.status.applied { "updated" } else { "would update" };
+    writeln!(out, "{STRONG}{verb} context packs{STRONG:#} · {}", changed.join(", "))
 }
 
 fn write_skill(skill: &ProjectSkillChange, out: &mut dyn Write) -> io::Result<()> {
@@ -258,5 +305,6 @@ fn is_unchanged(report: &ProjectChangeReport) -> bool {
         && !report.manifest_changed
         && !report.lock_changed
         && report.packages.iter().all(|package| package.action == FolderAction::Keep)
+        && report.instructions.iter().all(|file| file.change == FileChangeKind::Same)
         && folders.into_iter().all(|folder| folder.action == FolderAction::Keep)
 }

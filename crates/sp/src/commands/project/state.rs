@@ -5,9 +5,9 @@ use std::io::{self, Write};
 use anstyle::Style;
 use sp_engine::{Context, Result};
 use sp_formats::output::{
-    EditedFolder, ManifestEntryItem, PackageReason, PackageStatusItem, ProjectStatusReport,
-    SinkStatus, SkillEditReport, SkillReason, SkillReasonList, SkillStatus, SkillStatusItem,
-    TrashedSkillList,
+    ContextPackReason, ContextPackStatusItem, EditedFolder, ManifestEntryItem, PackageReason,
+    PackageStatusItem, ProjectStatusReport, SinkStatus, SkillEditReport, SkillReason,
+    SkillReasonList, SkillStatus, SkillStatusItem, TrashedSkillList,
 };
 use sp_formats::printable::printable;
 use sp_formats::text::pluralize;
@@ -28,6 +28,11 @@ pub(super) fn print_status(
                 let (name, version) = (printable(&package.name), printable(&package.version));
                 let word = status_word(package.status).replace(' ', "-");
                 writeln!(out, "{word}\t{name}\t{version}")
+            })?;
+            report.context_packs.iter().try_for_each(|pack| {
+                let (location, id) = (printable(&pack.location), printable(&pack.pack_id));
+                let word = status_word(pack.status).replace(' ', "-");
+                writeln!(out, "{word}\t{location}\t{id}")
             })
         }
         _ => write_status(context, report, out),
@@ -56,10 +61,12 @@ fn write_status(
         let width = sink.skills.iter().map(|skill| skill.name.chars().count()).max().unwrap_or(0);
         sink.skills.iter().try_for_each(|skill| write_skill_status(skill, width, out))?;
     }
-    if report.sinks.is_empty() && report.packages.is_empty() {
+    let is_empty = report.packages.is_empty() && report.context_packs.is_empty();
+    if report.sinks.is_empty() && is_empty {
         writeln!(out, "no skills are locked")?;
     }
     write_packages(&report.packages, out)?;
+    write_context_packs(&report.context_packs, out)?;
     for source in &report.unlocked {
         let source = printable(source);
         writeln!(out, "{WARNING}warning{WARNING:#}: `{source}` is not locked; run `sp sync`")?;
@@ -77,10 +84,40 @@ fn write_packages(packages: &[PackageStatusItem], out: &mut dyn Write) -> io::Re
     };
     let width = packages.iter().map(|package| label(package).chars().count()).max().unwrap_or(0);
     packages.iter().try_for_each(|package| {
-        let style = status_style(package.status);
-        let word = status_word(package.status);
-        writeln!(out, "  {:width$}  {style}{word}{style:#}", label(package))
+        let item = StatusLine { status: package.status, note: package.note.as_deref() };
+        item.write((&label(package), width), out)
     })
+}
+
+fn write_context_packs(packs: &[ContextPackStatusItem], out: &mut dyn Write) -> io::Result<()> {
+    if packs.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "{STRONG}context packs{STRONG:#}")?;
+    let label = |pack: &ContextPackStatusItem| printable(&pack.location).into_owned();
+    let width = packs.iter().map(|pack| label(pack).chars().count()).max().unwrap_or(0);
+    packs.iter().try_for_each(|pack| {
+        let item = StatusLine { status: pack.status, note: pack.note.as_deref() };
+        item.write((&label(pack), width), out)
+    })
+}
+
+/// A line about the status of something.
+struct StatusLine<'a> {
+    status: SkillStatus,
+    note: Option<&'a str>,
+}
+
+impl StatusLine<'_> {
+    /// Writes the line, after a label that is padded to a width.
+    fn write(&self, (label, width): (&str, usize), out: &mut dyn Write) -> io::Result<()> {
+        let style = status_style(self.status);
+        write!(out, "  {label:width$}  {style}{}{style:#}", status_word(self.status))?;
+        if let Some(note) = self.note {
+            write!(out, "  {DIM}{}{DIM:#}", printable(note))?;
+        }
+        writeln!(out)
+    }
 }
 
 fn write_skill_status(
@@ -88,13 +125,8 @@ fn write_skill_status(
     width: usize,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let style = status_style(skill.status);
-    let name = printable(&skill.name);
-    write!(out, "  {name:width$}  {style}{}{style:#}", status_word(skill.status))?;
-    if let Some(note) = &skill.note {
-        write!(out, "  {DIM}{}{DIM:#}", printable(note))?;
-    }
-    writeln!(out)
+    let item = StatusLine { status: skill.status, note: skill.note.as_deref() };
+    item.write((&printable(&skill.name), width), out)
 }
 
 fn status_word(status: SkillStatus) -> &'static str {
@@ -124,11 +156,17 @@ pub(super) fn print_reasons(list: &SkillReasonList, terminal: &Terminal) -> Resu
     terminal.print(list, |out| match terminal.format {
         OutputFormat::Plain => {
             list.skills.iter().try_for_each(|it| write_plain_reason(it, out))?;
-            list.packages.iter().try_for_each(|it| write_plain_package_reason(it, out))
+            list.packages.iter().try_for_each(|it| write_plain_package_reason(it, out))?;
+            list.context_packs.iter().try_for_each(|pack| {
+                let Some(entry) = &pack.entry else { return Ok(()) };
+                let name = printable(&pack.location);
+                writeln!(out, "{name}\tentry\t{}", printable(&entry.location))
+            })
         }
         _ => {
             list.skills.iter().try_for_each(|it| write_reason(it, out))?;
-            list.packages.iter().try_for_each(|it| write_package_reason(it, out))
+            list.packages.iter().try_for_each(|it| write_package_reason(it, out))?;
+            list.context_packs.iter().try_for_each(|it| write_context_pack_reason(it, out))
         }
     })
 }
@@ -174,6 +212,16 @@ fn write_package_reason(package: &PackageReason, out: &mut dyn Write) -> io::Res
     }
     let mut required_by = package.required_by.iter();
     required_by.try_for_each(|by| writeln!(out, "  needed by `{}`", printable(by)))
+}
+
+fn write_context_pack_reason(pack: &ContextPackReason, out: &mut dyn Write) -> io::Result<()> {
+    let (location, id) = (printable(&pack.location), printable(&pack.pack_id));
+    writeln!(out, "{STRONG}{location}{STRONG:#}  context pack {id}")?;
+    writeln!(out, "  files: {}", pack.files.join(", "))?;
+    if let Some(ManifestEntryItem { source, location }) = &pack.entry {
+        writeln!(out, "  selected by `{}` in {}", printable(source), printable(location))?;
+    }
+    Ok(())
 }
 
 pub(super) fn print_edits(

@@ -47,6 +47,36 @@ fn lc_13_status_and_sync_read_no_skill_when_nothing_changed() {
     }
 }
 
+/// Whether a command of the project computes the digest of a file.
+fn hashes(project: &Project, args: &[&str], file: &str) -> bool {
+    let digest = sp_testkit::sha256(&std::fs::read(project.path(file)).unwrap());
+    let trace = project.world.path("trace");
+    let _ = std::fs::remove_file(&trace);
+    let mut command = project.world.command(args);
+    command.current_dir(project.path(".")).env("SP_READ_TRACE", &trace);
+    project.world.run(command).ok();
+    std::fs::read_to_string(&trace).unwrap_or_default().contains(&digest)
+}
+
+#[test]
+fn lc_11_an_unchanged_zip_is_not_read_by_sync() {
+    let project = Project::new();
+    let write = |text: &str| {
+        let bytes = sp_testkit::zip(&[("pdf/SKILL.md", text.as_bytes())]);
+        std::fs::write(project.path("team.zip"), bytes).unwrap();
+    };
+    write(OLD_PDF);
+    project.add(&["./team.zip", "-a", "claude"]).ok();
+    let is_read = || hashes(&project, &["sync"], "team.zip");
+    // The stamp of a file that was just written may not show a change yet.
+    sp_testkit::eventually(|| (!is_read()).then_some(()));
+    let before = project.read("skillpack.lock");
+    write(NEW_PDF);
+    assert!(is_read());
+    assert_ne!(project.read("skillpack.lock"), before);
+    assert_eq!(project.read(".claude/skills/pdf/SKILL.md"), NEW_PDF);
+}
+
 #[test]
 fn lc_11_every_change_of_a_directory_is_found() {
     let skill = |name: &str, text: &str| {

@@ -121,3 +121,59 @@ fn lc_03_dependencies_come_with_a_skill() {
     let error = project.world.sp_error_in("home/app", &args);
     assert_eq!(error.code, "E-skill-not-found", "{error:?}");
 }
+
+/// Adds a source, changes it, and checks what `sp outdated` and then `sp status` show.
+#[track_caller]
+fn becomes_outdated(project: &Project, source: &str, change: &dyn Fn()) {
+    project.add(&[source, "--all", "-a", "claude"]).ok();
+    project.sp(&["outdated", "--exit-code"]).ok();
+    change();
+    let run = project.sp(&["outdated", "--exit-code", "--format", "plain"]).fails(1);
+    let versions: Vec<&str> = run.stdout.trim_end().split('\t').collect();
+    assert!(versions.len() == 3 && versions[1] != versions[2], "{run}");
+    let run = project.sp(&["status", "--exit-code"]).ok();
+    assert!(run.stdout.contains("outdated"), "{source}: {run}");
+    project.sp(&["update"]).ok();
+    project.sp(&["outdated", "--exit-code"]).ok();
+    let run = project.sp(&["status", "--exit-code"]).ok();
+    assert!(!run.stdout.contains("outdated"), "{source}: {run}");
+    project.sp(&["remove", source]).ok();
+}
+
+#[test]
+fn lc_12_lc_13_every_kind_of_source_can_be_outdated() {
+    let project = Project::new();
+    let archive = |text: &str| WebResponse::Bytes(zip(&[("pdf/SKILL.md", text.as_bytes())]));
+    project.write("team/pdf/SKILL.md", OLD_PDF);
+    let rewrite = |path: &str| project.write(path, NEW_PDF);
+    becomes_outdated(&project, "./team", &|| rewrite("team/pdf/SKILL.md"));
+    let write_zip = |text: &str| {
+        let bytes = zip(&[("pdf/SKILL.md", text.as_bytes())]);
+        std::fs::write(project.path("team.zip"), bytes).unwrap();
+    };
+    write_zip(OLD_PDF);
+    becomes_outdated(&project, "./team.zip", &|| write_zip(NEW_PDF));
+    let server = WebServer::start();
+    let url = server.respond("/a.zip", archive(OLD_PDF));
+    becomes_outdated(&project, &url, &|| drop(server.respond("/a.zip", archive(NEW_PDF))));
+    let host = |text: &'static str| {
+        let index = serde_json::json!({ "skills": [{
+            "name": "pdf", "type": "skill-md", "description": "Does pdf.", "url": "pdf/SKILL.md",
+            "digest": Digest::of(text.as_bytes()).to_string(),
+        }] });
+        let path = "/.well-known/agent-skills";
+        let bytes = serde_json::to_vec(&index).unwrap();
+        server.respond(&format!("{path}/index.json"), WebResponse::Bytes(bytes));
+        server.respond(&format!("{path}/pdf/SKILL.md"), WebResponse::Bytes(text.into()));
+    };
+    host(OLD_PDF);
+    becomes_outdated(&project, &server.url(""), &|| host(NEW_PDF));
+    let import = |version: &str, text: &str| {
+        let package =
+            package_of_skills("@acme/docs", version, &[("pdf/SKILL.md", text.as_bytes())]);
+        std::fs::write(project.world.path("docs.ctxpkg"), package).unwrap();
+        project.sp(&["pkg", "import", "../../docs.ctxpkg"]).ok();
+    };
+    import("1.0.0", OLD_PDF);
+    becomes_outdated(&project, "@acme/docs", &|| import("1.1.0", NEW_PDF));
+}

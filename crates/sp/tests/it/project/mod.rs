@@ -3,6 +3,7 @@
 
 mod adding;
 mod concurrency;
+mod context_packs;
 mod costs;
 mod interruptions;
 mod kinds;
@@ -10,6 +11,7 @@ mod migrating;
 mod packages;
 mod packs;
 mod picking;
+mod positions;
 mod states;
 mod syncing;
 mod trust;
@@ -19,7 +21,7 @@ mod workspaces;
 
 use std::path::Path;
 
-use sp_testkit::{GitRepository, Run, World, world};
+use sp_testkit::{CliError, GitRepository, Run, World, world};
 
 /// The directory of agents in a project.
 const CLAUDE: &str = ".claude/skills";
@@ -60,6 +62,35 @@ impl Project {
 
     fn add(&self, args: &[&str]) -> Run {
         self.sp(&[&["add"], args].concat())
+    }
+
+    /// Runs a command that must fail with this code, and change nothing in the project.
+    #[track_caller]
+    fn fails(&self, args: &[&str], code: &str) -> CliError {
+        let before = self.world.files("home/app");
+        let error = self.world.sp_error_in("home/app", args);
+        assert_eq!(error.code, code, "{args:?}: {error:?}");
+        assert_eq!(self.world.files("home/app"), before, "{args:?}");
+        error
+    }
+
+    /// Runs git in the project. Returns whether it succeeded.
+    fn git(&self, args: &[&str]) -> bool {
+        let mut command = std::process::Command::new("git");
+        command.args(args).current_dir(self.path(".")).env_clear();
+        command.env("HOME", "/nonexistent").env("PATH", std::env::var_os("PATH").unwrap());
+        for who in ["AUTHOR", "COMMITTER"] {
+            command.env(format!("GIT_{who}_NAME"), "A").env(format!("GIT_{who}_EMAIL"), "a@b");
+        }
+        command.output().unwrap().status.success()
+    }
+
+    /// Makes the project a git repository, and commits everything that is not ignored.
+    fn init_git(&self, ignored: &str) {
+        std::fs::remove_dir_all(self.path(".git")).unwrap();
+        assert!(self.git(&["init", "-q", "-b", "main"]));
+        self.write(".gitignore", ignored);
+        assert!(self.git(&["add", "."]) && self.git(&["commit", "-qm", "base"]));
     }
 
     fn path(&self, path: &str) -> std::path::PathBuf {

@@ -52,20 +52,11 @@ fn exists(project: &Project, path: &str) -> bool {
     project.path(path).exists()
 }
 
-#[track_caller]
-fn fails(project: &Project, args: &[&str], code: &str) -> sp_testkit::CliError {
-    let before = project.world.files("home/app");
-    let error = project.world.sp_error_in("home/app", args);
-    assert_eq!(error.code, code, "{args:?}: {error:?}");
-    assert_eq!(project.world.files("home/app"), before, "{args:?}");
-    error
-}
-
 #[test]
 fn lc_04_packages_of_a_manifest_are_installed_and_removed() {
     let project = project_with("packages: {notes: ^1}\n", &[notes("1.0.0"), notes("2.0.0")]);
-    fails(&project, &["sync", "--locked"], "E-lock-mismatch");
-    fails(&project, &["sync", "--frozen"], "E-lock-mismatch");
+    project.fails(&["sync", "--locked"], "E-lock-mismatch");
+    project.fails(&["sync", "--frozen"], "E-lock-mismatch");
     insta::assert_snapshot!(project.sp(&["sync"]));
     assert_eq!(locked(&project), ["notes 1.0.0"]);
     assert!(exists(&project, NOTES_FILE) && !exists(&project, "ctxpkg.lock"));
@@ -86,7 +77,7 @@ fn lc_04_packages_of_a_manifest_are_installed_and_removed() {
     project.sp(&["remove", "notes"]).ok();
     assert!(!exists(&project, NOTES_FILE) && locked(&project).is_empty());
     assert!(!project.read("skillpack.yaml").contains("notes"));
-    let error = fails(&project, &["remove", "notes"], "E-not-installed");
+    let error = project.fails(&["remove", "notes"], "E-not-installed");
     assert!(error.message.contains("notes"), "{error:?}");
 }
 
@@ -117,9 +108,9 @@ fn lc_04_skills_of_packages_are_installed_for_the_agents_of_the_manifest() {
     assert_eq!(locked(&project)[0], "@acme/review 1.1.0");
     let text = project.read(skill);
     assert!(text.contains("Tidies well") && text.contains("Tidy 1.1.0"), "{text}");
-    let error = fails(&project, &["remove", "tidy"], "E-still-required");
+    let error = project.fails(&["remove", "tidy"], "E-still-required");
     assert!(error.hints_at("sp remove @acme/review"), "{error:?}");
-    fails(&project, &["remove", "notes"], "E-still-required");
+    project.fails(&["remove", "notes"], "E-still-required");
     project.sp(&["remove", "@acme/review"]).ok();
     assert_eq!(project.skills(".agents/skills"), [""; 0]);
     assert!(!project.read("skillpack.lock").contains("[["));
@@ -132,7 +123,7 @@ fn lc_04_lc_16_a_package_and_another_source_can_own_one_skill() {
     let project = project_with(manifest, &[notes("1.0.0"), review("1.0.0")]);
     project.write("team/tidy/SKILL.md", "---\nname: tidy\ndescription: Other.\n---\n\nX.\n");
     project.sp(&["sync"]).ok();
-    let error = fails(&project, &["add", "./team", "--all"], "E-name-collision");
+    let error = project.fails(&["add", "./team", "--all"], "E-name-collision");
     assert!(error.because.iter().any(|why| why.contains("@acme/review")), "{error:?}");
     let text = project.read(".claude/skills/tidy/SKILL.md");
     project.write("team/tidy/SKILL.md", &text);
@@ -151,6 +142,8 @@ fn lc_12_packages_are_outdated_and_move_to_the_newest_version_in_their_range() {
     project.sp(&["sync"]).ok();
     assert_eq!(locked(&project), ["notes 1.0.0"]);
     assert_eq!(list(), "notes\t1.0.0\t1.2.0\n");
+    let run = project.sp(&["status", "--exit-code"]).ok();
+    assert!(run.stdout.contains("outdated  1.2.0 is known"), "{run}");
     let run = project.sp(&["update", "--dry-run"]).ok();
     assert!(run.stdout.contains("1.0.0 → 1.2.0"), "{run}");
     project.sp(&["update", "notes"]).ok();
@@ -158,10 +151,10 @@ fn lc_12_packages_are_outdated_and_move_to_the_newest_version_in_their_range() {
     let manifest = project.read("skillpack.yaml");
     project.write("skillpack.yaml", &manifest.replace("^1", "^2"));
     project.sp(&["status", "--exit-code"]).fails(1);
-    fails(&project, &["sync", "--frozen"], "E-lock-mismatch");
+    project.fails(&["sync", "--frozen"], "E-lock-mismatch");
     project.sp(&["sync"]).ok();
     assert_eq!(locked(&project), ["notes 2.0.0"]);
-    fails(&project, &["update", "nots"], "E-not-installed");
+    project.fails(&["update", "nots"], "E-not-installed");
 }
 
 #[test]
@@ -190,11 +183,11 @@ fn lc_08_pkg_commands_record_in_the_manifest_and_its_lockfile() {
         (&["pkg", "install", "notes", "--prefix", "x-"], "E-invalid-arguments"),
         (&["pkg", "install", "notes", "--agent", "codex"], "E-invalid-arguments"),
     ] {
-        fails(&project, args, code);
+        project.fails(args, code);
     }
     project.sp(&["pkg", "uninstall", "notes"]).ok();
     assert!(!project.read("skillpack.yaml").contains("notes") && locked(&project).is_empty());
-    fails(&project, &["pkg", "install"], "E-missing-argument");
+    project.fails(&["pkg", "install"], "E-missing-argument");
 }
 
 #[test]
@@ -226,7 +219,7 @@ fn lc_08_the_lockfile_of_packages_is_converted() {
     project.write("ctxpkg.lock", &manifest);
     project.write("skillpack.yaml", "agents: [claude]\n");
     let packages = project.world.files("home/app/.ctxpkg/packages");
-    fails(&project, &["sync", "--locked"], "E-lock-mismatch");
+    project.fails(&["sync", "--locked"], "E-lock-mismatch");
     let run = project.sp(&["sync", "--dry-run"]).ok();
     assert!(run.stdout.contains("would convert `ctxpkg.lock`"), "{run}");
     assert!(exists(&project, "ctxpkg.lock"));
@@ -238,7 +231,7 @@ fn lc_08_the_lockfile_of_packages_is_converted() {
     assert_eq!(project.world.files("home/app/.ctxpkg/packages"), packages);
     project.sp(&["sync", "--frozen"]).ok();
     project.write("ctxpkg.lock", "{");
-    fails(&project, &["sync"], "E-invalid-project");
+    project.fails(&["sync"], "E-invalid-project");
 }
 
 #[test]
@@ -262,19 +255,8 @@ fn lc_07_packages_of_three_branches_are_united() {
     let packages = names.map(|name| TestPackage::new(name, "1.0.0").with_text(name));
     let project = project_with("packages: {base: ^1}\n", &packages);
     project.sp(&["sync"]).ok();
-    let git = |args: &[&str]| {
-        let mut command = std::process::Command::new("git");
-        command.args(args).current_dir(project.path(".")).env_clear();
-        command.env("HOME", "/nonexistent").env("PATH", std::env::var_os("PATH").unwrap());
-        for who in ["AUTHOR", "COMMITTER"] {
-            command.env(format!("GIT_{who}_NAME"), "A").env(format!("GIT_{who}_EMAIL"), "a@b");
-        }
-        command.output().unwrap().status.success()
-    };
-    std::fs::remove_dir_all(project.path(".git")).unwrap();
-    assert!(git(&["init", "-q", "-b", "main"]));
-    project.write(".gitignore", ".ctxpkg\n");
-    assert!(git(&["add", "."]) && git(&["commit", "-qm", "base"]));
+    project.init_git(".ctxpkg\n");
+    let git = |args: &[&str]| project.git(args);
     for name in &names[1..] {
         assert!(git(&["switch", "-qc", name, "main"]));
         project.sp(&["sync"]).ok();
@@ -284,7 +266,7 @@ fn lc_07_packages_of_three_branches_are_united() {
     assert!(git(&["switch", "-q", "main"]));
     for name in &names[1..] {
         if !git(&["merge", "-q", name]) {
-            fails(&project, &["sync", "--locked"], "LC-07");
+            project.fails(&["sync", "--locked"], "LC-07");
         }
         project.sp(&["sync"]).ok();
         assert!(git(&["add", "."]) && git(&["commit", "--allow-empty", "-qm", "merge"]));
@@ -310,12 +292,12 @@ fn lc_04_invalid_packages_are_reported_with_their_position() {
         ("packages: {notes: [1]}\n", 1, 19),
     ] {
         project.write("skillpack.yaml", text);
-        let error = fails(&project, &["sync"], "LC-04");
+        let error = project.fails(&["sync"], "LC-04");
         let finding = &error.findings[0];
         assert_eq!((finding.line, finding.column), (line, column), "{text}");
     }
     project.write("skillpack.yaml", "packages: {nothing: ^1}\n");
-    fails(&project, &["sync"], "E-unresolvable");
+    project.fails(&["sync"], "E-unresolvable");
 }
 
 #[test]
@@ -346,5 +328,41 @@ fn before_conversion() -> FaultScenario {
 
 #[test]
 fn lc_20_lc_08_conversion_interrupted_at_every_call_is_all_or_nothing() {
-    sweep(before_conversion, Faults::Kills);
+    sweep(before_conversion, Faults::All);
+}
+
+#[test]
+fn lc_20_lc_08_pkg_install_interrupted_at_every_call_is_all_or_nothing() {
+    let build = || {
+        let packages = [notes("1.0.0"), review("1.0.0")];
+        let project = project_with("agents: [claude]\n", &packages);
+        let args = ["pkg", "install", "@acme/review"];
+        FaultScenario::new(project.world, "home/app", &args, recover())
+    };
+    sweep(build, Faults::All);
+}
+
+#[test]
+fn lc_01_lc_04_packages_of_the_user_are_installed_for_all_projects() {
+    let project = Project::new();
+    import(&project.world, &[notes("1.0.0"), review("1.0.0"), review("1.1.0")]);
+    let home = project.world.path("home/.skillpack");
+    let manifest = "agents: [claude]\npackages:\n  '@acme/review': =1.0.0\n";
+    std::fs::write(home.join("skillpack.yaml"), manifest).unwrap();
+    let sp = |args: &[&str]| project.world.sp_in("home", args);
+    sp(&["sync", "-g"]).ok();
+    let skill = project.world.path("home/.claude/skills/tidy/SKILL.md");
+    assert!(read(&skill).contains("Tidy 1.0.0"));
+    assert!(read(&home.join("skillpack.lock")).contains("name = \"notes\""));
+    sp(&["status", "-g", "--exit-code"]).ok();
+    std::fs::remove_dir_all(skill.parent().unwrap()).unwrap();
+    sp(&["sync", "-g", "--frozen"]).ok();
+    std::fs::write(home.join("skillpack.yaml"), manifest.replace("=1.0.0", "^1")).unwrap();
+    let run = sp(&["outdated", "-g", "--format", "plain"]).ok();
+    assert_eq!(run.stdout, "@acme/review\t1.0.0\t1.1.0\n");
+    sp(&["update", "-g"]).ok();
+    assert!(read(&skill).contains("Tidy 1.1.0"));
+    sp(&["remove", "-g", "@acme/review"]).ok();
+    assert!(!skill.exists() && !read(&home.join("skillpack.lock")).contains("[["));
+    assert!(!project.path("skillpack.yaml").exists());
 }

@@ -23,17 +23,10 @@ imports:
 install: {prefix: team, flatten: true}
 ";
 
-#[track_caller]
-fn fails(project: &Project, args: &[&str], code: &str) -> sp_testkit::CliError {
-    let error = project.world.sp_error_in("home/app", args);
-    assert_eq!(error.code, code, "{args:?}: {error:?}");
-    error
-}
-
 #[test]
 fn lc_04_packs_of_the_repository_are_installed_and_removed() {
     let project = project_with_pack();
-    fails(&project, &["sync", "--locked"], "E-lock-mismatch");
+    project.fails(&["sync", "--locked"], "E-lock-mismatch");
     project.sp(&["sync"]).ok();
     let lock = project.read("skillpack.lock");
     let commit = project.upstream.head();
@@ -62,7 +55,7 @@ fn lc_04_packs_of_the_repository_are_installed_and_removed() {
     assert!(run.stdout.contains(&commit[..12]), "{run}");
     project.sp(&["update", "team"]).ok();
     assert!(installed(NEW_PDF));
-    let error = fails(&project, &["remove", &folders[0]], "E-still-required");
+    let error = project.fails(&["remove", &folders[0]], "E-still-required");
     assert!(error.hints_at("sp remove team"), "{error:?}");
     project.write("packs/team.yaml", &TEAM.replace("[a]", "[a, b]"));
     project.sp(&["sync"]).ok();
@@ -95,9 +88,67 @@ fn lc_04_lc_09_packs_of_other_repositories_are_locked_to_their_commit() {
     // A path in the pack of someone else would be a path on this machine.
     let path = format!("{pack}imports:\n  - repo: ../other\n    include: ['**']\n");
     project.upstream.write("packs/dev.yaml", path).commit("path");
-    fails(&project, &["update", "acme/skills//packs/dev.yaml#main"], "E-foreign-local-source");
+    project.fails(&["update", "acme/skills//packs/dev.yaml#main"], "E-foreign-local-source");
     project.write("skillpack.yaml", &manifest.replace("dev.yaml", "none.yaml"));
-    fails(&project, &["sync"], "E-pack-not-found");
+    project.fails(&["sync"], "E-pack-not-found");
+}
+
+#[test]
+fn lc_04_lc_10_packs_are_added_by_name_and_by_path() {
+    let project = project_with_pack();
+    let pack = "name: dev\ninclude: [pdf]\n";
+    project.upstream.write("packs/dev.yaml", pack).commit("pack");
+    project.upstream.git(&["tag", "v1"]);
+    for (args, entry) in [
+        (&[".", "--pack", "team"][..], "team"),
+        (&["packs/team.yaml"], "packs/team.yaml"),
+        (&["./packs/team.yaml"], "packs/team.yaml"),
+        (&["acme/skills", "--pack", "dev"], "acme/skills//packs/dev.yaml"),
+        (&["acme/skills#v1", "--pack", "packs/dev.yaml"], "acme/skills//packs/dev.yaml#v1"),
+        (&["acme/skills//packs/dev.yaml#v1"], "acme/skills//packs/dev.yaml#v1"),
+    ] {
+        project.write("skillpack.yaml", "agents: [claude]\n");
+        project.add(args).ok();
+        let manifest = project.read("skillpack.yaml");
+        assert!(manifest.contains(&format!("packs:\n  - {entry}\n")), "{args:?}: {manifest}");
+        assert!(!project.skills(CLAUDE).is_empty(), "{args:?}");
+        project.sp(&["sync", "--frozen"]).ok();
+        project.add(args).ok();
+        assert_eq!(project.read("skillpack.yaml"), manifest, "{args:?}");
+        project.sp(&["remove", entry]).ok();
+        assert_eq!(project.skills(CLAUDE), [""; 0], "{args:?}");
+    }
+    for (args, code) in [
+        (&["acme/skills", "--pack", "none"][..], "E-pack-not-found"),
+        (&["acme/skills/skills", "--pack", "dev"], "E-invalid-arguments"),
+        (&["./skills", "--pack", "team"], "E-invalid-arguments"),
+        (&["packs/team.yaml", "-a", "codex"], "E-invalid-arguments"),
+        (&["packs/team.yaml", "--skill", "a"], "E-invalid-arguments"),
+    ] {
+        project.fails(&[&["add"], args].concat(), code);
+    }
+}
+
+#[test]
+fn lc_12_lc_13_packs_with_a_newer_version_are_outdated() {
+    let project = project_with_pack();
+    project.sp(&["sync"]).ok();
+    let status = || project.sp(&["status"]).ok().stdout;
+    assert!(!status().contains("outdated"));
+    project.upstream.write("skills/pdf/SKILL.md", NEW_PDF).commit("new");
+    project.sp(&["outdated", "--exit-code"]).fails(1);
+    assert!(status().contains("outdated"), "{}", status());
+    project.sp(&["update"]).ok();
+    project.sp(&["outdated", "--exit-code"]).ok();
+    assert!(!status().contains("outdated"), "{}", status());
+    // A skill of this repository.
+    let text = project.read("skills/a/SKILL.md").replace("Do a.", "Do a well.");
+    project.write("skills/a/SKILL.md", &text);
+    let run = project.sp(&["outdated", "--exit-code", "--format", "plain"]).fails(1);
+    assert!(run.stdout.starts_with("pack team\t"), "{run}");
+    assert!(status().contains("outdated"), "{}", status());
+    project.sp(&["sync"]).ok();
+    assert!(!status().contains("outdated"), "{}", status());
 }
 
 #[test]
@@ -109,10 +160,10 @@ fn lc_04_invalid_packs_are_reported_with_their_position() {
         ("packs:\n  - acme/skills//../y.yaml\n", 2, 5),
     ] {
         project.write("skillpack.yaml", text);
-        let error = fails(&project, &["sync"], "LC-04");
+        let error = project.fails(&["sync"], "LC-04");
         let finding = &error.findings[0];
         assert_eq!((finding.line, finding.column), (line, column), "{text}");
     }
     project.write("skillpack.yaml", "packs: [nothing]\n");
-    fails(&project, &["sync"], "E-pack-not-found");
+    project.fails(&["sync"], "E-pack-not-found");
 }

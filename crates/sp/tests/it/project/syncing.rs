@@ -98,19 +98,8 @@ fn lc_09_committed_folders_are_updated_and_removed_by_others_after_a_move() {
 fn lc_07_sync_unites_both_sides_of_a_merge() {
     let project = Project::new();
     project.add(&["acme/skills", "--skill", "docx", "-a", "claude"]).ok();
-    let git = |args: &[&str]| {
-        let mut command = std::process::Command::new("git");
-        command.args(args).current_dir(project.path(".")).env_clear();
-        command.env("HOME", "/nonexistent").env("PATH", std::env::var_os("PATH").unwrap());
-        for who in ["AUTHOR", "COMMITTER"] {
-            command.env(format!("GIT_{who}_NAME"), "A").env(format!("GIT_{who}_EMAIL"), "a@b");
-        }
-        command.output().unwrap().status.success()
-    };
-    std::fs::remove_dir_all(project.path(".git")).unwrap();
-    assert!(git(&["init", "-q", "-b", "main"]));
-    project.write(".gitignore", ".claude\n");
-    assert!(git(&["add", "."]) && git(&["commit", "-qm", "base"]));
+    project.init_git(".claude\n");
+    let git = |args: &[&str]| project.git(args);
     assert!(git(&["switch", "-qc", "theirs"]));
     project.add(&["acme/skills", "--skill", "xlsx"]).ok();
     assert!(git(&["commit", "-qam", "theirs"]));

@@ -1,6 +1,9 @@
 //! `sp sync` in a SkillBag workspace.
 
+use sp_testkit::{FaultScenario, Faults, observed_files, sweep};
+
 use super::*;
+use crate::support::engine::recover;
 
 const CONTEXT: &str = "# Context\n\n## Dependencies\n\n```yaml\ndependencies:\n  - name: pdf\n    version: '1'\n    source: ../source\n```\n";
 
@@ -73,4 +76,43 @@ fn lc_19_workspace_without_a_manifest_is_synced_and_gets_none() {
     let run = project.sp(&["sync"]);
     assert_ne!(run.code, Some(0), "{run}");
     assert!(!project.path(DEPENDENCY).exists());
+}
+
+fn scenario(project: Project) -> FaultScenario {
+    FaultScenario {
+        observe: Box::new(|world| observed_files(world, "home/app")),
+        ..FaultScenario::new(project.world, "home/app", &["sync"], recover())
+    }
+}
+
+/// A workspace with a lockfile of its own, and a manifest that was not synced yet.
+fn before_conversion() -> FaultScenario {
+    let project = workspace();
+    project.sp(&["sync"]).ok();
+    assert!(project.path(".skills/.skillbag.lock").exists());
+    project.write("skillpack.yaml", "agents: [claude]\nskills:\n  - source: ./team\n");
+    scenario(project)
+}
+
+#[test]
+fn lc_08_lc_20_conversion_of_a_workspace_interrupted_at_every_call_is_all_or_nothing() {
+    sweep(before_conversion, Faults::All);
+}
+
+/// A workspace and a project that both lack a skill.
+fn before_both() -> FaultScenario {
+    let project = workspace();
+    project.add(&["./team", "--all", "-a", "claude"]).ok();
+    project.sp(&["sync"]).ok();
+    for dir in [".skills/pdf", ".claude/skills/a"] {
+        std::fs::remove_dir_all(project.path(dir)).unwrap();
+    }
+    // The workspace has its dependency before the project is synced.
+    let outputs = &["home/app/.skills/pdf", "home/app/.skills/pdf/SKILL.md"];
+    FaultScenario { outputs, ..scenario(project) }
+}
+
+#[test]
+fn lc_19_lc_20_sync_killed_between_workspace_and_project_is_completed_by_the_next() {
+    sweep(before_both, Faults::Kills);
 }

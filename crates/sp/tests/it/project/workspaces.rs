@@ -127,6 +127,42 @@ packs: [team]
     assert!(project.read("skillpack.lock").contains("name = \"review\""));
 }
 
+#[test]
+fn lc_07_packs_and_workspace_skills_of_two_branches_are_united() {
+    let project = project_with_source();
+    let source = project.world.git("bag.git");
+    let catalog = "review: Does review.\ntidy: Does tidy.\n";
+    source.write(".skills/SKILLS.md", catalog).skill(".skills/tidy").commit("tidy");
+    for name in ["a", "b"] {
+        let text = format!("---\nname: {name}\ndescription: Does {name}.\n---\n\nDo {name}.\n");
+        project.write(&format!("skills/{name}/SKILL.md"), &text);
+        let pack = format!("name: pack-{name}\ninclude: [{name}]\n");
+        project.write(&format!("packs/pack-{name}.yaml"), &pack);
+    }
+    bag(&project, &["init"]).ok();
+    project.write("skillpack.yaml", "agents: [claude]\n");
+    project.sp(&["sync"]).ok();
+    // The catalog follows the skills.
+    project.init_git(".claude\n.skills/SKILLS.md\n");
+    for (branch, skill) in [("a", "review"), ("b", "tidy")] {
+        assert!(project.git(&["switch", "-qc", branch, "main"]));
+        bag(&project, &["sync"]).ok();
+        let args = ["get", skill, "--source", "https://github.com/acme/bag"];
+        bag(&project, &args).ok();
+        project.add(&[&format!("packs/pack-{branch}.yaml")]).ok();
+        assert!(project.git(&["add", "."]) && project.git(&["commit", "-qm", branch]));
+    }
+    assert!(!project.git(&["merge", "-q", "a"]), "there is a conflict");
+    project.fails(&["sync", "--locked"], "LC-07");
+    project.sp(&["sync"]).ok();
+    let lock = project.read("skillpack.lock");
+    for name in ["review", "tidy", "pack-a__a", "pack-b__b"] {
+        assert!(lock.contains(&format!("name = \"{name}\"")), "{name}: {lock}");
+    }
+    assert_eq!(project.skills(CLAUDE), ["pack-a__a", "pack-b__b"]);
+    project.sp(&["sync", "--frozen"]).ok();
+}
+
 /// A workspace with a lockfile of its own, next to a manifest.
 fn before_conversion() -> FaultScenario {
     let project = project_with_source();
@@ -138,5 +174,5 @@ fn before_conversion() -> FaultScenario {
 
 #[test]
 fn lc_20_lc_08_conversion_by_the_workspace_is_all_or_nothing() {
-    sweep(before_conversion, Faults::Kills);
+    sweep(before_conversion, Faults::All);
 }
