@@ -84,6 +84,10 @@ pub use digest_cache::{DigestCache, UnpackedSkills, UnpackedSkillsCache};
 pub use doctor::{DoctorRequest, doctor};
 pub use error::{Error, ErrorCode, ErrorPosition, FailureKind, Result};
 pub use files::write_files;
+pub use http::{
+    AddressReach, OutgoingError, OutgoingForm, OutgoingLimits, OutgoingResponse, fetch_json,
+    post_form,
+};
 pub use init::init;
 pub use install::plan::{OtherPacks, ReplacePolicy};
 pub use install::{InstallRequest, install};
@@ -101,6 +105,7 @@ pub use project::{
     install_packages, list_source_skills, list_trashed, migrate, outdated, remove, restore,
     roll_back_packages, status, sync, toggle, uninstall_packages, update, why,
 };
+pub use secret::read_secret;
 pub use show::show;
 pub use sinks::{SinkRequest, SinkScope};
 pub use sp_analyze::knowledge::Brief;

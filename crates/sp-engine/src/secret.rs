@@ -38,10 +38,8 @@ pub(crate) fn read_secret_if_set(
     }
 }
 
-pub(crate) fn read_secret(
-    context: &Context<'_>,
-    source: &SecretSource,
-) -> Result<Zeroizing<Vec<u8>>> {
+/// Reads a secret.
+pub fn read_secret(context: &Context<'_>, source: &SecretSource) -> Result<Zeroizing<Vec<u8>>> {
     let bytes = match source {
         SecretSource::Env(name) => Zeroizing::new(require_env(context, name)?.into_bytes()),
         SecretSource::Default => {

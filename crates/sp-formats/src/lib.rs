@@ -58,6 +58,7 @@ pub mod suggest;
 pub mod text;
 pub mod time;
 mod toml_json;
+pub mod trusted_publisher;
 pub mod web_url;
 pub mod workspace;
 pub mod yaml;

@@ -26,6 +26,9 @@ pub enum ServeError {
     WrongObjectStore(String, #[source] Box<dyn std::error::Error + Send + Sync>),
     #[error("cannot use the TLS certificate")]
     Certificate(#[source] Box<dyn std::error::Error + Send + Sync>),
+    /// The provider for logins to the web pages.
+    #[error("cannot use the login provider")]
+    LoginProvider(#[source] Box<dyn std::error::Error + Send + Sync>),
     #[error("cannot listen on `{0}`")]
     Listen(SocketAddr, #[source] std::io::Error),
     #[error("cannot run the server")]

@@ -95,7 +95,12 @@ impl McpClient {
         let authorization = bearer.as_deref().map(|bearer| ("authorization", bearer));
         let headers: Vec<(&str, &str)> =
             USUAL.into_iter().chain(authorization).chain(headers.iter().copied()).collect();
-        let gone = || HttpResponse { status: 0, head: String::new(), body: Vec::new() };
+        let gone = || HttpResponse {
+            status: 0,
+            head: String::new(),
+            raw_head: String::new(),
+            body: Vec::new(),
+        };
         send(&self.address, request, &headers, body).unwrap_or_else(gone)
     }
 

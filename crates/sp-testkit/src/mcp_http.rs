@@ -151,7 +151,7 @@ impl McpConnection {
         let head = head.to_lowercase();
         let status =
             head.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or_default();
-        let mut response = HttpResponse { status, head, body: Vec::new() };
+        let mut response = HttpResponse { status, raw_head: head.clone(), head, body: Vec::new() };
         match response.header("content-length").and_then(|length| length.parse().ok()) {
             Some(length) => self.read_exact_body(length, &mut response.body)?,
             None => self.read_chunks(&mut response.body)?,

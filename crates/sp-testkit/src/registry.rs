@@ -26,6 +26,8 @@ pub struct HttpResponse {
     pub status: u16,
     /// The head, in lower case.
     pub head: String,
+    /// The head as it was received.
+    pub raw_head: String,
     pub body: Vec<u8>,
 }
 
@@ -47,6 +49,13 @@ impl HttpResponse {
             .lines()
             .find_map(|line| line.strip_prefix(name)?.strip_prefix(": "))
             .map(str::trim)
+    }
+
+    /// Returns the values of a header as they were received. The name is in lower case.
+    pub fn raw_headers<'r>(&'r self, name: &'r str) -> impl Iterator<Item = &'r str> {
+        let headers = self.raw_head.lines().filter_map(|line| line.split_once(": "));
+        let named = headers.filter(move |(found, _)| found.eq_ignore_ascii_case(name));
+        named.map(|(_, value)| value.trim())
     }
 }
 
@@ -119,6 +128,7 @@ impl Registry {
         self.try_request(request, token, body).unwrap_or(HttpResponse {
             status: 0,
             head: String::new(),
+            raw_head: String::new(),
             body: Vec::new(),
         })
     }
@@ -142,6 +152,7 @@ impl Registry {
         self.try_send(request, headers, body).unwrap_or(HttpResponse {
             status: 0,
             head: String::new(),
+            raw_head: String::new(),
             body: Vec::new(),
         })
     }
@@ -184,9 +195,10 @@ pub(crate) fn send(
 
 fn parse_response(response: &[u8]) -> Option<HttpResponse> {
     let end = response.windows(4).position(|bytes| bytes == b"\r\n\r\n")?;
-    let head = String::from_utf8_lossy(&response[..end]).to_lowercase();
+    let raw_head = String::from_utf8_lossy(&response[..end]).into_owned();
+    let head = raw_head.to_lowercase();
     let status = head.split(' ').nth(1)?.parse().ok()?;
-    let response = HttpResponse { status, head, body: response[end + 4..].to_vec() };
+    let response = HttpResponse { status, head, raw_head, body: response[end + 4..].to_vec() };
     Some(match response.header("transfer-encoding") {
         Some("chunked") => HttpResponse { body: decode_chunks(&response.body), ..response },
         _ => response,

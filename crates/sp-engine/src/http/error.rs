@@ -26,6 +26,9 @@ pub(crate) enum HttpError {
     /// Too many redirects, or one to plain HTTP.
     #[error("{0}")]
     Redirected(String),
+    /// The host is in a network that the request must not reach.
+    #[error("the host has an address that is not public")]
+    PrivateAddress,
     /// The request cannot be sent, now or later.
     #[error("{0}")]
     Invalid(String),

@@ -10,6 +10,7 @@
 
 mod body;
 mod error;
+mod outgoing;
 
 use std::io::Read;
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -25,6 +26,10 @@ use ureq::{AsSendBody, SendBody};
 
 pub(crate) use self::body::ResponseBody;
 pub(crate) use self::error::{HttpError, HttpTimeout};
+pub use self::outgoing::{
+    AddressReach, OutgoingError, OutgoingForm, OutgoingLimits, OutgoingResponse, fetch_json,
+    post_form,
+};
 use crate::context::{Context, Network, POLL_INTERVAL};
 use crate::error::{Error, ErrorCode, Result};
 
@@ -139,7 +144,8 @@ impl<'a> HttpClient<'a> {
             .hint(policy.offline_hint));
         }
         let time_limit = policy.time_limit;
-        Ok(Self { context, agent: agent(url, policy), time_limit, created: Instant::now() })
+        let agent = config(url, policy).into();
+        Ok(Self { context, agent, time_limit, created: Instant::now() })
     }
 
     /// Sends a request without a body.
@@ -230,7 +236,7 @@ impl<'a> HttpClient<'a> {
 /// Configures `ureq`. The root certificates are those of the platform, which include those of a
 /// company.
 #[expect(clippy::disallowed_methods, reason = "the one place that configures the client")]
-fn agent(url: &str, policy: HttpPolicy) -> ureq::Agent {
+fn config(url: &str, policy: HttpPolicy) -> ureq::config::Config {
     let url = WebUrl::parse(url).ok();
     let config = ureq::Agent::config_builder()
         .tls_config(TlsConfig::builder().root_certs(RootCerts::PlatformVerifier).build())
@@ -248,5 +254,5 @@ fn agent(url: &str, policy: HttpPolicy) -> ureq::Agent {
             .timeout_connect(Some(CONNECT_TIMEOUT))
             .https_only(url.is_none_or(|url| url.is_https())),
     };
-    config.build().into()
+    config.build()
 }

@@ -89,8 +89,9 @@ pub use receive::{
     ReceivedPackage, SenderToken,
 };
 pub use registry::{
-    LoginRequest, PublishRequest, PublishVisibility, RegistryHistoryPolicy, YankAction,
-    YankRequest, login, logout, publish, search, yank,
+    LoginRequest, PublishCredentials, PublishRequest, PublishVisibility, PublisherAction,
+    PublisherChangeRequest, RegistryHistoryPolicy, TrustedIdentity, YankAction, YankRequest,
+    change_publishers, login, logout, publish, search, yank,
 };
 pub use remove::remove;
 pub use review::{ReviewDecision, review_waiting_package};

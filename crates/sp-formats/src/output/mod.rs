@@ -405,6 +405,7 @@ pub fn schemas() -> Vec<(&'static str, schemars::Schema)> {
         ("bag params", schemars::schema_for!(ParameterList)),
         ("login", schemars::schema_for!(RegistryLoginReport)),
         ("publish", schemars::schema_for!(RegistryPublishReport)),
+        ("publisher", schemars::schema_for!(RegistryPublisherReport)),
         ("registry-info", schemars::schema_for!(RegistryPackageInfo)),
         ("search", schemars::schema_for!(RegistrySearchReport)),
         ("yank", schemars::schema_for!(RegistryYankReport)),

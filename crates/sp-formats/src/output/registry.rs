@@ -8,6 +8,7 @@ use serde::Serialize;
 use crate::registry::{
     PackageVersionItem, RegistryIndexItem, RegistryToken, TrustFinding, TrustStep,
 };
+use crate::trusted_publisher::TrustedPublisher;
 
 /// `sp mcp --listen`, when it has started
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -129,6 +130,22 @@ pub struct RegistryPublishReport {
     pub signer: Option<String>,
     /// Number of warnings from the registry.
     pub warnings: usize,
+}
+
+/// `sp publisher`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct RegistryPublisherReport {
+    /// URL of the registry.
+    pub registry: String,
+    /// Package name, including its scope.
+    pub package: String,
+    /// Number of the publisher that was added.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub added: Option<i64>,
+    /// Whether only trusted publishers may publish the package.
+    pub trusted_only: bool,
+    /// Trusted publishers of the package.
+    pub publishers: Vec<TrustedPublisher>,
 }
 
 /// `sp yank`

@@ -23,6 +23,8 @@ const PUBLISH_RETRY_DELAY: Duration = Duration::from_mins(10);
 
 /// When a client may try again after a conflict or a lost connection of the database.
 const BUSY_RETRY_DELAY: Duration = Duration::from_secs(1);
+/// When a client may try again after the issuer of its identity token did not respond.
+const ISSUER_RETRY_DELAY: Duration = Duration::from_secs(5);
 /// When a client may try to use the object store again.
 const OBJECTS_RETRY_DELAY: Duration = Duration::from_secs(4);
 
@@ -166,6 +168,85 @@ impl ResponseError {
         .with_help("build the context pack again to get a new ID")
     }
 
+    /// The response to every identity token that is not valid. The reason is only logged.
+    pub(crate) fn invalid_identity_token(reason: &(dyn Error + 'static)) -> Self {
+        let message = "the identity token is invalid";
+        Self::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid_token", message)
+            .with_help("request a new one with the audience of the registry; the log of the registry has the reason")
+            .with_cause(reason)
+    }
+
+    /// An identity token is valid, but nothing trusts it.
+    pub(crate) fn no_publisher() -> Self {
+        let message = "no package trusts the CI job";
+        Self::new(StatusCode::UNPROCESSABLE_ENTITY, "no_publisher", message).with_help(
+            "compare the claims of the job with `sp publisher list`; a publisher works as long as \
+             the user who registered it may publish",
+        )
+    }
+
+    pub(crate) fn refused_event(event: &str) -> Self {
+        let message = format!("jobs for the event `{event}` cannot publish");
+        Self::new(StatusCode::UNPROCESSABLE_ENTITY, "no_publisher", message)
+            .with_help("publish in a workflow for tags, releases or manual runs")
+    }
+
+    pub(crate) fn issuer_unavailable(reason: &(dyn Error + 'static)) -> Self {
+        let message = "the issuer of the identity token did not respond with its keys";
+        let refusal = Self::new(StatusCode::SERVICE_UNAVAILABLE, "issuer_unavailable", message)
+            .with_help("try again in a minute");
+        Self { retry_after: Some(ISSUER_RETRY_DELAY), ..refusal }.with_cause(reason)
+    }
+
+    /// The provider for logins does not respond as it should.
+    pub(crate) fn provider_unavailable(reason: &(dyn Error + 'static)) -> Self {
+        let message = "the login provider did not respond as expected";
+        Self::new(StatusCode::BAD_GATEWAY, "issuer_unavailable", message)
+            .with_help("try again in a minute, or log in with a token")
+            .with_cause(reason)
+    }
+
+    /// The provider has identified a user who may not log in.
+    pub(crate) fn login_refused(reason: &str) -> Self {
+        Self::new(StatusCode::FORBIDDEN, "login_refused", "you are not permitted to log in")
+            .with_help("ask the administrator of the registry, or log in with a token")
+            .with_reason(reason)
+    }
+
+    /// A response of the provider that belongs to no login of this browser.
+    pub(crate) fn unknown_login() -> Self {
+        let message = "the login has expired, or was started in another browser";
+        Self::new(StatusCode::BAD_REQUEST, "invalid", message).with_help("log in again")
+    }
+
+    /// A feature that the operator has not configured.
+    pub(crate) fn not_configured(help: &str) -> Self {
+        let message = "the registry is not configured for this";
+        Self::new(StatusCode::NOT_FOUND, "not_configured", message).with_help(help)
+    }
+
+    pub(crate) fn publisher_exists() -> Self {
+        Self::new(StatusCode::CONFLICT, "exists", "the package has this publisher already")
+    }
+
+    pub(crate) fn too_many_publishers() -> Self {
+        let message = "the package has as many publishers as are allowed";
+        Self::new(StatusCode::CONFLICT, "too_many", message).with_help("delete one first")
+    }
+
+    pub(crate) fn trusted_only() -> Self {
+        let message = "only trusted publishers may publish the package";
+        Self::new(StatusCode::FORBIDDEN, "trusted_only", message)
+            .with_help("publish it from CI with `sp publish --oidc`; an owner can change this")
+    }
+
+    /// A valid token of a CI job that no publisher of the package trusts.
+    pub(crate) fn token_of_other_package() -> Self {
+        let message = "the token was issued for other packages";
+        Self::new(StatusCode::FORBIDDEN, "forbidden", message)
+            .with_help("register the CI job with `sp publisher add`, then run it again")
+    }
+
     pub(crate) fn version_exists() -> Self {
         Self::new(
             StatusCode::CONFLICT,
@@ -199,6 +280,10 @@ impl ResponseError {
     pub(crate) fn too_many_requests(wait: Duration) -> Self {
         let refusal = Self::new(StatusCode::TOO_MANY_REQUESTS, "too_often", "too many requests");
         Self { retry_after: Some(wait), ..refusal }.with_help("wait for the time in `Retry-After`")
+    }
+
+    fn with_reason(self, reason: &str) -> Self {
+        Self { cause: Some(InternalCause(reason.to_owned())), ..self }
     }
 
     fn with_cause(mut self, error: &(dyn Error + 'static)) -> Self {

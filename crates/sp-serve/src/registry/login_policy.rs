@@ -1,7 +1,7 @@
 //! `--login-required`: nothing is visible without a token or a session.
 
 use axum::extract::{FromRequestParts as _, Request, State as Shared};
-use axum::http::header;
+use axum::http::{Method, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Redirect, Response};
 use sp_formats::percent;
@@ -9,10 +9,12 @@ use sp_formats::percent;
 use crate::registry::error::ResponseError;
 use crate::registry::pages::PageVisitor;
 use crate::registry::state::AppState;
-use crate::registry::tokens::authenticate;
+use crate::registry::tokens::{authenticate, trusted_token_hash};
 
-/// Paths that work without a login: the login itself, and signed URLs.
-const OPEN_PATHS: [&str; 4] = ["/login", "/-/static/", "/packs/", "/s/"];
+/// Paths that work without a login: the login itself, signed URLs, and the exchange of identity
+/// tokens.
+const OPEN_PATHS: [&str; 6] =
+    ["/login", "/-/static/", "/packs/", "/s/", "/api/v1/oidc/", "/_/oidc/"];
 
 pub(super) async fn require_login(
     Shared(state): Shared<AppState>,
@@ -24,6 +26,17 @@ pub(super) async fn require_login(
         return next.run(request).await;
     }
     let (mut parts, body) = request.into_parts();
+    let trusted = trusted_token_hash(&parts.headers);
+    if let Some(hash) = trusted.filter(|_| parts.method == Method::PUT) {
+        // Such a token permits to publish, and nothing else.
+        let now = state.environment.timestamp();
+        let found = state.metadata.with(move |database| database.has_trusted_token(&hash, &now));
+        return match found.await {
+            Ok(true) => next.run(Request::from_parts(parts, body)).await,
+            Ok(false) => ResponseError::unauthorized().into_response(),
+            Err(error) => ResponseError::from(error).into_response(),
+        };
+    }
     let is_known = match authenticate(&state.metadata, &parts.headers).await {
         Ok(Some(_)) => true,
         Ok(None) => match PageVisitor::from_request_parts(&mut parts, &state).await {

@@ -25,6 +25,7 @@ mod metadata;
 mod middleware;
 mod object_store;
 mod object_store_identity;
+mod oidc;
 mod package_view;
 mod pages;
 mod published_skills;
@@ -61,6 +62,7 @@ use crate::registry::object_store::{ObjectAccess, ObjectStore};
 use crate::registry::object_store_identity::{
     ObjectStoreIdentityError, claim_object_store, new_id,
 };
+use crate::registry::oidc::OidcService;
 use crate::registry::package_view::PackageViewCache;
 use crate::registry::published_skills::PublishedSkills;
 use crate::registry::readiness::ReadinessCheck;
@@ -76,6 +78,7 @@ pub use crate::registry::local::{
 pub use crate::registry::metadata::{PostgresAddress, PostgresAddressError};
 pub use crate::registry::middleware::{RequestLogEntry, RequestLogger, RequestRate};
 pub use crate::registry::object_store::{BucketSettings, BucketUrl, BucketUrlError};
+pub use crate::registry::oidc::{AccountPolicy, ClientSecret, OidcSettings, SignInSettings};
 pub use crate::registry::quotas::{Quota, Quotas};
 pub use crate::registry::tokens::TokenRequest;
 
@@ -107,6 +110,7 @@ pub struct RegistrySettings {
     /// Whether anonymous clients see nothing.
     pub login_required: bool,
     pub quotas: Quotas,
+    pub oidc: OidcSettings,
     /// Maximum time to finish running requests at shutdown.
     pub shutdown_timeout: Duration,
     /// Called after each request.
@@ -171,6 +175,7 @@ pub fn check_settings(settings: &RegistrySettings) -> Result<(), ServeError> {
         Some(address) => Database::pending_migrations_of(address),
     };
     let pending = pending.map_err(|e| database_error(settings, e))?;
+    oidc::check_provider(&settings.oidc).map_err(|e| ServeError::LoginProvider(e.into()))?;
     let (folder, bucket) = (&settings.data_dir, settings.bucket.as_ref());
     let failed = |error| local::object_error(folder, bucket, error);
     if bucket.is_some() {
@@ -292,6 +297,7 @@ fn build_state(
         monitor: Arc::new(monitor),
         readiness: ReadinessCheck::default(),
         login_required: settings.login_required,
+        oidc: OidcService::new(settings.oidc.clone()),
         openapi: LazyLock::new(api::openapi_document),
     })
 }

@@ -18,6 +18,7 @@ use crate::registry::mcp::RegistryMcpEndpoint;
 use crate::registry::metadata::MetadataStore;
 use crate::registry::middleware::RequestMonitor;
 use crate::registry::object_store::ObjectStore;
+use crate::registry::oidc::OidcService;
 use crate::registry::package_view::PackageViewCache;
 use crate::registry::published_skills::PublishedSkills;
 use crate::registry::readiness::ReadinessCheck;
@@ -41,6 +42,7 @@ pub(crate) struct RegistryState {
     pub readiness: ReadinessCheck,
     /// Whether anonymous clients see nothing.
     pub login_required: bool,
+    pub oidc: OidcService,
     /// The OpenAPI document, built from the route table when it is first requested.
     pub openapi: LazyLock<Value>,
 }

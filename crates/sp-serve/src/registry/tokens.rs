@@ -10,6 +10,7 @@ use sp_formats::printable::printable;
 use sp_formats::registry::{
     IssuedRegistryToken, PUBLISH_TOKEN_PREFIX, READ_TOKEN_PREFIX, RegistryPackageName,
 };
+use sp_formats::trusted_publisher::TRUSTED_TOKEN_PREFIX;
 use sp_tree::{Digest, to_hex};
 
 use crate::connections::bearer_token;
@@ -34,10 +35,20 @@ pub(crate) fn generate_token(
     environment: &RegistryEnvironment,
     scope: TokenScope,
 ) -> std::io::Result<String> {
+    let prefix = if scope == TokenScope::Read { READ_TOKEN_PREFIX } else { PUBLISH_TOKEN_PREFIX };
+    Ok(format!("{prefix}{}", random_secret(environment)?))
+}
+
+/// Generates a token for a CI job.
+pub(crate) fn generate_trusted_token(environment: &RegistryEnvironment) -> std::io::Result<String> {
+    Ok(format!("{TRUSTED_TOKEN_PREFIX}{}", random_secret(environment)?))
+}
+
+/// Returns random bytes in hex.
+pub(crate) fn random_secret(environment: &RegistryEnvironment) -> std::io::Result<String> {
     let mut bytes = [0; TOKEN_BYTES];
     environment.fill_random(&mut bytes)?;
-    let prefix = if scope == TokenScope::Read { READ_TOKEN_PREFIX } else { PUBLISH_TOKEN_PREFIX };
-    Ok(format!("{prefix}{}", to_hex(&bytes)))
+    Ok(to_hex(&bytes))
 }
 
 /// The form in which a token is stored.
@@ -218,13 +229,44 @@ pub(crate) async fn revoke_token(
     }
 }
 
+/// Returns the hash of the request's token, if it is one for CI jobs.
+pub(crate) fn trusted_token_hash(headers: &HeaderMap) -> Option<Digest> {
+    let token = bearer_token(headers).flatten()?;
+    let is_trusted = token.starts_with(TRUSTED_TOKEN_PREFIX) && token.len() <= MAX_TOKEN_LEN;
+    is_trusted.then(|| hash_token(token))
+}
+
+/// Authenticates a request to publish a package. The token may be one for CI jobs.
+pub(crate) async fn require_publisher_of(
+    metadata: &MetadataStore,
+    headers: &HeaderMap,
+    package: &RegistryPackageName,
+) -> ApiResult<TokenOwner> {
+    let Some(hash) = trusted_token_hash(headers) else {
+        return require_publisher(metadata, headers).await;
+    };
+    let (package, now) = (package.clone(), metadata.environment.timestamp());
+    let found = metadata.with(move |database| {
+        let is_valid = database.has_trusted_token(&hash, &now)?;
+        Ok((is_valid, database.trusted_owner(&hash, &package, &now)?))
+    });
+    match found.await? {
+        (true, Some(owner)) => {
+            middleware::record_user(&owner.user);
+            Ok(owner)
+        }
+        (true, None) => Err(ResponseError::token_of_other_package()),
+        (false, _) => Err(ResponseError::unauthorized()),
+    }
+}
+
 /// Authenticates a request whose token must be allowed to publish.
 pub(crate) async fn require_publisher(
     metadata: &MetadataStore,
     headers: &HeaderMap,
 ) -> ApiResult<TokenOwner> {
     match authenticate(metadata, headers).await? {
-        Some(owner) if owner.scope != TokenScope::Read => Ok(owner),
+        Some(owner) if matches!(owner.scope, TokenScope::Publish | TokenScope::Admin) => Ok(owner),
         _ => Err(ResponseError::unauthorized()),
     }
 }

@@ -102,7 +102,17 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ("pkg send", &["sp pkg send @acme/shop --target 127.0.0.1:8765"]),
     ("pkg receive", &["sp pkg receive --listen 127.0.0.1:8765 --queue"]),
     ("pkg inbox", &["sp pkg inbox", "sp pkg inbox --accept 7f3a"]),
-    ("publish", &["sp publish shop.ctxpkg", "sp publish @acme/shop@1.2.0"]),
+    (
+        "publish",
+        &["sp publish shop.ctxpkg", "sp publish @acme/shop@1.2.0", "sp publish shop.ctxpkg --oidc"],
+    ),
+    ("publisher list", &["sp publisher list @acme/shop"]),
+    (
+        "publisher add",
+        &["sp publisher add @acme/shop --github acme/shop --owner-id 7 --workflow ci.yml"],
+    ),
+    ("publisher remove", &["sp publisher remove @acme/shop 3"]),
+    ("publisher require", &["sp publisher require @acme/shop"]),
     ("search", &["sp search payments"]),
     ("info", &["sp info @acme/shop", "sp info ./shop.ctxpkg"]),
     ("yank", &["sp yank @acme/shop@1.2.0", "sp yank @acme/shop@1.2.0 --undo"]),

@@ -31,7 +31,17 @@ const GROUPS: &[CommandGroup] = &[
     CommandGroup {
         path: &[],
         title: "Share",
-        commands: &["pkg", "publish", "search", "info", "yank", "login", "logout", "key"],
+        commands: &[
+            "pkg",
+            "publish",
+            "publisher",
+            "search",
+            "info",
+            "yank",
+            "login",
+            "logout",
+            "key",
+        ],
     },
     CommandGroup { path: &[], title: "Knowledge", commands: &["context"] },
     CommandGroup { path: &[], title: "Serve", commands: &["serve", "mcp"] },

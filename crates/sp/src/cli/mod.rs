@@ -22,7 +22,9 @@ mod pkg;
 #[cfg(test)]
 mod plan_options;
 mod project;
+mod publisher;
 mod serve;
+mod serve_oidc;
 mod serve_settings;
 
 use std::ffi::OsString;
@@ -51,9 +53,11 @@ pub(crate) use project::{
     AddArgs, AdoptArgs, DiffArgs, ManifestArgs, MigrateArgs, OutdatedArgs, RemoveArgs, RestoreArgs,
     StatusArgs, SyncArgs, ToggleArgs, UpdateArgs, WhyArgs,
 };
+pub(crate) use publisher::{PublisherAddArgs, PublisherCommand};
 pub(crate) use serve::{
     LogFormatArg, RegistryLocationArgs, ServeArgs, ServeCommand, ServeTokenArgs, TokenScopeArg,
 };
+pub(crate) use serve_oidc::OidcArgs;
 pub(crate) use serve_settings::SettingSources;
 
 /// Manage skills, rules and knowledge that coding agents read
@@ -267,9 +271,18 @@ pub(crate) enum CliCommand {
         /// Make the package visible only to members of its namespace
         #[arg(long)]
         private: bool,
+        /// Publish with the identity of a CI job instead of a token
+        ///
+        /// The identity token comes from GitHub Actions or from the environment variable
+        /// `SP_ID_TOKEN`.
+        #[arg(long)]
+        oidc: bool,
         #[command(flatten)]
         registry: RegistryArg,
     },
+    /// Manage the CI jobs that can publish a package
+    #[command(subcommand)]
+    Publisher(PublisherCommand),
     /// Search a registry for packages
     Search {
         /// Words in the name or the description

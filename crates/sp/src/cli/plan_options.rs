@@ -35,6 +35,7 @@ const READ_ONLY: &[&str] = &[
     "pkg query",
     "pkg stale",
     "pkg verify",
+    "publisher list",
     "schema",
     "search",
     "show",
@@ -55,6 +56,9 @@ const REMOTE: &[&str] = &[
     "logout",
     "pkg send",
     "publish",
+    "publisher add",
+    "publisher remove",
+    "publisher require",
     "yank",
 ];
 

@@ -9,6 +9,7 @@ use sp_serve::AddressRange;
 use sp_serve::registry::{Quota, RequestRate};
 
 use super::parse_duration;
+use super::serve_oidc::OidcArgs;
 
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
@@ -39,7 +40,8 @@ pub(crate) struct ServeArgs {
     /// variables over the file.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, hide_short_help = true)]
     pub config: Option<PathBuf>,
-    /// Check the settings, the certificate, the database and the object store, then exit
+    /// Check the settings, the certificate, the database, the object store and the login provider,
+    /// then exit
     #[arg(long, hide_short_help = true)]
     pub check: bool,
     /// Certificate chain to serve HTTPS with, in PEM; loaded again when it is replaced
@@ -74,6 +76,8 @@ pub(crate) struct ServeArgs {
     /// Maximum time to complete running requests after SIGTERM, from `1s` to `1h`
     #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = parse_duration, hide_short_help = true)]
     pub grace: Duration,
+    #[command(flatten)]
+    pub oidc: OidcArgs,
 }
 
 /// Commands on the machine of a registry.

@@ -29,6 +29,7 @@ mod pack_changes;
 mod pkg;
 mod plan;
 mod project;
+mod publisher;
 mod registry;
 mod schema;
 mod serve;
@@ -97,6 +98,7 @@ pub(crate) fn run(cli: &Cli, terminal: &Terminal) -> Result<ExitCode> {
         | CliCommand::Info { .. }
         | CliCommand::Search { .. }
         | CliCommand::Yank { .. } => registry::run(&context, &cli.command, terminal),
+        CliCommand::Publisher(command) => publisher::run(&context, command, terminal),
         CliCommand::Explain { rule } => explain::run(rule.as_deref(), terminal),
         CliCommand::Cost { paths, agents } => {
             let request = CostRequest {

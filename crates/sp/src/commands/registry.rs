@@ -1,8 +1,8 @@
 //! `sp login`, `logout`, `publish`, `search`, `info` and `yank`.
 
 use sp_engine::pkg::{
-    self, LoginRequest, PackageDetails, PublishRequest, PublishVisibility, RegistryHistoryPolicy,
-    SecretSource, YankAction, YankRequest,
+    self, LoginRequest, PackageDetails, PublishCredentials, PublishRequest, PublishVisibility,
+    RegistryHistoryPolicy, SecretSource, YankAction, YankRequest,
 };
 use sp_engine::{Context, Result};
 use sp_formats::output::{RegistryPackageInfo, RegistrySearchReport};
@@ -36,7 +36,7 @@ pub(super) fn run(context: &Context<'_>, command: &CliCommand, terminal: &Termin
             terminal
                 .print(&report, |out| writeln!(out, "removed the token for {}", report.registry))
         }
-        CliCommand::Publish { package, private, registry } => {
+        CliCommand::Publish { package, private, oidc, registry } => {
             let request = PublishRequest {
                 package: package.clone(),
                 registry: registry.registry.clone(),
@@ -44,6 +44,11 @@ pub(super) fn run(context: &Context<'_>, command: &CliCommand, terminal: &Termin
                     PublishVisibility::Private
                 } else {
                     PublishVisibility::Default
+                },
+                credentials: if *oidc {
+                    PublishCredentials::IdentityToken
+                } else {
+                    PublishCredentials::StoredToken
                 },
             };
             publish(context, &request, terminal)

@@ -57,7 +57,7 @@ const DEPENDENCIES: &[(&str, &[&str], InTests)] = &[
     ("terminal_size", &["sp"], OnlyShipping),
     ("unicode-width", &["sp"], OnlyShipping),
     // Byte layouts.
-    ("base64", &["sp-formats", "sp-analyze", "sp-serve"], OnlyShipping),
+    ("base64", &["sp-formats", "sp-analyze", "sp-serve", "sp-testkit"], OnlyShipping),
     ("foldhash", &["sp-formats", "sp-analyze"], OnlyShipping),
     ("granit-parser", &["sp-formats"], OnlyShipping),
     ("hashbrown", &["sp-analyze"], OnlyShipping),
@@ -137,6 +137,7 @@ const DEPENDENCIES: &[(&str, &[&str], InTests)] = &[
     ("ed25519-dalek", &["sp-tree"], OnlyShipping),
     ("getrandom", &["sp"], OnlyShipping),
     ("hmac", &["sp-tree"], OnlyShipping),
+    ("ring", &["sp-serve", "sp-testkit"], OnlyShipping),
     ("zeroize", &["sp-tree"], OnlyShipping),
     ("rayon", &["sp-tree", "sp-engine"], OnlyShipping),
     ("sha2", &["sp-tree", "sp-testkit"], OnlyShipping),

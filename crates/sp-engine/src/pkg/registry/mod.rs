@@ -9,12 +9,17 @@ mod known_registries;
 mod login;
 mod package_path;
 mod publish;
+mod publishers;
 mod search;
+mod trusted_client;
 mod yank;
 
 pub(super) use self::info::info;
 pub(super) use self::known_registries::{AvailablePackage, AvailableVersion, KnownRegistries};
 pub use self::login::{LoginRequest, RegistryHistoryPolicy, login, logout};
-pub use self::publish::{PublishRequest, PublishVisibility, publish};
+pub use self::publish::{PublishCredentials, PublishRequest, PublishVisibility, publish};
+pub use self::publishers::{
+    PublisherAction, PublisherChangeRequest, TrustedIdentity, change_publishers,
+};
 pub use self::search::search;
 pub use self::yank::{YankAction, YankRequest, yank};

@@ -1,11 +1,14 @@
 //! `sp publish`: uploads a package to a registry.
 
+use std::sync::Arc;
+
 use sp_formats::output::RegistryPublishReport;
-use sp_formats::package::PackageVersion;
+use sp_formats::package::{Package, PackageVersion};
 use sp_formats::registry::{PackageIndex, RegistryPackageName, TrustReport};
 use sp_tree::Digest;
 
 use super::package_path::{index_path, registry_name, version_path};
+use super::trusted_client::with_trusted_client;
 use crate::context::{Context, Event};
 use crate::error::{Error, ErrorCode, Result};
 use crate::pkg::load_package::load_package;
@@ -22,6 +25,16 @@ pub struct PublishRequest {
     /// The URL of the registry. The default is that of the config or of the last login.
     pub registry: Option<String>,
     pub visibility: PublishVisibility,
+    pub credentials: PublishCredentials,
+}
+
+/// What permits to publish.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PublishCredentials {
+    /// A token from the environment or a login.
+    StoredToken,
+    /// The identity token of a CI job.
+    IdentityToken,
 }
 
 /// Who can see a package that is published.
@@ -36,13 +49,36 @@ pub enum PublishVisibility {
 /// Verifies a package and uploads it. Publishing the same bytes twice succeeds.
 pub fn publish(context: &Context<'_>, request: &PublishRequest) -> Result<RegistryPublishReport> {
     let session = Session::begin(context)?;
-    let client = connect(&session, request.registry.as_deref())?;
+    let registry = request.registry.as_deref();
+    let load = || -> Result<Arc<Package>> {
+        let spec = PackageSpec::parse(&session, &request.package)?;
+        Ok(load_package(&session, &read_store_index(context)?, &spec)?.package)
+    };
+    match request.credentials {
+        PublishCredentials::StoredToken => {
+            let client = connect(&session, registry)?;
+            let package = load()?;
+            upload(context, &client, &package, request.visibility)
+        }
+        PublishCredentials::IdentityToken => {
+            let package = load()?;
+            let upload =
+                |client: &RegistryClient<'_>| upload(context, client, &package, request.visibility);
+            with_trusted_client(&session, registry, upload)
+        }
+    }
+}
+
+fn upload(
+    context: &Context<'_>,
+    client: &RegistryClient<'_>,
+    package: &Package,
+    visibility: PublishVisibility,
+) -> Result<RegistryPublishReport> {
     let address = client.address().to_owned();
-    let spec = PackageSpec::parse(&session, &request.package)?;
-    let package = load_package(&session, &read_store_index(context)?, &spec)?.package;
     let name = registry_name(&package.manifest.name)?;
     let version = &package.manifest.version;
-    let path = match request.visibility {
+    let path = match visibility {
         PublishVisibility::Default => version_path(&name, version),
         PublishVisibility::Private => {
             format!("{}?visibility=private", version_path(&name, version))
@@ -53,7 +89,7 @@ pub fn publish(context: &Context<'_>, request: &PublishRequest) -> Result<Regist
     let report = match client.execute(&RegistryRequest::put(&path, bytes)) {
         Ok(response) => Some(response.json::<TrustReport>()?),
         // The response of an earlier attempt may have been lost after the upload succeeded.
-        Err(error) if has_version(&client, &name, version, &hash) => {
+        Err(error) if has_version(client, &name, version, &hash) => {
             context.emit(Event::Detail(format!("already uploaded: {error}")));
             None
         }

@@ -14,6 +14,7 @@ mod publish;
 mod route;
 mod signed_context_packs;
 mod tokens;
+mod trusted_publishing;
 
 use axum::Json;
 use axum::extract::State as Shared;
@@ -27,6 +28,10 @@ use sp_formats::context_pack::{
 use sp_formats::registry::{
     IssuedRegistryToken, PublishedPackageIndex, RegistryErrorResponse, RegistryIndex,
     RegistrySearchResponse, RegistryToken, TrustReport,
+};
+
+use sp_formats::trusted_publisher::{
+    IdentityAudience, IdentityTokenRequest, TrustedPublisher, TrustedPublishers, TrustedToken,
 };
 
 use crate::mcp::serve_http::MCP_PATH;
@@ -49,6 +54,8 @@ pub(crate) fn routes() -> Vec<ApiRoute> {
         publish_routes(),
         member_routes(),
         token_routes(),
+        publisher_routes(),
+        identity_routes(),
         context_pack_routes(),
         url_key_routes(),
         file_routes(),
@@ -209,6 +216,72 @@ fn token_routes() -> Vec<ApiRoute> {
             .summary("List the audit log, newest entries first")
             .access(RouteAccess::Admin)
             .json_response::<Vec<AuditLogItem>>(200),
+    ]
+}
+
+fn publisher_routes() -> Vec<ApiRoute> {
+    vec![
+        ApiRoute::get("/api/v1/packages/{ns}/{name}/publishers", trusted_publishing::list)
+            .summary("List the trusted publishers of a package")
+            .access(RouteAccess::Publisher)
+            .json_response::<TrustedPublishers>(200),
+        ApiRoute::post("/api/v1/packages/{ns}/{name}/publishers", trusted_publishing::add)
+            .summary(
+                "Register a trusted publisher. If the package does not exist, the publisher can \
+                 publish it within 30 days",
+            )
+            .access(RouteAccess::Publisher)
+            .json_body::<crate::registry::oidc::PublisherRequest>()
+            .json_response::<TrustedPublisher>(201),
+        ApiRoute::delete(
+            "/api/v1/packages/{ns}/{name}/publishers/{id}",
+            trusted_publishing::remove,
+        )
+        .summary("Delete a trusted publisher; its tokens become invalid")
+        .access(RouteAccess::Publisher)
+        .integer_params(&["id"])
+        .empty_response(204),
+        ApiRoute::get("/api/v1/namespaces/{ns}/publishers", trusted_publishing::list_of_namespace)
+            .summary("List the trusted publishers of all packages in a namespace")
+            .access(RouteAccess::Publisher)
+            .json_response::<Vec<TrustedPublisher>>(200),
+        ApiRoute::put("/api/v1/packages/{ns}/{name}/trusted-only", namespaces::make_trusted_only)
+            .summary("Allow only trusted publishers to publish a package")
+            .access(RouteAccess::Owner)
+            .empty_response(204),
+        ApiRoute::delete(
+            "/api/v1/packages/{ns}/{name}/trusted-only",
+            namespaces::allow_all_publishers,
+        )
+        .summary("Allow all members who may publish to publish a package, which is the default")
+        .access(RouteAccess::Owner)
+        .empty_response(204),
+    ]
+}
+
+fn identity_routes() -> Vec<ApiRoute> {
+    vec![
+        ApiRoute::get("/api/v1/oidc/audience", trusted_publishing::audience)
+            .summary("Get the audience that identity tokens of CI jobs must have")
+            .json_response::<IdentityAudience>(200),
+        ApiRoute::post("/api/v1/oidc/token", trusted_publishing::exchange)
+            .summary(
+                "Exchange the identity token of a CI job for a token that may publish the \
+                 packages that trust the job, for 15 minutes",
+            )
+            .json_body::<IdentityTokenRequest>()
+            .json_response::<TrustedToken>(200),
+        ApiRoute::delete("/api/v1/oidc/token", trusted_publishing::revoke)
+            .summary("Revoke the token of a CI job that is sent with the request")
+            .access(RouteAccess::Authenticated)
+            .empty_response(204),
+        ApiRoute::get("/_/oidc/audience", trusted_publishing::audience)
+            .summary("The same, for clients of the Python Package Index")
+            .json_response::<IdentityAudience>(200),
+        ApiRoute::post("/_/oidc/mint-token", trusted_publishing::mint_compatible)
+            .summary("Exchange an identity token, for clients of the Python Package Index")
+            .json_body::<IdentityTokenRequest>()
+            .json_response::<trusted_publishing::MintTokenResponse>(200),
     ]
 }
 

@@ -81,6 +81,26 @@ pub(super) async fn make_public(
     change_namespace(shared, path.0.0, headers, NamespaceChange::SetPrivate(package, false)).await
 }
 
+pub(super) async fn make_trusted_only(
+    shared: Shared<AppState>,
+    path: Path<(String, String)>,
+    headers: HeaderMap,
+) -> ApiResult<StatusCode> {
+    let package = package_name(&path.0.0, &path.0.1)?;
+    change_namespace(shared, path.0.0, headers, NamespaceChange::SetTrustedOnly(package, true))
+        .await
+}
+
+pub(super) async fn allow_all_publishers(
+    shared: Shared<AppState>,
+    path: Path<(String, String)>,
+    headers: HeaderMap,
+) -> ApiResult<StatusCode> {
+    let package = package_name(&path.0.0, &path.0.1)?;
+    change_namespace(shared, path.0.0, headers, NamespaceChange::SetTrustedOnly(package, false))
+        .await
+}
+
 pub(super) async fn make_new_private(
     shared: Shared<AppState>,
     Path(namespace): Path<String>,

@@ -14,7 +14,7 @@ const PATH_PARAMETERS: &[(&str, &str)] = &[
     ("version", "Version, such as `1.2.0`"),
     ("file", "File name or path"),
     ("user", "User name"),
-    ("id", "Token ID or pack ID"),
+    ("id", "Token ID, publisher ID or pack ID"),
     ("kid", "Key ID"),
 ];
 

@@ -24,7 +24,7 @@ use crate::registry::metadata::{
     YankOutcome,
 };
 use crate::registry::state::AppState;
-use crate::registry::tokens::{require_admin, require_publisher};
+use crate::registry::tokens::{require_admin, require_publisher, require_publisher_of};
 
 #[derive(Debug, serde::Deserialize)]
 pub(super) struct PublishParams {
@@ -39,9 +39,13 @@ pub(super) async fn publish(
     body: Body,
 ) -> ApiResult<(StatusCode, Json<TrustReport>)> {
     // Refuse before reading the body, and again before storing anything.
-    let who = require_publisher(&state.metadata, &headers).await?;
     let package = RegistryPackageName::new(&namespace, &name)
-        .map_err(|why| ResponseError::invalid(why.to_string()))?;
+        .map_err(|why| ResponseError::invalid(why.to_string()));
+    let who = match &package {
+        Ok(package) => require_publisher_of(&state.metadata, &headers, package).await?,
+        Err(_) => require_publisher(&state.metadata, &headers).await?,
+    };
+    let package = package?;
     let target = VersionKey { package, version };
     let context = publish_context(&state, who);
     let max_bytes = state.limits.package_bytes;
@@ -104,6 +108,7 @@ fn to_result(outcome: PublishOutcome) -> ApiResult<()> {
         PublishOutcome::Published => Ok(()),
         PublishOutcome::AlreadyExists => Err(ResponseError::version_exists()),
         PublishOutcome::Forbidden => Err(ResponseError::forbidden()),
+        PublishOutcome::TrustedOnly => Err(ResponseError::trusted_only()),
         PublishOutcome::QuotaExceeded(exceeded) => Err(ResponseError::quota_exceeded(exceeded)),
     }
 }

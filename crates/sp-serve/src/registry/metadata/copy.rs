@@ -69,21 +69,22 @@ macro_rules! table {
     };
 }
 
-/// All tables but sessions. A table comes after those that it refers to.
+/// All tables but sessions and the tokens of CI jobs, which live for minutes. A table comes after
+/// those that it refers to.
 const TABLES: &[CopiedTable] = &[
     table!(
         "tokens",
-        "id, username, scope, hash, created_at, revoked, label, expires_at, last_used_at, namespaces",
-        "$1, $2, $3, $4, $5, $6, $7, $8, $9, $10",
-        &[5]
+        "id, username, scope, hash, created_at, revoked, label, expires_at, last_used_at, namespaces, is_web_login",
+        "$1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11",
+        &[5, 10]
     ),
     table!("members", "namespace, username, role", "$1, $2, $3", "namespace, username", &[]),
     table!("namespaces", "name, private", "$1, $2", "name", &[1]),
     table!(
         "packages",
-        "id, namespace, name, kind, description, words, private, latest, downloads",
-        "$1, $2, $3, $4, $5, $6, $7, $8, $9",
-        &[6]
+        "id, namespace, name, kind, description, words, private, latest, downloads, trusted_only",
+        "$1, $2, $3, $4, $5, $6, $7, $8, $9, $10",
+        &[6, 9]
     ),
     table!(
         "versions",
@@ -104,6 +105,26 @@ const TABLES: &[CopiedTable] = &[
         "id, kid, secret, pack, created_at, revoked",
         "$1, $2, $3, $4, $5, $6",
         &[5]
+    ),
+    table!(
+        "publishers",
+        "id, namespace, name, issuer, audience, claims, created_at, created_by, pending_until",
+        "$1, $2, $3, $4, $5, $6, $7, $8, $9",
+        &[]
+    ),
+    table!(
+        "used_identity_tokens",
+        "issuer, token_id, expires_at",
+        "$1, $2, $3",
+        "issuer, token_id",
+        &[]
+    ),
+    table!(
+        "identities",
+        "issuer, subject, username, created_at",
+        "$1, $2, $3, $4",
+        "issuer, subject",
+        &[]
     ),
     table!("audit", "id, at, username, action, subject", "$1, $2, $3, $4, $5", &[]),
     table!("settings", "name, value", "$1, $2", "name", &[]),

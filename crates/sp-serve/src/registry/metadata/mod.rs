@@ -20,6 +20,7 @@ mod queries;
 mod schema;
 mod sql;
 mod sqlite;
+mod trusted_publishing;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -45,6 +46,9 @@ pub use postgres::{PostgresAddress, PostgresAddressError};
 use sql::{SqlConnection, SqlDialect};
 use sqlite::SqliteDatabase;
 pub(crate) use sqlite::snapshot;
+pub(crate) use trusted_publishing::{
+    NewPublisher, NewSignIn, NewTrustedToken, PublisherOutcome, SignInOutcome, TrustedJob,
+};
 
 /// The SQLite database in the data directory.
 pub(crate) const DATABASE_FILE: &str = "registry.db";
@@ -76,6 +80,8 @@ pub(crate) enum TokenScope {
     /// Read private packages in one's namespaces.
     Read,
     Admin,
+    /// Publish a package that trusts a CI job. No token in the table of tokens has this scope.
+    Trusted,
 }
 
 impl TokenScope {
@@ -84,6 +90,7 @@ impl TokenScope {
             Self::Publish => "publish",
             Self::Read => "read",
             Self::Admin => "admin",
+            Self::Trusted => "trusted",
         }
     }
 
@@ -103,13 +110,15 @@ pub(crate) struct TokenOwner {
     pub limited_to: Option<Vec<String>>,
     /// The namespaces of which the user is a member, as far as the token permits them.
     pub namespaces: Vec<String>,
+    /// The CI job that the token was issued to. The user is the one who trusted it.
+    pub job: Option<TrustedJob>,
 }
 
 impl TokenOwner {
     /// An administrator who needs no token.
     pub(crate) fn operator(user: &str) -> Self {
         let (user, scope) = (user.into(), TokenScope::Admin);
-        Self { token_id: None, user, scope, limited_to: None, namespaces: Vec::new() }
+        Self { token_id: None, user, scope, limited_to: None, namespaces: Vec::new(), job: None }
     }
 
     /// Whether the token may be used for a namespace.
@@ -221,6 +230,8 @@ pub(crate) enum NamespaceChange {
     SetPrivate(RegistryPackageName, bool),
     /// Whether new packages are private.
     SetPrivateByDefault(bool),
+    /// Whether only trusted publishers may publish a package.
+    SetTrustedOnly(RegistryPackageName, bool),
 }
 
 #[derive(Debug, Clone)]
@@ -243,6 +254,8 @@ pub(crate) enum PublishOutcome {
     AlreadyExists,
     /// The namespace belongs to other users.
     Forbidden,
+    /// Only trusted publishers may publish the package.
+    TrustedOnly,
     QuotaExceeded(ExceededQuota),
 }
 

@@ -8,7 +8,7 @@ use super::{MetadataError, Result};
 
 /// The scripts that create version 1, 2 and so on from the version before. Placeholders in braces
 /// are replaced with the types of the dialect.
-const MIGRATIONS: [&str; 4] = [VERSION_1, VERSION_2, VERSION_3, VERSION_4];
+const MIGRATIONS: [&str; 5] = [VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5];
 
 const VERSION_1: &str = "
     CREATE TABLE IF NOT EXISTS tokens (
@@ -64,6 +64,28 @@ const VERSION_4: &str = "
         hash {bytes} PRIMARY KEY, token_hash {bytes} NOT NULL, expires_at {name} NOT NULL);
     CREATE INDEX sessions_by_expiry ON sessions (expires_at);
     CREATE TABLE settings (name {name} PRIMARY KEY, value TEXT NOT NULL);
+";
+
+/// Trusted publishers and their tokens, and users of an identity provider.
+const VERSION_5: &str = "
+    CREATE TABLE publishers (
+        id {id} PRIMARY KEY, namespace {name} NOT NULL, name {name} NOT NULL, issuer {name} NOT NULL,
+        audience TEXT NOT NULL, claims TEXT NOT NULL, created_at {name} NOT NULL,
+        created_by {name} NOT NULL, pending_until {name});
+    CREATE INDEX publishers_by_package ON publishers (namespace, name);
+    CREATE INDEX publishers_by_issuer ON publishers (issuer);
+    CREATE TABLE trusted_tokens (
+        hash {bytes} PRIMARY KEY, publisher_ids TEXT NOT NULL, identity TEXT NOT NULL,
+        expires_at {name} NOT NULL);
+    CREATE TABLE used_identity_tokens (
+        issuer {name} NOT NULL, token_id {bytes} NOT NULL, expires_at {name} NOT NULL,
+        PRIMARY KEY (issuer, token_id));
+    CREATE INDEX used_identity_tokens_by_expiry ON used_identity_tokens (expires_at);
+    CREATE TABLE identities (
+        issuer {name} NOT NULL, subject {name} NOT NULL, username {name} NOT NULL,
+        created_at {name} NOT NULL, PRIMARY KEY (issuer, subject));
+    ALTER TABLE packages ADD COLUMN trusted_only BOOLEAN NOT NULL DEFAULT FALSE;
+    ALTER TABLE tokens ADD COLUMN is_web_login BOOLEAN NOT NULL DEFAULT FALSE;
 ";
 
 /// A connection that can change the schema.

@@ -5,6 +5,7 @@ use std::net::IpAddr;
 
 use serde::Serialize;
 use sp_formats::registry::{PUBLISH_TOKEN_PREFIX, READ_TOKEN_PREFIX};
+use sp_formats::trusted_publisher::TRUSTED_TOKEN_PREFIX;
 
 use crate::registry::redact;
 
@@ -50,7 +51,9 @@ impl fmt::Display for RequestLogEntry {
 const REDACTED: &str = "…";
 
 pub(super) fn contains_token(text: &str) -> bool {
-    [PUBLISH_TOKEN_PREFIX, READ_TOKEN_PREFIX].iter().any(|prefix| text.contains(prefix))
+    [PUBLISH_TOKEN_PREFIX, READ_TOKEN_PREFIX, TRUSTED_TOKEN_PREFIX]
+        .iter()
+        .any(|prefix| text.contains(prefix))
 }
 
 /// Removes tokens and signatures from a path.

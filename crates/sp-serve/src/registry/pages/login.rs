@@ -21,6 +21,8 @@ struct LoginPage<'a> {
     frame: &'a PageLayout,
     next: &'a str,
     is_wrong: bool,
+    /// The host of the login provider.
+    provider: Option<&'a str>,
 }
 
 #[derive(serde::Deserialize)]
@@ -29,6 +31,7 @@ pub(super) struct LoginPageParams {
 }
 
 pub(super) async fn login_page(
+    Shared(state): Shared<AppState>,
     query: Result<Query<LoginPageParams>, QueryRejection>,
     mut visit: PageVisitor,
 ) -> PageResult {
@@ -39,6 +42,7 @@ pub(super) async fn login_page(
         frame: &visit.layout,
         next: safe_redirect_path(next.as_deref()),
         is_wrong: false,
+        provider: state.oidc.provider_host(),
     })
 }
 
@@ -58,7 +62,9 @@ pub(super) async fn login(
     let Form(shown) = form.map_err(|wrong| ResponseError::from_status(wrong.status()))?;
     let next = safe_redirect_path(shown.next.as_deref());
     let Some(token) = find_token_owner(&state.metadata, shown.token.trim()).await? else {
-        let again = render_page(&LoginPage { frame: &visit.layout, next, is_wrong: true })?;
+        let provider = state.oidc.provider_host();
+        let again =
+            render_page(&LoginPage { frame: &visit.layout, next, is_wrong: true, provider })?;
         return Ok((StatusCode::UNAUTHORIZED, again).into_response());
     };
     // End the previous session.
@@ -69,11 +75,15 @@ pub(super) async fn login(
     let is_https = headers
         .get(header::ORIGIN)
         .is_some_and(|origin| origin.as_bytes().starts_with(b"https://"));
+    redirect_with_cookie(next, &session_cookie(&id, is_https))
+}
+
+/// Returns the cookie of a new session.
+pub(super) fn session_cookie(id: &str, is_https: bool) -> String {
     let secure = if is_https { "; Secure" } else { "" };
-    let cookie = format!(
+    format!(
         "{SESSION_COOKIE}={id}; Path=/; HttpOnly; SameSite=Strict; Max-Age={SESSION_LIFETIME_SECS}{secure}"
-    );
-    redirect_with_cookie(next, &cookie)
+    )
 }
 
 #[derive(serde::Deserialize)]

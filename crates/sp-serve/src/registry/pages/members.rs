@@ -22,6 +22,8 @@ pub(super) struct MemberList {
     pub members: Vec<NamespaceMember>,
     /// Whether the visitor may change them.
     pub is_owner: bool,
+    /// Whether the visitor may publish, and change trusted publishers.
+    pub may_publish: bool,
 }
 
 impl MemberList {
@@ -34,15 +36,15 @@ impl MemberList {
         let (name, reader) = (namespace.to_owned(), who.clone());
         let members = state.metadata.with(move |database| database.members(&name, &reader)).await?;
         let members = members.unwrap_or_default();
-        let is_own = |member: &NamespaceMember| {
-            member.user == who.user && member.role == NamespaceRole::Owner
+        let own = members.iter().find(|member| member.user == who.user);
+        let role = match who.scope {
+            TokenScope::Admin => Some(NamespaceRole::Owner),
+            TokenScope::Publish => own.map(|member| member.role),
+            TokenScope::Read | TokenScope::Trusted => None,
         };
-        let is_owner = match who.scope {
-            TokenScope::Admin => true,
-            TokenScope::Publish => members.iter().any(is_own),
-            TokenScope::Read => false,
-        };
-        Ok(Self { members, is_owner })
+        let is_owner = role == Some(NamespaceRole::Owner);
+        let may_publish = role >= Some(NamespaceRole::Publisher);
+        Ok(Self { members, is_owner, may_publish })
     }
 }
 

@@ -15,6 +15,8 @@ mod home;
 mod login;
 mod members;
 mod package;
+mod provider_login;
+mod publishers;
 mod tokens;
 mod visitor;
 
@@ -31,6 +33,7 @@ pub(crate) use error_page::format_errors;
 pub(crate) use visitor::PageVisitor;
 
 use crate::registry::error::{ApiResult, ResponseError};
+use crate::registry::oidc::CALLBACK_PATH;
 use crate::registry::state::AppState;
 
 type PageResult = ApiResult<Response>;
@@ -48,7 +51,11 @@ pub(crate) fn router() -> Router<AppState> {
         .route("/packages/{ns}/{name}/{version}", get(package::version))
         .route("/namespaces/{ns}", get(home::namespace))
         .route("/namespaces/{ns}/members", post(members::change))
+        .route("/namespaces/{ns}/publishers", get(publishers::list).post(publishers::add))
+        .route("/namespaces/{ns}/publishers/remove", post(publishers::remove))
         .route("/login", get(login::login_page).post(login::login))
+        .route("/login/oidc", get(provider_login::begin))
+        .route(CALLBACK_PATH, get(provider_login::complete))
         .route("/logout", post(login::logout))
         .route("/tokens", get(tokens::list).post(tokens::mint))
         .route("/tokens/revoke", post(tokens::revoke))

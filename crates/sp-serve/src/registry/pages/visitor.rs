@@ -92,11 +92,19 @@ impl FromRequestParts<AppState> for PageVisitor {
 
 /// The session ID in the cookies.
 fn session_id(headers: &HeaderMap) -> Option<&str> {
+    let is_id = |id: &&str| id.len() == 64 && id.bytes().all(|byte| byte.is_ascii_hexdigit());
+    cookie_values(headers, SESSION_COOKIE).find(is_id)
+}
+
+/// Returns the values of the cookies with a name.
+pub(super) fn cookie_values<'h>(
+    headers: &'h HeaderMap,
+    name: &'static str,
+) -> impl Iterator<Item = &'h str> {
     let cookies = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
-    let mut pairs =
+    let pairs =
         cookies.flat_map(|value| value.split(';')).filter_map(|pair| pair.trim().split_once('='));
-    let is_id = |id: &str| id.len() == 64 && id.bytes().all(|byte| byte.is_ascii_hexdigit());
-    pairs.find(|(name, id)| *name == SESSION_COOKIE && is_id(id)).map(|(_, id)| id)
+    pairs.filter(move |(found, _)| *found == name).map(|(_, value)| value)
 }
 
 /// The base URL, from headers that are not trusted. Only for display.

@@ -2,6 +2,7 @@
 
 mod backup;
 mod maintenance;
+mod oidc;
 mod tokens;
 
 use std::io::Write as _;
@@ -88,6 +89,7 @@ fn settings(context: &Context<'_>, args: &ServeArgs) -> Result<RegistrySettings>
             user: args.user_quota.unwrap_or_default(),
             namespace: args.namespace_quota.unwrap_or_default(),
         },
+        oidc: oidc::settings(context, &args.oidc)?,
         logger: request_logger(args.log),
         environment: environment(context),
     })
@@ -228,6 +230,7 @@ pub(super) fn serve_error(error: ServeError) -> Error {
         ServeError::ObjectStore(..) => ErrorCode::ObjectStore,
         ServeError::WrongObjectStore(..) => ErrorCode::WrongObjectStore,
         ServeError::Certificate(_) => ErrorCode::InvalidKeyFile,
+        ServeError::LoginProvider(_) => ErrorCode::Network,
         ServeError::Listen(..) => ErrorCode::Listen,
     };
     let report = Error::new(code, error.to_string());
@@ -254,6 +257,9 @@ pub(super) fn serve_error(error: ServeError) -> Error {
             .hint("use the `--data`, `--database` and `--objects` of the same registry"),
         ServeError::Certificate(source) => {
             report.because(source).hint("correct `--tls-certificate` or `--tls-key`")
+        }
+        ServeError::LoginProvider(source) => {
+            report.because(source).hint("start the provider, or correct `--oidc-issuer`")
         }
         ServeError::Listen(_, source) => report
             .because(source)

@@ -130,6 +130,46 @@ fn login_does_not_redirect_elsewhere_or_forge_headers() {
 }
 
 #[test]
+fn rg_63_members_change_trusted_publishers_on_a_page() {
+    let fixture = RegistryFixture::new();
+    let [owner, reader] = ["owner1", "reader1"]
+        .map(|user| create_token(&fixture.registry, &fixture.admin, user, "publish"));
+    let bytes = package("team1/notes", "1.0.0", "Notes.", 2);
+    let put = "PUT /api/v1/packages/team1/notes/1.0.0";
+    assert_eq!(fixture.registry.request(put, Some(&owner), &bytes).status, 201);
+    let role = "PUT /api/v1/namespaces/team1/members/reader1";
+    let body = b"{\"role\":\"reader\"}";
+    assert_eq!(fixture.registry.request(role, Some(&owner), body).status, 204);
+    let (cookie, form) = fixture.login(&owner);
+    let (reader_cookie, reader_form) = fixture.login(&reader);
+    let page = "/namespaces/team1/publishers";
+    assert!(fixture.page_as("/namespaces/team1", &cookie).text().contains(page));
+    assert!(!fixture.page_as("/namespaces/team1", &reader_cookie).text().contains(page));
+    for (cookie, status) in [(&*cookie, 200), (&*reader_cookie, 404), ("", 404)] {
+        assert_eq!(fixture.page_as(page, cookie).status, status);
+    }
+    let github = "kind=github&package=notes&repository=acme%2Fnotes&repository_owner_id=12\
+                  &workflow_ref=release.yml&environment=";
+    let post = |path: &str, cookie: &str, form: &str, body: &str| {
+        fixture.form(path, cookie, &format!("form_token={form}&{body}"))
+    };
+    // Without `--public-url`, there is no default audience.
+    let refused = post(page, &cookie, &form, github);
+    assert!(refused.text().contains("not added: `audience` is missing"), "{}", refused.text());
+    assert_eq!(post(page, &cookie, "", github).status, 403);
+    let add = "POST /api/v1/packages/team1/notes/publishers";
+    let body = br#"{"issuer": "https://ci.example", "audience": "x<b>", "claims": {"sub": "<i>"}}"#;
+    assert_eq!(fixture.registry.request(add, Some(&owner), body).status, 201);
+    let text = fixture.page_as(page, &cookie).text();
+    assert!(text.contains("https://ci.example") && text.contains("sub=&#60;i&#62;"), "{text}");
+    let remove = format!("{page}/remove");
+    let body = "package=notes&id=1";
+    assert_eq!(post(&remove, &reader_cookie, &reader_form, body).status, 404);
+    assert_eq!(post(&remove, &cookie, &form, body).status, 303);
+    assert!(!fixture.page_as(page, &cookie).text().contains("https://ci.example"));
+}
+
+#[test]
 fn rg_103_owners_change_members_on_the_page_of_the_namespace() {
     let fixture = RegistryFixture::new();
     let [owner, reader] = ["owner1", "reader1"]

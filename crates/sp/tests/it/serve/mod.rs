@@ -15,6 +15,10 @@ mod configuration;
 mod disk;
 mod operations;
 mod postgres_server;
+mod provider_login;
+#[path = "provider_login.rs"]
+#[expect(clippy::duplicate_mod, reason = "the same tests run on both kinds of stores")]
+mod provider_login_on_postgres;
 mod replicas;
 mod slow_clients;
 #[path = "slow_clients.rs"]
@@ -28,6 +32,10 @@ mod tokens;
 #[path = "tokens.rs"]
 #[expect(clippy::duplicate_mod, reason = "the same tests run on both kinds of stores")]
 mod tokens_on_postgres;
+mod trusted_publishing;
+#[path = "trusted_publishing.rs"]
+#[expect(clippy::duplicate_mod, reason = "the same tests run on both kinds of stores")]
+mod trusted_publishing_on_postgres;
 mod upgrade;
 
 use sp_testkit::{

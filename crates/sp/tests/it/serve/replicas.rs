@@ -6,7 +6,7 @@ use std::sync::{Mutex, RwLock};
 
 use serde_json::{Value, json};
 use sp_testkit::{
-    HttpResponse, Postgres, PostgresDatabase, Registry, S3Server, World, eventually, world,
+    HttpResponse, Issuer, Postgres, PostgresDatabase, Registry, S3Server, World, eventually, world,
 };
 
 use super::{create_token, get, package, put, serve_command, start};
@@ -107,6 +107,32 @@ fn rg_76_replicas_share_versions_sessions_and_quotas() {
     assert_eq!((page(&first), page(&second)), (200, 200));
     assert_eq!(first.request("DELETE /api/v1/tokens/2", Some(&admin), b"").status, 204);
     assert_eq!((page(&first), page(&second)), (404, 404));
+}
+
+#[test]
+fn rg_70_identity_token_is_exchanged_once_by_all_replicas() {
+    let cluster = Cluster::new(Postgres::shared(), S3Server::shared());
+    let worlds = [cluster.world(), cluster.world()];
+    let oidc = ["--public-url", "https://registry.example", "--oidc-allow-http"];
+    let [first, second] =
+        [0, 1].map(|number| Registry::start(serve_command(&worlds[number], &oidc)));
+    let me = create_token(&first, first.admin.as_ref().unwrap(), "me", "publish");
+    assert_eq!(publish(&first, &me, "1.0.0"), 201);
+    let issuer = Issuer::start();
+    let body = json!({"issuer": issuer.url(), "claims": {"sub": "job-1"}}).to_string();
+    let add = "POST /api/v1/packages/acme/notes/publishers";
+    assert_eq!(first.request(add, Some(&me), body.as_bytes()).status, 201);
+    let identity = json!({"token": issuer.token("registry.example", &json!({}))}).to_string();
+    let exchange = |registry: &Registry| {
+        registry.request("POST /api/v1/oidc/token", None, identity.as_bytes())
+    };
+    let minted = exchange(&second);
+    assert_eq!((minted.status, exchange(&first).status), (200, 422));
+    let minted = minted.json();
+    let token = minted["token"].as_str().unwrap();
+    assert_eq!(publish(&first, token, "1.1.0"), 201);
+    assert_eq!(first.request("DELETE /api/v1/oidc/token", Some(token), b"").status, 204);
+    assert_eq!(publish(&second, token, "1.2.0"), 401);
 }
 
 #[test]

@@ -46,6 +46,7 @@ const RUN_PAGES: &[&str] = &[
     "docs/packs.md",
     "docs/reference.md",
     "docs/registry.md",
+    "docs/trusted-publishing.md",
 ];
 
 #[test]
@@ -108,6 +109,11 @@ fn walkthrough_of_operating_a_registry_is_correct() {
 #[test]
 fn walkthrough_of_the_registry_is_correct() {
     run_page("docs/registry.md");
+}
+
+#[test]
+fn walkthrough_of_trusted_publishing_is_correct() {
+    run_page("docs/trusted-publishing.md");
 }
 
 #[test]

@@ -113,6 +113,21 @@ pub(super) const NOT_RUN: &[(&str, &str, Requirement)] = &[
     ),
     ("docs/registry.md", "sp context revoke pk_01M3250V00Z1ZR7MNVAQ98YVHM", Server),
     ("docs/registry.md", "npx skills add http://127.0.0.1:7878", Internet),
+    (
+        "docs/trusted-publishing.md",
+        "sp publisher add @acme/notes --github acme/notes --owner-id 12345 --workflow release.yml",
+        Server,
+    ),
+    (
+        "docs/trusted-publishing.md",
+        "sp publisher add @acme/notes --gitlab acme/notes --group-id 678 --ci-file .gitlab-ci.yml",
+        Server,
+    ),
+    (
+        "docs/trusted-publishing.md",
+        "sp publisher add @acme/notes --issuer https://gitlab.acme.example --claim namespace_id=678 --claim project_path=acme/notes --claim ci_config_ref_uri=.gitlab-ci.yml",
+        Server,
+    ),
 ];
 
 /// Returns what a line of a page requires, if no test runs it.

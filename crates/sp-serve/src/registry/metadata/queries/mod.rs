@@ -4,10 +4,13 @@ mod context_packs;
 mod namespaces;
 mod packages;
 mod publish;
+mod publishers;
 mod quotas;
 mod sessions;
 mod settings;
+mod sign_ins;
 mod tokens;
+mod trusted_tokens;
 
 use super::sql::{SqlConnection, SqlRow, query_value};
 use super::{NamespaceMember, NamespaceRole, RegistryReader, Result, TokenOwner, TokenScope};
@@ -52,6 +55,16 @@ fn find_package(
         })
     };
     found.map(package).transpose()
+}
+
+/// Returns whether a package is private; `None` if it does not exist.
+fn package_privacy(
+    sql: &mut dyn SqlConnection,
+    name: &RegistryPackageName,
+) -> Result<Option<bool>> {
+    const FIND: &str = "SELECT private FROM packages WHERE namespace = $1 AND name = $2";
+    let found = sql.first(FIND, &[name.namespace().into(), name.name().into()])?;
+    found.map(|mut row| row.take()).transpose()
 }
 
 /// Returns the members of a namespace; empty if it has no owner.

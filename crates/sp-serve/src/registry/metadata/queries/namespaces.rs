@@ -57,6 +57,9 @@ fn audit_text(namespace: &str, change: &NamespaceChange) -> (&'static str, Strin
         NamespaceChange::SetPrivate(package, private) => {
             (if *private { "hide" } else { "show" }, package.to_string())
         }
+        NamespaceChange::SetTrustedOnly(package, trusted_only) => {
+            (if *trusted_only { "trusted-only" } else { "all-publishers" }, package.to_string())
+        }
     }
 }
 
@@ -68,6 +71,7 @@ fn apply(
 ) -> Result<NamespaceOutcome> {
     const REMOVE: &str = "DELETE FROM members WHERE namespace = $1 AND username = $2";
     const HIDE: &str = "UPDATE packages SET private = $3 WHERE namespace = $1 AND name = $2";
+    const TRUST: &str = "UPDATE packages SET trusted_only = $3 WHERE namespace = $1 AND name = $2";
     const SET_DEFAULT: &str = "INSERT INTO namespaces (name, private) VALUES ($1, $2)
         ON CONFLICT (name) DO UPDATE SET private = excluded.private";
     // A namespace without owners could be taken over.
@@ -97,6 +101,9 @@ fn apply(
         }
         NamespaceChange::SetPrivate(package, private) => {
             sql.execute(HIDE, &[namespace.into(), package.name().into(), (*private).into()])?
+        }
+        NamespaceChange::SetTrustedOnly(package, trusted_only) => {
+            sql.execute(TRUST, &[namespace.into(), package.name().into(), (*trusted_only).into()])?
         }
     };
     Ok(if changed > 0 { NamespaceOutcome::Done } else { NamespaceOutcome::NotFound })

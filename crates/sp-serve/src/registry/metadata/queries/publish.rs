@@ -13,9 +13,11 @@ use super::super::{
     PublishOutcome, PublishTarget, RegistryReader, Result, TokenOwner, VersionKey, YankOutcome,
 };
 use super::packages::search_text;
+use super::publishers::{is_trusted_only, may_job_publish, settle_pending};
 use super::quotas;
 use super::{
-    AuditActor, can_publish, find_package, is_referenced, members_of, record_audit, set_role,
+    AuditActor, can_publish, find_package, is_referenced, members_of, package_privacy,
+    record_audit, set_role,
 };
 
 impl Database {
@@ -60,8 +62,10 @@ impl Database {
             }
             add_version(sql, id, new, actor)?;
             update_latest(sql, id)?;
-            let subject = format!("{} {}", new.package, new.item.version);
-            record_audit(sql, actor, "publish", &subject)?;
+            if was_private.is_none() {
+                settle_pending(sql, &new.package, actor)?;
+            }
+            record_audit(sql, actor, "publish", &publish_subject(new, &context.who))?;
             Ok(PublishOutcome::Published)
         })
     }
@@ -138,8 +142,15 @@ fn refusal(
 ) -> Result<Option<PublishOutcome>> {
     let PublishTarget { key: VersionKey { package, version }, bytes } = target;
     let namespace = package.namespace();
-    if !can_publish(namespace, &members_of(sql, namespace)?, &context.who) {
+    let is_permitted = match &context.who.job {
+        Some(job) => may_job_publish(sql, job, package, &context.at)?,
+        None => can_publish(namespace, &members_of(sql, namespace)?, &context.who),
+    };
+    if !is_permitted {
         return Ok(Some(PublishOutcome::Forbidden));
+    }
+    if context.who.job.is_none() && is_trusted_only(sql, package)? {
+        return Ok(Some(PublishOutcome::TrustedOnly));
     }
     if version_exists(sql, package, version)? {
         return Ok(Some(PublishOutcome::AlreadyExists));
@@ -150,14 +161,13 @@ fn refusal(
     Ok(exceeded.map(PublishOutcome::QuotaExceeded))
 }
 
-/// Returns whether a package is private; `None` if it does not exist.
-fn package_privacy(
-    sql: &mut dyn SqlConnection,
-    name: &RegistryPackageName,
-) -> Result<Option<bool>> {
-    const FIND: &str = "SELECT private FROM packages WHERE namespace = $1 AND name = $2";
-    let found = sql.first(FIND, &[name.namespace().into(), name.name().into()])?;
-    found.map(|mut row| row.take()).transpose()
+/// Describes a publish for the audit log.
+fn publish_subject(new: &NewPackageVersion, who: &TokenOwner) -> String {
+    let subject = format!("{} {}", new.package, new.item.version);
+    match &who.job {
+        Some(job) => format!("{subject} by publisher {}: {}", job.publisher, job.identity),
+        None => subject,
+    }
 }
 
 fn is_private_by_default(sql: &mut dyn SqlConnection, namespace: &str) -> Result<bool> {

@@ -78,7 +78,8 @@ impl Database {
             let Some(scope) = TokenScope::parse(&scope) else { return Ok(None) };
             let rows = sql.query(MEMBERSHIPS, &[(&user).into()])?;
             let namespaces = rows.into_iter().map(|mut row| row.take()).collect::<Result<_>>()?;
-            let mut owner = TokenOwner { token_id: Some(id), user, scope, limited_to, namespaces };
+            let mut owner =
+                TokenOwner { token_id: Some(id), user, scope, limited_to, namespaces, job: None };
             let permitted = std::mem::take(&mut owner.namespaces);
             owner.namespaces = permitted.into_iter().filter(|name| owner.permits(name)).collect();
             Ok(Some((owner, last_used_at)))
@@ -156,7 +157,7 @@ fn has_tokens(sql: &mut dyn SqlConnection) -> Result<bool> {
     query_value(sql, "SELECT EXISTS (SELECT 1 FROM tokens)", &[])
 }
 
-fn add_token(sql: &mut dyn SqlConnection, new: &NewToken, at: &str) -> Result<i64> {
+pub(super) fn add_token(sql: &mut dyn SqlConnection, new: &NewToken, at: &str) -> Result<i64> {
     const ADD: &str = "INSERT INTO tokens
         (username, scope, hash, created_at, label, expires_at, namespaces)
         VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING id";
