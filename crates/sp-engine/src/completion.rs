@@ -60,7 +60,13 @@ pub fn completion_values(
         CompletionKind::ProjectSkill => plain(locked_names(context, location).skills),
         CompletionKind::ProjectItem => {
             let names = locked_names(context, location);
-            plain([names.skills, names.sources].concat())
+            // The source of a pack is named by the pack.
+            let source = |key: String| match key.strip_prefix("pack ") {
+                Some(pack) => pack.to_owned(),
+                None => key,
+            };
+            let sources = names.sources.into_iter().map(source).collect();
+            plain([names.skills, sources, names.contexts].concat())
         }
         CompletionKind::WorkspaceSkill => plain(workspace_skills(context, root)),
         CompletionKind::Agent => agent_names(context),

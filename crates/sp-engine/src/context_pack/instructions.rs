@@ -15,6 +15,7 @@ use sp_tree::{Digest, read_optional};
 
 use super::write::FileReplacement;
 use crate::error::{Error, ErrorCode, Result};
+use crate::files::canonicalize_existing;
 use crate::session::Session;
 
 /// The rules file for Cursor, which belongs to `sp` alone.
@@ -215,10 +216,12 @@ impl<'a> InstructionFiles<'a> {
                 || real(CLAUDE_FILE).is_some() && real(CLAUDE_FILE) == real(AGENTS_FILE))
     }
 
-    /// Reads a text file. A symlink is refused, since its target may be outside the repository.
+    /// Reads a text file. A symlink is refused, since its target may be outside the repository, and
+    /// so is a file in a directory that leads outside.
     fn read_text(&self, file: &str) -> Result<Option<String>> {
         let path = self.root.join(file);
-        if path.is_symlink() {
+        let parent = canonicalize_existing(path.parent().unwrap_or(&self.root));
+        if path.is_symlink() || !parent.starts_with(canonicalize_existing(&self.root)) {
             return Err(Error::new(
                 ErrorCode::PathIsLink,
                 format!("`{}` is a link", self.session.context.display_path(&path)),

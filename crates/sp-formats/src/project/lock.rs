@@ -236,9 +236,11 @@ fn read_toml(text: &str, mut report: Report) -> (Option<ProjectLock>, Report) {
 pub struct LockedNames {
     pub skills: Vec<String>,
     pub sources: Vec<String>,
+    /// The locations of context packs.
+    pub contexts: Vec<String>,
 }
 
-/// Returns the names of the skills and sources in a lockfile that `sp` wrote. Reads it line by
+/// Returns the names of the skills, sources and context packs in a lockfile that `sp` wrote. Reads it line by
 /// line, which is much faster than [`read`], and skips what it does not recognize.
 pub fn scan_names(text: &str) -> LockedNames {
     let mut names = LockedNames::default();
@@ -250,6 +252,7 @@ pub fn scan_names(text: &str) -> LockedNames {
         let (kind, list) = match block {
             "skill" => (SKILL, &mut names.skills),
             "source" => (SOURCE, &mut names.sources),
+            "context" => (CONTEXT, &mut names.contexts),
             _ => continue,
         };
         let value = line.strip_prefix(kind.key).and_then(|line| line.strip_prefix(" = \""));
@@ -474,9 +477,19 @@ mod tests {
     fn names_are_scanned_as_they_are_read() {
         let mut lock = lock_of(3);
         lock.sources.insert(SourceKey("../shared".into()), LockedSource::default());
+        let pack = LockedContextPack {
+            id: "pk_1".into(),
+            manifest: Digest::of(b""),
+            documents: vec!["AGENTS.md".into()],
+            accepted: Vec::new(),
+            extra: Map::new(),
+        };
+        lock.contexts.insert("./shop".into(), pack);
+        assert_eq!(read("x", &lock.to_text()).0.as_ref(), Some(&lock));
         let names = scan_names(&lock.to_text());
         assert!(names.skills.iter().eq(lock.skills.keys()), "{names:?}");
         assert!(names.sources.iter().eq(lock.sources.keys().map(SourceKey::as_str)), "{names:?}");
+        assert!(names.contexts.iter().eq(lock.contexts.keys()), "{names:?}");
         for damaged in ["", "[[skill]]\nname = ", "[[skill]]\nname = \"a\\\"b\"", "name = \"x\""] {
             assert_eq!(scan_names(damaged), LockedNames::default(), "{damaged}");
         }
