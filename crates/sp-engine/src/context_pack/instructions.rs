@@ -50,6 +50,8 @@ pub(crate) enum InstalledInstructions {
     /// The packs that a marker names.
     Present {
         marker: PackMarker,
+        /// The digest of the block, or of the rules file.
+        content: Digest,
         is_edited: bool,
     },
 }
@@ -130,14 +132,23 @@ impl<'a> InstructionFiles<'a> {
             return Ok(InstalledInstructions::Absent);
         }
         let Some(text) = self.read_text(file)? else { return Ok(InstalledInstructions::Absent) };
-        if file == CURSOR_RULES {
-            return Ok(installed_rules(&text));
-        }
-        let block = find_block(&text).map_err(|why| self.block_error(file, why))?;
-        Ok(block.map_or(InstalledInstructions::Absent, |block| InstalledInstructions::Present {
-            is_edited: block.is_edited(),
-            marker: PackMarker(block.pack_id),
-        }))
+        installed_in(file, &text).map_err(|why| self.block_error(file, why))
+    }
+
+    /// Returns the digest that a file's block, or the rules file, has with these packs.
+    pub(crate) fn expected_content(
+        &self,
+        file: &str,
+        packs: &[&ContextPack],
+        marker: &PackMarker,
+    ) -> Result<Option<Digest>> {
+        let change = self.install(file, packs, marker)?;
+        let installed = change.new_text().map(|text| installed_in(file, text));
+        let installed = installed.transpose().map_err(|why| self.block_error(file, why))?;
+        Ok(match installed {
+            Some(InstalledInstructions::Present { content, .. }) => Some(content),
+            Some(InstalledInstructions::Absent) | None => None,
+        })
     }
 
     /// Returns the change that installs packs in a file.
@@ -340,6 +351,20 @@ fn cursor_rules(packs: &[&ContextPack], marker: &PackMarker) -> String {
     format!("{head}{MARKER_PREFIX}{}{hash} -->{body}", marker.0)
 }
 
+/// Returns what the text of a file has.
+fn installed_in(file: &str, text: &str) -> Result<InstalledInstructions, MarkedBlockError> {
+    if file == CURSOR_RULES {
+        return Ok(installed_rules(text));
+    }
+    Ok(find_block(text)?.map_or(InstalledInstructions::Absent, |block| {
+        InstalledInstructions::Present {
+            is_edited: block.is_edited(),
+            content: block.content,
+            marker: PackMarker(block.pack_id),
+        }
+    }))
+}
+
 /// Returns what a rules file has.
 fn installed_rules(text: &str) -> InstalledInstructions {
     let marked = text.split_once(MARKER_PREFIX);
@@ -353,7 +378,8 @@ fn installed_rules(text: &str) -> InstalledInstructions {
         None => (marker, None),
     };
     let is_edited = hash.is_some_and(|hash| hash != short_hash(&[head, body]));
-    InstalledInstructions::Present { marker: PackMarker(marker.to_owned()), is_edited }
+    let content = Digest::of(text.as_bytes());
+    InstalledInstructions::Present { marker: PackMarker(marker.to_owned()), content, is_edited }
 }
 
 fn short_hash(parts: &[&str]) -> String {

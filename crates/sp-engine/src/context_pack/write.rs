@@ -34,6 +34,11 @@ impl FileReplacement {
         Self { old, new, owned_dirs: &[] }
     }
 
+    /// Returns the new text; none if the file is removed.
+    pub(super) fn new_text(&self) -> Option<&str> {
+        str::from_utf8(self.new.as_deref()?).ok()
+    }
+
     pub(super) fn with_owned_dirs(self, owned_dirs: &'static [&'static str]) -> Self {
         Self { owned_dirs, ..self }
     }

@@ -1,9 +1,10 @@
 //! The context packs of a manifest: which version of each is locked, and what they change in the
 //! instruction files of the project.
 //!
-//! The markers in the instruction files name the versions that they have. So a pack is only opened
-//! if its version changes, or if a file lacks it; of a pack on this machine, the manifest is read
-//! each time. All packs share one block in a file.
+//! The markers in the instruction files name the versions that they have, and the cache has the
+//! digests that the files have with these versions. So a pack is only opened if its version
+//! changes, if a file lacks it, or if this machine has not compared them; of a pack on this
+//! machine, the manifest is read each time. All packs share one block in a file.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -29,12 +30,14 @@ use crate::context_pack::{
     InstructionFiles, OpenedContextPack, PackMarker, RemoteContextPack, audited_files,
     check_content, conflicting_source, installable_documents, plan_changes, read_manifest_digest,
 };
+use crate::downloads::{keep_artifact, read_artifact};
 use crate::error::{Error, ErrorCode, Result};
 use crate::home::LockedHome;
 use crate::install::plan::FilePlan;
 use crate::session::Session;
 use crate::sinks::SinkScope;
 
+const MAX_RECORD_BYTES: u64 = 100;
 /// The agent whose rules are not in `AGENTS.md`.
 const CURSOR: &str = "cursor";
 /// The agent whose instruction file imports `AGENTS.md`.
@@ -174,9 +177,7 @@ impl<'a> ContextPacks<'a> {
         let marker = self.marker(locked);
         let mut lacking = Vec::new();
         for file in &wanted {
-            let installed = files.installed(file).map_err(explain_edited)?;
-            let is_current = |installed: &InstalledInstructions| matches!(installed, InstalledInstructions::Present { marker: known, .. } if *known == marker);
-            if !is_current(&installed) {
+            if !self.is_current(&files, file, (&marker, locked))? {
                 lacking.push(*file);
             }
         }
@@ -187,6 +188,8 @@ impl<'a> ContextPacks<'a> {
             self.check(home, locked, &packs)?;
             for file in lacking {
                 let change = files.install(file, &packs, &marker).map_err(explain_edited)?;
+                let expected = files.expected_content(file, &packs, &marker)?;
+                self.remember_content(file, locked, expected);
                 changes.insert(file.to_owned(), change);
             }
         }
@@ -196,6 +199,60 @@ impl<'a> ContextPacks<'a> {
         }
         let (plans, written) = plan_changes(&self.dir.path, changes)?;
         Ok(InstructionChange { plans, written })
+    }
+
+    /// Whether a file has the locked packs. What the user edited counts as current, so that it is
+    /// kept.
+    fn is_current(
+        &mut self,
+        files: &InstructionFiles<'_>,
+        file: &str,
+        (marker, locked): (&PackMarker, &LockedContextPacks),
+    ) -> Result<bool> {
+        let (content, is_edited) = match files.installed(file)? {
+            InstalledInstructions::Present { marker: known, content, is_edited }
+                if known == *marker =>
+            {
+                (content, is_edited)
+            }
+            _ => return Ok(false),
+        };
+        if is_edited {
+            return Ok(true);
+        }
+        if let Some(expected) = self.known_content(file, locked) {
+            return Ok(expected == content);
+        }
+        // A marker that someone else wrote proves nothing. Without the packs, there is nothing to
+        // compare it with.
+        if self.load(locked).is_err() {
+            return Ok(true);
+        }
+        let expected = files.expected_content(file, &self.loaded(), marker)?;
+        self.remember_content(file, locked, expected);
+        Ok(expected == Some(content))
+    }
+
+    /// Returns the digest that a file has with the locked packs, if this machine has compared them.
+    pub(super) fn known_content(&self, file: &str, locked: &LockedContextPacks) -> Option<Digest> {
+        let key = self.content_key(file, locked);
+        let known = read_artifact(self.session.context, &key, MAX_RECORD_BYTES)?;
+        str::from_utf8(&known).ok()?.parse().ok()
+    }
+
+    fn remember_content(&self, file: &str, locked: &LockedContextPacks, content: Option<Digest>) {
+        if let Some(content) = content {
+            let key = self.content_key(file, locked);
+            // Without the record, the packs are compared again.
+            let _ = keep_artifact(self.session.context, &key, content.to_string().as_bytes());
+        }
+    }
+
+    fn content_key(&self, file: &str, locked: &LockedContextPacks) -> Digest {
+        let versions = self.sources.iter().filter_map(|source| locked.get(&source.key));
+        let versions: Vec<String> =
+            versions.map(|version| format!("{} {}", version.id, version.manifest)).collect();
+        Digest::of(format!("context packs in {file}: {}", versions.join(", ")).as_bytes())
     }
 
     /// Returns what identifies the locked versions in the instruction files.

@@ -66,6 +66,11 @@ pub(super) fn installed_status(
             Ok(InstalledInstructions::Present { is_edited: true, .. }) => {
                 (SkillStatus::Edited, Some(format!("the block in `{file}` was edited")))
             }
+            Ok(InstalledInstructions::Present { content, .. })
+                if packs.known_content(file, locked).is_some_and(|known| known != content) =>
+            {
+                (SkillStatus::Unsynced, Some(format!("`{file}` differs from the context pack")))
+            }
             Ok(InstalledInstructions::Present { .. }) => continue,
             Err(error) => (SkillStatus::Edited, Some(error.to_string())),
         };

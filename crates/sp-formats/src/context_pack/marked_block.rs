@@ -36,6 +36,8 @@ pub struct MarkedBlock {
     /// The length of the separator.
     glue: usize,
     in_empty_file: bool,
+    /// The digest of what is between the markers.
+    pub content: Digest,
     is_edited: bool,
 }
 
@@ -87,12 +89,14 @@ pub fn find_block(text: &str) -> Result<Option<MarkedBlock>, MarkedBlockError> {
     {
         return Err(MarkedBlockError::Broken);
     }
-    let is_edited = short_hash(&text[body..end]) != hash;
+    let content = Digest::of(&text.as_bytes()[body..end]);
+    let is_edited = content.hex()[..HASH_HEX_LEN] != *hash;
     Ok(Some(MarkedBlock {
         pack_id: (*pack_id).to_owned(),
         span: start..end + END_MARK.len(),
         glue,
         in_empty_file,
+        content,
         is_edited,
     }))
 }

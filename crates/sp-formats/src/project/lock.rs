@@ -4,6 +4,7 @@
 //! that changes of different items usually merge. It contains nothing of the machine that wrote it,
 //! and the same content always has the same text. Members that this version does not know are kept.
 
+mod names;
 mod plain_skills;
 
 use std::collections::BTreeMap;
@@ -24,6 +25,8 @@ use crate::package::lock::{LockedContext, LockedPackage};
 use crate::report::Report;
 use crate::toml_json::{item_to_json, table_to_json, to_toml_value};
 use crate::workspace::LockedSkill;
+
+pub use names::{LockedNames, scan_names};
 
 const LOCK_VERSION: i64 = 1;
 const HEADER: &str = "# Written by `sp`. Do not edit; commit it with `skillpack.yaml`.\n";
@@ -229,37 +232,6 @@ fn read_toml(text: &str, mut report: Report) -> (Option<ProjectLock>, Report) {
     let lock = LockReader { report: &mut report }.read(document.as_table());
     report.sort();
     (lock.filter(|_| report.is_usable()), report)
-}
-
-/// The names in a lockfile.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct LockedNames {
-    pub skills: Vec<String>,
-    pub sources: Vec<String>,
-    /// The locations of context packs.
-    pub contexts: Vec<String>,
-}
-
-/// Returns the names of the skills, sources and context packs in a lockfile that `sp` wrote. Reads it line by
-/// line, which is much faster than [`read`], and skips what it does not recognize.
-pub fn scan_names(text: &str) -> LockedNames {
-    let mut names = LockedNames::default();
-    let mut block = "";
-    for line in text.lines() {
-        if let Some(name) = line.strip_prefix("[[").and_then(|line| line.strip_suffix("]]")) {
-            block = name;
-        }
-        let (kind, list) = match block {
-            "skill" => (SKILL, &mut names.skills),
-            "source" => (SOURCE, &mut names.sources),
-            "context" => (CONTEXT, &mut names.contexts),
-            _ => continue,
-        };
-        let value = line.strip_prefix(kind.key).and_then(|line| line.strip_prefix(" = \""));
-        let value = value.and_then(|value| value.strip_suffix('"'));
-        list.extend(value.filter(|value| !value.contains('\\')).map(str::to_owned));
-    }
-    names
 }
 
 fn add_error(report: &mut Report, span: Range<usize>, message: impl Into<String>) {

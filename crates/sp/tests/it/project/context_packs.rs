@@ -1,6 +1,6 @@
 //! `context` of a manifest.
 
-use sp_testkit::{FaultScenario, Faults, WebResponse, WebServer, sweep};
+use sp_testkit::{FaultScenario, Faults, WebResponse, WebServer, observed_files, sweep};
 
 use super::*;
 use crate::support::engine::recover;
@@ -210,6 +210,32 @@ fn lc_09_a_clone_gets_the_same_files_and_needs_no_source_if_they_are_committed()
 }
 
 #[test]
+fn lc_09_a_marker_alone_does_not_prove_what_a_file_has() {
+    let project = project_with_pack();
+    project.add(&["./shop", "-a", "codex,cursor"]).ok();
+    let installed = [AGENTS, RULES].map(|file| project.read(file));
+    // Someone who replaces the text also replaces its hash.
+    let other = Project::new();
+    create_pack(&other, "shop");
+    edit_pack(&other, "shop", ("The shop sells things.", "The shop is closed."));
+    other.add(&["./shop", "-a", "codex,cursor"]).ok();
+    let marker = |text: &str| {
+        let start = text.find("pk_").unwrap();
+        text[start..].split(' ').next().unwrap().to_owned()
+    };
+    for (file, text) in [AGENTS, RULES].into_iter().zip(&installed) {
+        let forged = other.read(file).replace(&marker(&other.read(file)), &marker(text));
+        project.write(file, &forged);
+    }
+    project.sp(&["status", "--exit-code"]).fails(1);
+    // On another machine, too.
+    std::fs::remove_dir_all(project.world.path("home/.skillpack")).unwrap();
+    project.sp(&["sync", "--frozen"]).ok();
+    assert_eq!([AGENTS, RULES].map(|file| project.read(file)), installed);
+    project.sp(&["status", "--exit-code"]).ok();
+}
+
+#[test]
 fn lc_04_context_packs_of_the_web_are_cached() {
     let project = project_with_pack();
     project.sp(&["context", "zip", "shop", "--output", "shop.zip"]).ok();
@@ -320,7 +346,11 @@ fn before_sync() -> FaultScenario {
     project.write("packs/team.yaml", "name: team\ninclude: [a]\n");
     let manifest = "agents: [claude, cursor]\npacks: [team]\ncontext: [./shop]\n";
     project.write("skillpack.yaml", manifest);
-    FaultScenario::new(project.world, "home/app", &["sync"], recover())
+    FaultScenario {
+        // The cache may fail.
+        observe: Box::new(|world| observed_files(world, "home/app")),
+        ..FaultScenario::new(project.world, "home/app", &["sync"], recover())
+    }
 }
 
 #[test]
