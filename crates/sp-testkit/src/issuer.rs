@@ -41,6 +41,8 @@ pub struct IssuerBehavior {
     pub user: Value,
     /// The type of the key that signs the tokens of users.
     pub key: JwtKey,
+    /// Whether the tokens of users contain the ID of their key.
+    pub has_key_ids: bool,
     /// Whether the header `Authorization` is the only way to authenticate a client.
     pub needs_basic: bool,
 }
@@ -66,6 +68,7 @@ impl Issuer {
             key_set: keys.public_set(),
             user: json!({"sub": "u1", "email": "ann@acme.example", "email_verified": true}),
             key: JwtKey::Rsa,
+            has_key_ids: true,
             needs_basic: true,
         };
         let shared = Arc::new(IssuerState {
@@ -263,7 +266,11 @@ impl IssuerState {
         for (name, value) in behavior.user.as_object().into_iter().flatten() {
             claims[name] = value.clone();
         }
-        Some(self.keys.token(behavior.key, &claims))
+        if behavior.has_key_ids {
+            return Some(self.keys.token(behavior.key, &claims));
+        }
+        let header = json!({"typ": "JWT", "alg": behavior.key.algorithm()});
+        Some(self.keys.token_with_header(behavior.key, &header, &claims))
     }
 }
 

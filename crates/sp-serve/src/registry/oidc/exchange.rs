@@ -47,7 +47,8 @@ pub(crate) async fn exchange_token(
     if is_rsa_only && token.algorithm != SignatureAlgorithm::Rs256 {
         return Err(refused(TokenRefusal::Algorithm));
     }
-    let key = match service.issuers.key(&issuer, &token.key_id, token.algorithm).await {
+    let key_id = Some(token.require_key_id().map_err(refused)?);
+    let key = match service.issuers.key(&issuer, key_id, token.algorithm).await {
         Ok(key) => key,
         Err(KeyLookupError::Refused(refusal)) => return Err(refused(refusal)),
         Err(error) => return Err(ResponseError::issuer_unavailable(&error)),

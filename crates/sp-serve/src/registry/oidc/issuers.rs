@@ -99,20 +99,25 @@ impl KnownIssuer {
         is_older(self.asked_at, interval) && (!is_known || is_older(self.fetched_at, MAX_AGE))
     }
 
-    fn has_key(&self, id: &str) -> bool {
-        self.keys.iter().any(|key| key.id == id)
+    fn has_key(&self, id: Option<&str>) -> bool {
+        self.keys.iter().any(|key| id.is_none_or(|id| key.id == id))
     }
 
+    /// Returns a key. Without an ID, it must be the only one of its algorithm.
     pub(super) fn key(
         &self,
-        id: &str,
+        id: Option<&str>,
         algorithm: SignatureAlgorithm,
     ) -> Result<Arc<VerificationKey>, TokenRefusal> {
-        let key = self.keys.iter().find(|key| key.id == id && key.algorithm == algorithm);
-        match key {
-            Some(key) => Ok(Arc::clone(key)),
-            None if self.has_key(id) => Err(TokenRefusal::KeyOfOtherAlgorithm),
-            None => Err(TokenRefusal::UnknownKey),
+        let is_it = |key: &&Arc<VerificationKey>| {
+            key.algorithm == algorithm && id.is_none_or(|id| key.id == id)
+        };
+        let mut keys = self.keys.iter().filter(is_it);
+        match (keys.next(), keys.next()) {
+            (Some(_), Some(_)) if id.is_none() => Err(TokenRefusal::NoKeyId),
+            (Some(key), _) => Ok(Arc::clone(key)),
+            (None, _) if self.has_key(id) => Err(TokenRefusal::KeyOfOtherAlgorithm),
+            (None, _) => Err(TokenRefusal::UnknownKey),
         }
     }
 
@@ -166,7 +171,7 @@ impl IssuerDirectory {
     pub(super) async fn key(
         &self,
         issuer: &str,
-        id: &str,
+        id: Option<&str>,
         algorithm: SignatureAlgorithm,
     ) -> Result<Arc<VerificationKey>, KeyLookupError> {
         let known = self.entry(issuer);
@@ -322,10 +327,17 @@ mod tests {
         // An empty set does not replace keys.
         issuer.asked_at = Some(at(3600));
         issuer.update(fetched(br#"{"keys": []}"#), at(3600));
-        assert!(issuer.key("a", SignatureAlgorithm::Rs256).is_ok());
+        assert!(issuer.key(Some("a"), SignatureAlgorithm::Rs256).is_ok());
         assert!(!issuer.needs_fetch(true, at(3659)) && issuer.needs_fetch(true, at(3660)));
-        let other = issuer.key("a", SignatureAlgorithm::EdDsa).unwrap_err();
+        let other = issuer.key(Some("a"), SignatureAlgorithm::EdDsa).unwrap_err();
         assert_eq!(other, TokenRefusal::KeyOfOtherAlgorithm);
+        // Without an ID, the key must be clear.
+        assert!(issuer.key(None, SignatureAlgorithm::Rs256).is_ok());
+        let set = br#"{"keys": [{"kty": "RSA", "kid": "a", "n": "AQAB", "e": "AQAB"},
+            {"kty": "RSA", "kid": "b", "n": "AQAB", "e": "AQAB"}]}"#;
+        issuer.update(fetched(set), at(3600));
+        let unclear = issuer.key(None, SignatureAlgorithm::Rs256).unwrap_err();
+        assert_eq!(unclear, TokenRefusal::NoKeyId);
     }
 
     #[test]

@@ -63,7 +63,7 @@ pub(crate) enum TokenRefusal {
 #[derive(Debug)]
 pub(crate) struct UnverifiedToken<'t> {
     pub algorithm: SignatureAlgorithm,
-    pub key_id: String,
+    pub key_id: Option<String>,
     signed: &'t str,
     signature: Vec<u8>,
     claims: TokenClaims,
@@ -88,11 +88,16 @@ impl<'t> UnverifiedToken<'t> {
         let algorithm = text("alg").and_then(SignatureAlgorithm::parse);
         Ok(Self {
             algorithm: algorithm.ok_or(TokenRefusal::Algorithm)?,
-            key_id: text("kid").ok_or(TokenRefusal::NoKeyId)?.to_owned(),
+            key_id: text("kid").map(str::to_owned),
             signed,
             signature: URL_SAFE_NO_PAD.decode(signature).map_err(|_| TokenRefusal::Malformed)?,
             claims: TokenClaims(decode_object(claims)?),
         })
+    }
+
+    /// Returns the ID of the key, which tokens of CI jobs must have.
+    pub(crate) fn require_key_id(&self) -> Result<&str, TokenRefusal> {
+        self.key_id.as_deref().ok_or(TokenRefusal::NoKeyId)
     }
 
     /// Returns the issuer that the token claims to have. Only for selecting a key.

@@ -165,7 +165,8 @@ impl OidcService {
         if token.claimed_issuer()? != provider.issuer {
             return Err(TokenRefusal::Issuer.into());
         }
-        let key = self.issuers.key(&provider.issuer, &token.key_id, token.algorithm).await;
+        let key_id = token.key_id.as_deref();
+        let key = self.issuers.key(&provider.issuer, key_id, token.algorithm).await;
         let claims = token.verify(&*key.map_err(SignInRefusal::Keys)?)?;
         claims.check_times(environment.unix_seconds())?;
         check_audience(&claims, &provider.client_id)?;

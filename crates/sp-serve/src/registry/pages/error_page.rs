@@ -9,7 +9,7 @@ use axum::response::{Html, IntoResponse, Response};
 
 use super::set_page_headers;
 use super::visitor::{PageLayout, PageVisitor};
-use crate::registry::error::{PreformattedError, ResponseError, ResponseErrorBody};
+use crate::registry::error::{InternalCause, PreformattedError, ResponseError, ResponseErrorBody};
 use crate::registry::state::AppState;
 
 #[derive(Template)]
@@ -93,6 +93,11 @@ async fn render_error_page(state: &AppState, parts: &Parts, response: Response) 
     let problem = ErrorPage { frame: &visit.layout, status: status.as_u16(), title, message, help };
     let Ok(html) = problem.render() else { return response };
     let mut page = copy_headers(&response, (status, Html(html)).into_response());
+    // For the request log and the metrics.
+    if let Some(cause) = response.extensions().get::<InternalCause>() {
+        page.extensions_mut().insert(cause.clone());
+    }
+    page.extensions_mut().insert(error.clone());
     set_page_headers(&mut page);
     page.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("private, no-store"));
     page

@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 use sp_testkit::{
-    HttpResponse, ISSUER_CLIENT_ID, ISSUER_CLIENT_SECRET, Issuer, JwtKey, Registry, World, world,
+    HttpResponse, ISSUER_CLIENT_ID, ISSUER_CLIENT_SECRET, Issuer, JwtKey, Registry, World,
+    eventually, world,
 };
 
 use super::{Database, create_token, get, package, put, serve_command};
@@ -31,7 +32,9 @@ impl LoginFixture {
         world.set_env("SP_SERVE_OIDC_CLIENT_SECRET", ISSUER_CLIENT_SECRET);
         let arguments = arguments(&issuer.url());
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-        let registry = Registry::start(serve_command(&world, &[&arguments, flags].concat()));
+        let mut command = serve_command(&world, &[&arguments, flags].concat());
+        command.stderr(std::fs::File::create(world.path("log")).unwrap());
+        let registry = Registry::start_with_stderr(command);
         let admin = registry.admin.clone().unwrap();
         Self { world, registry, admin, issuer }
     }
@@ -100,7 +103,8 @@ fn rg_114_user_logs_in_with_a_provider() {
     let login = fixture.page("/login?next=%2Ftokens", "").text();
     assert!(login.contains("href=\"/login/oidc?next=/tokens\""), "{login}");
     for key in JwtKey::ALL {
-        fixture.issuer.change(|issuer| issuer.key = key);
+        // Tokens need no key ID if there is one key of the algorithm.
+        fixture.issuer.change(|issuer| (issuer.key, issuer.has_key_ids) = (key, key != JwtKey::Ec));
         let response = fixture.login();
         assert_eq!(response.status, 200, "{key:?}: {}", response.text());
         let set: Vec<&str> = response.raw_headers("set-cookie").collect();
@@ -252,6 +256,12 @@ fn rg_114_provider_is_checked_before_a_start_and_not_needed_for_one() {
     assert!(!format!("{error:?}").contains(ISSUER_CLIENT_SECRET), "{error:?}");
     let response = fixture.page("/login/oidc", "");
     assert_eq!(response.status, 502);
+    // The page does not show the cause, but the log and the metrics do.
+    assert!(!response.text().contains("cannot fetch"), "{}", response.text());
+    let log = || std::fs::read_to_string(fixture.world.path("log")).unwrap();
+    eventually(|| log().contains("cannot fetch").then_some(()));
+    let metrics = fixture.registry.request("GET /metrics", None, b"").text();
+    assert!(metrics.contains("code=\"issuer_unavailable\""), "{metrics}");
     assert_eq!(get(&fixture.registry, None, "index.json").status, 200);
     for (removed, code) in [
         ("--public-url", "E-missing-argument"),

@@ -53,7 +53,8 @@ fn verify(token: &str) -> Result<(), TokenRefusal> {
         return Err(TokenRefusal::Issuer);
     }
     let keys = parse_key_set(KEYS.public_set().to_string().as_bytes()).unwrap();
-    let key = KnownIssuer::with_keys(keys).key(&token.key_id, token.algorithm)?;
+    let key_id = Some(token.require_key_id()?);
+    let key = KnownIssuer::with_keys(keys).key(key_id, token.algorithm)?;
     let job = VerifiedJob::new(issuer, token.verify(&key)?, NOW)?;
     if job.audience == AUDIENCE { Ok(()) } else { Err(TokenRefusal::Audience) }
 }
