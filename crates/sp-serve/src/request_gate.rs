@@ -6,7 +6,8 @@
 //!
 //! A server works on a limited number of requests, and only on those that do not wait for their
 //! client: while a body is incomplete, its request has no slot. A client that sends its body too
-//! slowly gets an error. The time limit of a request does not include the time to receive its body.
+//! slowly gets an error. The time limit of a request includes neither the time to receive its body
+//! nor that of [`UncountedWork`].
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -51,7 +52,7 @@ pub(crate) struct GateLimits {
     pub concurrent: usize,
     /// The same for one client.
     pub concurrent_per_client: usize,
-    /// Maximum duration of a request, without the time to receive its body.
+    /// Maximum duration of a request, without the time that does not count.
     pub timeout: Duration,
 }
 
@@ -91,7 +92,8 @@ pub(crate) async fn admit_request(
 ) -> Response {
     let turn = Arc::new(RequestTurn::new(&gate, &request));
     let waiting = Arc::clone(&turn);
-    let request = request.map(|body| Body::new(ReceivedBody::new(body, waiting)));
+    let mut request = request.map(|body| Body::new(ReceivedBody::new(body, waiting)));
+    request.extensions_mut().insert(RequestTimer(Arc::clone(&turn)));
     let handled = async {
         turn.begin().await;
         next.run(request).await
@@ -118,15 +120,51 @@ struct RequestTurn {
     client_slots: Option<Arc<Semaphore>>,
     connection: Option<Arc<Connection>>,
     slots: Mutex<Vec<OwnedSemaphorePermit>>,
-    body_wait: Mutex<BodyWait>,
+    body_wait: Mutex<UncountedTime>,
+    work: Mutex<UncountedTime>,
     is_too_slow: AtomicBool,
 }
 
-/// The time that a request has waited for its body.
+/// A time that does not count toward the limit of a request.
 #[derive(Default)]
-struct BodyWait {
+struct UncountedTime {
     total: Duration,
     since: Option<Instant>,
+}
+
+impl UncountedTime {
+    fn begin(&mut self) {
+        self.since.get_or_insert_with(Instant::now);
+    }
+
+    fn end(&mut self) {
+        self.total += self.since.take().map(|since| since.elapsed()).unwrap_or_default();
+    }
+
+    fn elapsed(&self) -> Duration {
+        self.total + self.since.map_or(Duration::ZERO, |since| since.elapsed())
+    }
+}
+
+/// The time limit of a request, as a request extension.
+#[derive(Clone)]
+pub(crate) struct RequestTimer(Arc<RequestTurn>);
+
+impl RequestTimer {
+    /// Begins work whose duration depends on what the client sent, and has limits of its own.
+    pub(crate) fn begin_uncounted_work(&self) -> UncountedWork {
+        lock(&self.0.work).begin();
+        UncountedWork(Arc::clone(&self.0))
+    }
+}
+
+/// Work that does not count toward the time limit of its request, until this is dropped.
+pub(crate) struct UncountedWork(Arc<RequestTurn>);
+
+impl Drop for UncountedWork {
+    fn drop(&mut self) {
+        lock(&self.0.work).end();
+    }
 }
 
 impl RequestTurn {
@@ -142,6 +180,7 @@ impl RequestTurn {
             connection: extensions.get::<Arc<Connection>>().cloned(),
             slots: Mutex::default(),
             body_wait: Mutex::default(),
+            work: Mutex::default(),
             is_too_slow: AtomicBool::new(false),
         }
     }
@@ -162,7 +201,7 @@ impl RequestTurn {
     fn pause(&self) {
         let mut wait = lock(&self.body_wait);
         if wait.since.is_none() {
-            wait.since = Some(Instant::now());
+            wait.begin();
             lock(&self.slots).clear();
             self.set_working(false);
         }
@@ -175,9 +214,7 @@ impl RequestTurn {
     }
 
     fn stop_waiting(&self) {
-        let mut wait = lock(&self.body_wait);
-        let waited = wait.since.take().map(|since| since.elapsed());
-        wait.total += waited.unwrap_or_default();
+        lock(&self.body_wait).end();
     }
 
     fn is_paused(&self) -> bool {
@@ -201,22 +238,21 @@ impl RequestTurn {
         }
     }
 
-    fn body_time(&self) -> Duration {
-        let wait = lock(&self.body_wait);
-        wait.total + wait.since.map_or(Duration::ZERO, |since| since.elapsed())
+    fn uncounted_time(&self) -> Duration {
+        lock(&self.body_wait).elapsed() + lock(&self.work).elapsed()
     }
 
-    /// Runs `work`; `None` if it takes too long, without the time to receive the body.
+    /// Runs `work`; `None` if it takes too long, without the time that does not count.
     async fn limit_time<T>(&self, work: impl Future<Output = T>) -> Option<T> {
         let started = Instant::now();
         tokio::pin!(work);
         loop {
-            let deadline = started + self.gate.limits.timeout + self.body_time();
+            let deadline = started + self.gate.limits.timeout + self.uncounted_time();
             tokio::select! {
                 done = &mut work => return Some(done),
                 () = tokio::time::sleep_until(deadline) => {}
             }
-            if started.elapsed() >= self.gate.limits.timeout + self.body_time() {
+            if started.elapsed() >= self.gate.limits.timeout + self.uncounted_time() {
                 return None;
             }
         }
@@ -293,5 +329,48 @@ impl HttpBody for ReceivedBody {
 
     fn size_hint(&self) -> SizeHint {
         self.inner.size_hint()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::Router;
+    use axum::middleware::from_fn_with_state;
+    use axum::response::IntoResponse as _;
+    use axum::routing::get;
+    use axum::{Extension, http::StatusCode};
+    use tower::ServiceExt as _;
+
+    use super::*;
+
+    const TIMEOUT: Duration = Duration::from_millis(100);
+
+    async fn work(Extension(timer): Extension<RequestTimer>) -> &'static str {
+        let uncounted = timer.begin_uncounted_work();
+        tokio::time::sleep(3 * TIMEOUT).await;
+        drop(uncounted);
+        "done"
+    }
+
+    async fn work_forever(Extension(timer): Extension<RequestTimer>) {
+        drop(timer.begin_uncounted_work());
+        std::future::pending::<()>().await;
+    }
+
+    #[test]
+    fn rg_101_uncounted_work_is_not_limited_and_everything_else_is() {
+        let limits = GateLimits { concurrent: 1, concurrent_per_client: 1, timeout: TIMEOUT };
+        let gate = RequestGate::new(limits, |_| StatusCode::REQUEST_TIMEOUT.into_response());
+        let app = Router::new()
+            .route("/work", get(work))
+            .route("/forever", get(work_forever))
+            .layer(from_fn_with_state(Arc::new(gate), admit_request));
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let status = |path: &str| {
+            let request = Request::get(path).body(Body::empty()).unwrap();
+            runtime.block_on(app.clone().oneshot(request)).unwrap().status()
+        };
+        assert_eq!(status("/forever"), StatusCode::REQUEST_TIMEOUT);
+        assert_eq!(status("/work"), StatusCode::OK);
     }
 }

@@ -61,7 +61,8 @@ pub(crate) struct ServeArgs {
     /// `10.0.0.0/8`; can be repeated
     #[arg(long, value_name = "ADDRESS[/PREFIX]", hide_short_help = true)]
     pub trust_proxy: Vec<AddressRange>,
-    /// Maximum duration of a request without the transfer of its body, from `1s` to `1h`
+    /// Maximum duration of a request without the transfer of its body and the validation of a
+    /// package, from `1s` to `1h`
     #[arg(long, value_name = "DURATION", default_value = "60s", value_parser = parse_duration, hide_short_help = true)]
     pub timeout: Duration,
     /// Require a token or a login for everything but signed URLs

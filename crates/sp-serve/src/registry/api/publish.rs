@@ -3,10 +3,10 @@
 use std::future::poll_fn;
 use std::pin::Pin;
 
-use axum::Json;
 use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::{Path, Query, State as Shared};
 use axum::http::{HeaderMap, StatusCode};
+use axum::{Extension, Json};
 use hyper::body::Body as _;
 use sp_engine::pkg::{YankAction, audit_package};
 use sp_formats::package::{self, Package, PackageManifest, PackageReadResult};
@@ -25,6 +25,7 @@ use crate::registry::metadata::{
 };
 use crate::registry::state::AppState;
 use crate::registry::tokens::{require_admin, require_publisher, require_publisher_of};
+use crate::request_gate::RequestTimer;
 
 #[derive(Debug, serde::Deserialize)]
 pub(super) struct PublishParams {
@@ -35,7 +36,7 @@ pub(super) async fn publish(
     Shared(state): Shared<AppState>,
     Path((namespace, name, version)): Path<(String, String, String)>,
     Query(params): Query<PublishParams>,
-    headers: HeaderMap,
+    (headers, Extension(timer)): (HeaderMap, Extension<RequestTimer>),
     body: Body,
 ) -> ApiResult<(StatusCode, Json<TrustReport>)> {
     // Refuse before reading the body, and again before storing anything.
@@ -56,8 +57,11 @@ pub(super) async fn publish(
     }
     let bytes = to_bytes(body, limit).await.map_err(|_| ResponseError::too_large(max_bytes))?;
     let (shared, key) = (state.clone(), target.clone());
+    // Its duration depends on the package, whose size is limited.
+    let uncounted = timer.begin_uncounted_work();
     let validated =
         tokio::task::spawn_blocking(move || validate_package(&shared, key, bytes.to_vec())).await;
+    drop(uncounted);
     let ValidatedPackage { mut record, report, bytes } =
         validated.unwrap_or_else(|_| Err(ResponseError::invalid("the package cannot be read")))?;
     record.private |= requested_privacy(&params)?;
