@@ -16,7 +16,8 @@ use crate::http::{
     RequestBuilder,
 };
 
-const TIMEOUT: Duration = Duration::from_secs(60);
+/// The default timeout of a request.
+pub(crate) const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
 /// The longest response, other than a package, that is read.
 const MAX_RESPONSE_BYTES: u64 = 16 * 1024 * 1024;
 /// The delays before the first, second and third retry.
@@ -150,7 +151,7 @@ impl<'a> RegistryClient<'a> {
         address: &str,
         token: Option<&str>,
     ) -> Result<Self> {
-        Self::with_timeout(context, address, token, TIMEOUT)
+        Self::with_timeout(context, address, token, REQUEST_TIMEOUT)
     }
 
     /// Creates a client with another timeout for each request.

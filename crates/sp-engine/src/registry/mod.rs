@@ -12,7 +12,9 @@ mod client;
 mod credentials;
 mod partial_download;
 
-pub(crate) use self::client::{DownloadHeaders, RegistryClient, RegistryRequest};
+use std::time::Duration;
+
+pub(crate) use self::client::{DownloadHeaders, REQUEST_TIMEOUT, RegistryClient, RegistryRequest};
 pub(crate) use self::credentials::{
     CREDENTIALS_FILE, RegistryCredentials, TokenSource, select_registry,
 };
@@ -22,13 +24,25 @@ pub(crate) use self::partial_download::{
 use crate::error::Result;
 use crate::session::Session;
 
+/// The timeout of a publish: the registry audits the package before it responds.
+pub(crate) const PUBLISH_TIMEOUT: Duration = Duration::from_mins(10);
+
 /// Returns a client for the named registry, or for the default one.
 pub(crate) fn connect<'a>(
     session: &Session<'a>,
     registry: Option<&str>,
 ) -> Result<RegistryClient<'a>> {
+    connect_within(session, registry, REQUEST_TIMEOUT)
+}
+
+/// Returns a client for the named registry, or for the default one, with a timeout.
+pub(crate) fn connect_within<'a>(
+    session: &Session<'a>,
+    registry: Option<&str>,
+    timeout: Duration,
+) -> Result<RegistryClient<'a>> {
     let credentials = RegistryCredentials::read(session.context)?;
     let address = select_registry(session, registry, &credentials)?;
     let token = credentials.token(&address, TokenSource::EnvironmentOrFile);
-    RegistryClient::new(session.context, &address, token.as_deref())
+    RegistryClient::with_timeout(session.context, &address, token.as_deref(), timeout)
 }

@@ -14,7 +14,7 @@ use crate::error::{Error, ErrorCode, Result};
 use crate::pkg::load_package::load_package;
 use crate::pkg::package_spec::PackageSpec;
 use crate::pkg::package_store::read_store_index;
-use crate::registry::{RegistryClient, RegistryRequest, connect};
+use crate::registry::{PUBLISH_TIMEOUT, RegistryClient, RegistryRequest, connect_within};
 use crate::session::Session;
 
 /// The arguments of `sp publish`.
@@ -56,7 +56,7 @@ pub fn publish(context: &Context<'_>, request: &PublishRequest) -> Result<Regist
     };
     match request.credentials {
         PublishCredentials::StoredToken => {
-            let client = connect(&session, registry)?;
+            let client = connect_within(&session, registry, PUBLISH_TIMEOUT)?;
             let package = load()?;
             upload(context, &client, &package, request.visibility)
         }

@@ -14,7 +14,9 @@ use sp_formats::trusted_publisher::{
 use crate::context::{Context, Event};
 use crate::error::{Error, ErrorCode, Result};
 use crate::http::{HttpClient, HttpPolicy, Method, Request};
-use crate::registry::{RegistryClient, RegistryCredentials, RegistryRequest, select_registry};
+use crate::registry::{
+    PUBLISH_TIMEOUT, RegistryClient, RegistryCredentials, RegistryRequest, select_registry,
+};
 use crate::session::Session;
 
 const TOKEN_ENV: &str = "SP_ID_TOKEN";
@@ -47,7 +49,7 @@ pub(super) fn with_trusted_client<T>(
         )
         .hint("check that the URL is correct"));
     }
-    let client = RegistryClient::new(context, &address, Some(&token))?;
+    let client = RegistryClient::with_timeout(context, &address, Some(&token), PUBLISH_TIMEOUT)?;
     let done = work(&client);
     if client.probe(&RegistryRequest::delete(EXCHANGE_PATH)).is_err() {
         let warning = "the token could not be revoked; it expires within 15 minutes";

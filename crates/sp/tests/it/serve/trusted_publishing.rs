@@ -254,6 +254,24 @@ fn rg_69_all_invalid_tokens_get_the_same_response() {
 }
 
 #[test]
+fn rg_69_used_token_is_refused() {
+    let ci = CiFixture::new(module_path!());
+    ci.trust("notes");
+    let identity = ci.issuer.token(AUDIENCE, &json!({}));
+    assert_eq!(ci.exchange(&identity).status, 200);
+    assert_eq!(code(&ci.exchange(&identity)), (422, json!("invalid_token")));
+    // The ID counts, not the token, and only for its issuer.
+    let id = json!({"jti": "the-same"});
+    let [first, second] = [&id, &id].map(|id| ci.issuer.token(AUDIENCE, id));
+    assert_eq!((ci.exchange(&first).status, ci.exchange(&second).status), (200, 422));
+    let other = Issuer::start();
+    let body = json!({"issuer": other.url(), "claims": {"sub": "job-1"}});
+    let path = "/api/v1/packages/acme/notes/publishers";
+    assert_eq!(ci.post(Some(&ci.ann), path, &body).status, 201);
+    assert_eq!(ci.exchange(&other.token(AUDIENCE, &id)).status, 200);
+}
+
+#[test]
 fn rg_70_token_that_is_exchanged_twice_at_once_works_once() {
     let ci = CiFixture::new(module_path!());
     ci.trust("notes");
