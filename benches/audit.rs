@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use sp_analyze::audit::{AuditClass, AuditInput, Confidence, ContentAudit, Risk, audit_tree};
-use sp_testkit::{AuditSample, audit_samples};
+use sp_testkit::{AuditSample, CorpusPart, audit_samples};
 
 use crate::Bench;
 
@@ -18,12 +18,11 @@ impl Bench {
         let samples = audit_samples();
         let audited: Vec<(&AuditSample, ContentAudit)> =
             samples.iter().map(|sample| (sample, audit_sample(sample))).collect();
-        for (name, is_held) in [("tune", false), ("held back", true)] {
-            let part: Vec<_> =
-                audited.iter().filter(|(sample, _)| sample.is_held_back == is_held).collect();
-            println!("\ncorpus, {name}");
-            recall(&part);
-            false_alarms(&part);
+        for part in CorpusPart::ALL {
+            println!("\ncorpus, {}", part.as_str());
+            let samples: Vec<_> = audited.iter().filter(|(it, _)| it.part == part).collect();
+            recall(&samples);
+            false_alarms(&samples);
         }
         if let Ok(dirs) = std::env::var("SP_AUDIT_SKILLS") {
             real_skills(&dirs);

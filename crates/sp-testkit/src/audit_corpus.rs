@@ -1,9 +1,9 @@
 //! The labelled corpus of the audit, in `benches/audit-corpus/`.
 //!
-//! `labels.tsv` lists every sample with its label, its class, whether rules may be tuned on it, and
-//! its skeleton. The files next to it contain the samples: `=== name` starts one, and `--- path` a
-//! file of it. Text before the first file is the body of a `SKILL.md`. `--- path base64` is a
-//! binary file, `\u{...}` a character, and `\n*100` a number of line breaks.
+//! `labels.tsv` lists every sample with its label, its class, its part, and its skeleton. The files
+//! next to it contain the samples: `=== name` starts one, and `--- path` a file of it. Text before
+//! the first file is the body of a `SKILL.md`. `--- path base64` is a binary file, `\u{...}` a
+//! character, and `\n*100` a number of line breaks.
 
 use std::path::{Path, PathBuf};
 
@@ -14,11 +14,33 @@ pub struct AuditSample {
     pub is_malicious: bool,
     /// The class of a malicious sample, the topic of a benign one.
     pub class: String,
-    /// Whether rules must not be tuned on it.
-    pub is_held_back: bool,
+    pub part: CorpusPart,
     pub skeleton: String,
     /// Paths and contents.
     pub files: Vec<(String, Vec<u8>)>,
+}
+
+/// How a sample may be used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CorpusPart {
+    /// Rules may be tuned on it.
+    Tune,
+    /// Rules must not be tuned on it. It was written together with the rules.
+    Held,
+    /// Written without knowledge of the rules, and only measured.
+    Blind,
+}
+
+impl CorpusPart {
+    pub const ALL: [Self; 3] = [Self::Tune, Self::Held, Self::Blind];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Tune => "tune",
+            Self::Held => "held",
+            Self::Blind => "blind",
+        }
+    }
 }
 
 /// Reads all samples, in the order of the table.
@@ -35,7 +57,7 @@ fn read(path: &PathBuf) -> String {
 
 fn sample(dir: &Path, row: &str) -> AuditSample {
     let fields: Vec<&str> = row.split('\t').collect();
-    let [name, label, class, split, skeleton] = fields[..] else { panic!("invalid row: {row}") };
+    let [name, label, class, part, skeleton] = fields[..] else { panic!("invalid row: {row}") };
     let text = read(&dir.join(label).join(format!("{class}.txt")));
     let start = format!("=== {name}");
     let lines = text.lines().skip_while(|line| *line != start).skip(1);
@@ -45,7 +67,7 @@ fn sample(dir: &Path, row: &str) -> AuditSample {
         name: name.into(),
         is_malicious: label == "malicious",
         class: class.into(),
-        is_held_back: split == "held",
+        part: CorpusPart::ALL.into_iter().find(|it| it.as_str() == part).expect(row),
         skeleton: skeleton.into(),
         files: parse_files(name, &lines),
     }

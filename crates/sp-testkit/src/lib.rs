@@ -39,7 +39,7 @@ mod world;
 mod zip;
 
 pub use answer_barrier::AnswerBarrier;
-pub use audit_corpus::{AuditSample, audit_samples};
+pub use audit_corpus::{AuditSample, CorpusPart, audit_samples};
 pub use browser::Browser;
 pub use faults::{
     FaultScenario, FaultSweep, Faults, Invariant, Messages, NextCommand, Observe, WorldState,
