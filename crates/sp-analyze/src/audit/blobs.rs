@@ -44,18 +44,22 @@ pub(super) fn scan_blobs(text: &str, is_script: bool, evidence: &mut Evidence) {
     let bytes = text.as_bytes();
     let mut at = 0;
     let mut runs = 0;
-    while at < bytes.len() && runs < MAX_RUNS {
-        if !is_base64(bytes[at]) {
-            at += 1;
+    // A run that is long enough contains the last of these bytes, so most bytes are never read.
+    while at + MIN_RUN <= bytes.len() && runs < MAX_RUNS {
+        let probe = at + MIN_RUN - 1;
+        if !is_base64(bytes[probe]) {
+            at = probe + 1;
             continue;
         }
-        let length =
-            bytes[at..].iter().position(|byte| !is_base64(*byte)).unwrap_or(bytes.len() - at);
-        if length >= MIN_RUN {
+        let before = bytes[at..probe].iter().rposition(|byte| !is_base64(*byte));
+        let start = before.map_or(at, |before| at + before + 1);
+        let rest = &bytes[probe..];
+        let end = rest.iter().position(|byte| !is_base64(*byte)).map_or(bytes.len(), |n| probe + n);
+        if end - start >= MIN_RUN {
             runs += 1;
-            check_run(text, at..at + length, is_script, evidence);
+            check_run(text, start..end, is_script, evidence);
         }
-        at += length;
+        at = end;
     }
 }
 

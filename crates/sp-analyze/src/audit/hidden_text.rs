@@ -83,6 +83,12 @@ pub(super) fn scan_hidden(text: &str, is_markdown: bool, evidence: &mut Evidence
     for hidden in find(text) {
         report_hidden(&hidden, text, evidence);
     }
+    if text.is_ascii() {
+        if is_markdown {
+            scan_entities(text, evidence);
+        }
+        return;
+    }
     for word in find_lookalikes(text) {
         let what = match word.context {
             LookalikeContext::Host => "the host",

@@ -1,6 +1,7 @@
 //! Scans Markdown: sentences as instructions, code blocks as commands to run.
 
 use std::ops::Range;
+use std::sync::LazyLock;
 
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Tag, TagEnd};
 use sp_formats::markdown::events;
@@ -12,6 +13,7 @@ use super::flow::ScriptLanguage;
 use super::prose::{ProseContext, SentenceScanner, is_cautionary_title};
 use super::scripts::scan_script;
 use super::sensitive::{is_collector, is_tracker};
+use super::word_filter::WordFilter;
 use crate::hosts::{external_host, host_ranges};
 
 /// Code after a sentence with one of these words is meant to be run.
@@ -32,6 +34,30 @@ const RUN_WORDS: &[&str] = &[
 ];
 /// How much text before inline code is searched for [`RUN_WORDS`].
 const RUN_REACH: usize = 48;
+
+/// Code after one of these is not meant to be run.
+const WARNINGS: &[&str] = &[
+    "never ",
+    "don't ",
+    "do not ",
+    "avoid",
+    "❌",
+    "instead of",
+    "refuse",
+    "block",
+    "not run",
+    "detect",
+    "dangerous",
+    "malicious",
+    "such as",
+    "like ",
+    "e.g.",
+    "attack",
+    "reject",
+    "forbid",
+    "prohibit",
+    "unsafe",
+];
 
 /// What is known about a document before its body is read.
 #[derive(Debug, Clone, Copy, Default)]
@@ -426,32 +452,11 @@ impl BodyState<'_, '_> {
 
     /// Whether the text directly before a position warns: `❌`, `Never run`, `BAD:`.
     fn is_negated_before(&self, range: &Range<usize>) -> bool {
+        static FILTER: LazyLock<WordFilter> =
+            LazyLock::new(|| WordFilter::of(WARNINGS.iter().copied()));
         let start = self.text.floor_char_boundary(range.start.saturating_sub(2 * RUN_REACH));
         let before = self.text[start..range.start].to_lowercase();
-        [
-            "never ",
-            "don't ",
-            "do not ",
-            "avoid",
-            "❌",
-            "instead of",
-            "refuse",
-            "block",
-            "not run",
-            "detect",
-            "dangerous",
-            "malicious",
-            "such as",
-            "like ",
-            "e.g.",
-            "attack",
-            "reject",
-            "forbid",
-            "prohibit",
-            "unsafe",
-        ]
-        .iter()
-        .any(|word| before.contains(word))
+        FILTER.may_match(&before) && WARNINGS.iter().any(|word| before.contains(word))
     }
 
     fn asks_to_run(&self, range: &Range<usize>) -> bool {

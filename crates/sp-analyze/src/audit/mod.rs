@@ -41,6 +41,7 @@ mod shell;
 mod syntax;
 mod typosquat;
 mod value;
+mod word_filter;
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -59,7 +60,7 @@ pub use opaque::{OpaqueFile, OpaqueReason};
 use prose::SentenceScanner;
 
 /// The version of the rules. Results of another version are not used again.
-pub const RULES_VERSION: u32 = 2;
+pub const RULES_VERSION: u32 = 3;
 
 /// Maximum number of findings per class and file. Certain findings have ten times as much room.
 const MAX_FINDINGS_PER_CLASS: usize = 100;

@@ -1,6 +1,11 @@
 //! Paths, variables and hosts that matter, whatever the language of a script.
 
+use std::borrow::Cow;
+use std::sync::LazyLock;
+
 use sp_formats::workspace::is_secret_name;
+
+use super::word_filter::WordFilter;
 
 /// Parts of paths that contain credentials, and what is in them.
 const CREDENTIAL_PATHS: &[(&str, &str)] = &[
@@ -67,13 +72,14 @@ const CREDENTIAL_DIRS: &[(&str, &str)] = &[
 
 /// Returns what a path gives access to, if it contains credentials.
 pub(super) fn credential_in(path: &str) -> Option<&'static str> {
-    let lower = path.to_ascii_lowercase().replace('\\', "/");
+    static FILTER: LazyLock<WordFilter> =
+        LazyLock::new(|| WordFilter::of(CREDENTIAL_PATHS.iter().map(|(part, _)| *part)));
+    let lower = normalized(path);
     let lower = lower.trim_matches(['"', '\'', '@', '`']);
-    // A public key is not a secret.
-    if lower.ends_with(".pub") || lower.contains("known_hosts") {
-        return None;
-    }
-    let by_part = CREDENTIAL_PATHS.iter().find(|(part, _)| lower.contains(part));
+    let by_part = FILTER
+        .may_match(lower)
+        .then(|| CREDENTIAL_PATHS.iter().find(|(part, _)| lower.contains(part)))
+        .flatten();
     let trimmed = lower.trim_end_matches(['/', '*', '.']);
     let by_dir = || {
         CREDENTIAL_DIRS.iter().find(|(dir, _)| {
@@ -94,6 +100,17 @@ pub(super) fn credential_in(path: &str) -> Option<&'static str> {
         .or_else(by_dir)
         .map(|(_, what)| *what)
         .or_else(|| is_env_file().then_some("an `.env` file"))
+        // A public key is not a secret.
+        .filter(|_| !lower.ends_with(".pub") && !lower.contains("known_hosts"))
+}
+
+/// A path in lower case, with slashes. Most paths are written like that.
+fn normalized(path: &str) -> Cow<'_, str> {
+    if path.bytes().any(|byte| byte.is_ascii_uppercase() || byte == b'\\') {
+        path.to_ascii_lowercase().replace('\\', "/").into()
+    } else {
+        path.into()
+    }
 }
 
 /// Whether content at a credential path is so private that sending it is never part of a task.
@@ -152,7 +169,12 @@ const PERSISTENT_PATHS: &[(&str, &str)] = &[
 
 /// Returns what writing to a path does beyond the task.
 pub(super) fn persistence_of(path: &str) -> Option<&'static str> {
-    let lower = path.to_ascii_lowercase().replace('\\', "/");
+    static FILTER: LazyLock<WordFilter> =
+        LazyLock::new(|| WordFilter::of(PERSISTENT_PATHS.iter().map(|(part, _)| *part)));
+    let lower = normalized(path);
+    if !FILTER.may_match(&lower) {
+        return None;
+    }
     // Instructions of the user, not of the project.
     let found = PERSISTENT_PATHS.iter().find(|(part, _)| lower.contains(part));
     found.map(|(_, what)| *what).filter(|_| !lower.ends_with(".gitignore"))

@@ -69,6 +69,8 @@ pub struct FoundSecret {
     pub line: usize,
     /// One-based column of the start, in characters.
     pub column: usize,
+    /// The bytes of the value in the text; of a private key, its header.
+    pub span: Range<usize>,
     pub kind: SecretKind,
 }
 
@@ -102,11 +104,15 @@ impl SecretKind {
 pub fn find_secrets(text: &str) -> Vec<FoundSecret> {
     let mut found = Vec::new();
     let mut start = 0;
+    let filter = SecretFilter::of(text);
     for (index, line) in text.split_inclusive('\n').enumerate() {
         let content = line.trim_end_matches(['\n', '\r']);
-        if let Some((at, kind)) = find_in_line(content, &text[start..]) {
-            let column = content[..at].chars().count() + 1;
-            found.push(FoundSecret { line: index + 1, column, kind });
+        if filter.may_have_secret(content)
+            && let Some((range, kind)) = find_in_line(content, &text[start..])
+        {
+            let column = content[..range.start].chars().count() + 1;
+            let span = start + range.start..start + range.end;
+            found.push(FoundSecret { line: index + 1, column, span, kind });
             if found.len() == MAX_SECRETS {
                 break;
             }
@@ -116,28 +122,67 @@ pub fn find_secrets(text: &str) -> Vec<FoundSecret> {
     found
 }
 
+/// Rejects lines without secrets in one pass over their bytes.
+///
+/// Apart from private keys and signed tokens, a secret has a part of [`MIN_VALUE_LEN`] bytes with a
+/// digit and a letter: see [`is_random`].
+struct SecretFilter {
+    has_key: bool,
+    has_signed_token: bool,
+}
+
+impl SecretFilter {
+    fn of(text: &str) -> Self {
+        Self { has_key: text.contains("PRIVATE KEY"), has_signed_token: text.contains("eyJ") }
+    }
+
+    fn may_have_secret(&self, line: &str) -> bool {
+        has_mixed_part(line.as_bytes())
+            || self.has_key && line.contains("PRIVATE KEY")
+            || self.has_signed_token && line.contains("eyJ")
+    }
+}
+
+/// Whether a part of a line has a digit, a letter, and at least [`MIN_VALUE_LEN`] bytes.
+fn has_mixed_part(line: &[u8]) -> bool {
+    let (mut length, mut has_digit, mut has_letter) = (0, false, false);
+    line.iter().any(|byte| {
+        match byte {
+            b'-' | b'_' | b'.' | b'/' | b' ' | b':' => {
+                (length, has_digit, has_letter) = (0, false, false);
+                return false;
+            }
+            b'0'..=b'9' => has_digit = true,
+            b'a'..=b'z' | b'A'..=b'Z' => has_letter = true,
+            _ => {}
+        }
+        length += 1;
+        length >= MIN_VALUE_LEN && has_digit && has_letter
+    })
+}
+
 /// Finds the first secret in a line. `rest` is the text from the line on.
-fn find_in_line(line: &str, rest: &str) -> Option<(usize, SecretKind)> {
+fn find_in_line(line: &str, rest: &str) -> Option<(Range<usize>, SecretKind)> {
     if line.len() < MIN_VALUE_LEN {
         return None;
     }
-    if let Some(at) = find_private_key(line, rest) {
-        return Some((at, SecretKind::PrivateKey));
+    if let Some(range) = find_private_key(line, rest) {
+        return Some((range, SecretKind::PrivateKey));
     }
-    if let Some(at) = find_token(line) {
-        return Some((at, SecretKind::AccessToken));
+    if let Some(range) = find_token(line) {
+        return Some((range, SecretKind::AccessToken));
     }
-    if let Some(at) = find_url_password(line) {
-        return Some((at, SecretKind::UrlPassword));
+    if let Some(range) = find_url_password(line) {
+        return Some((range, SecretKind::UrlPassword));
     }
     if let Some(range) = auth_credentials(line).find(|range| is_random(&line[range.clone()])) {
-        return Some((range.start, SecretKind::Credentials));
+        return Some((range, SecretKind::Credentials));
     }
-    find_assigned_value(line).map(|at| (at, SecretKind::AssignedValue))
+    find_assigned_value(line).map(|range| (range, SecretKind::AssignedValue))
 }
 
 /// Finds the header of a key that is followed by its content.
-fn find_private_key(line: &str, rest: &str) -> Option<usize> {
+fn find_private_key(line: &str, rest: &str) -> Option<Range<usize>> {
     let (at, header) =
         KEY_HEADERS.iter().find_map(|header| line.find(header).map(|at| (at, header)))?;
     let start = line[..at].rfind("-----BEGIN")?;
@@ -152,7 +197,8 @@ fn find_private_key(line: &str, rest: &str) -> Option<usize> {
         .collect();
     // Real keys have runs of one letter, so only their variety counts.
     let distinct: BTreeSet<u8> = key.bytes().collect();
-    (key.len() >= MIN_KEY_LEN && distinct.len() >= MIN_DISTINCT_IN_KEY).then_some(start)
+    (key.len() >= MIN_KEY_LEN && distinct.len() >= MIN_DISTINCT_IN_KEY)
+        .then_some(start..at + header.len())
 }
 
 fn is_base64(byte: u8) -> bool {
@@ -160,7 +206,7 @@ fn is_base64(byte: u8) -> bool {
 }
 
 /// Finds a token of a well-known service.
-fn find_token(line: &str) -> Option<usize> {
+fn find_token(line: &str) -> Option<Range<usize>> {
     let mut at = 0;
     line.split(|c: char| is_word_mark(c) || matches!(c, '=' | '/')).find_map(|word| {
         let start = at;
@@ -178,12 +224,12 @@ fn find_token(line: &str) -> Option<usize> {
             }
             None => is_signed_token(word) && word.split('.').count() == 3 && !is_placeholder(word),
         };
-        is_token.then_some(start)
+        is_token.then_some(start..start + word.len())
     })
 }
 
 /// Finds a URL with a password whose host is not a local one.
-fn find_url_password(line: &str) -> Option<usize> {
+fn find_url_password(line: &str) -> Option<Range<usize>> {
     line.match_indices("://").find_map(|(at, separator)| {
         let start = at + separator.len();
         let end = line.floor_char_boundary(start + MAX_VALUE_LEN);
@@ -195,12 +241,13 @@ fn find_url_password(line: &str) -> Option<usize> {
         let is_remote = host.contains('.')
             && !host.starts_with("127.")
             && !host.split('.').any(|label| label.eq_ignore_ascii_case("example"));
-        (is_remote && user != password && is_random(password)).then_some(start)
+        (is_remote && user != password && is_random(password))
+            .then_some(start..start + user_info.len())
     })
 }
 
 /// Finds a value that is assigned to the name of a secret.
-fn find_assigned_value(line: &str) -> Option<usize> {
+fn find_assigned_value(line: &str) -> Option<Range<usize>> {
     let mut rejected_end = None;
     assigned_values(line).find_map(|range| {
         // Values with the same end are parts of each other.
@@ -209,7 +256,7 @@ fn find_assigned_value(line: &str) -> Option<usize> {
         }
         let is_secret = is_random(&line[range.clone()]);
         rejected_end = (!is_secret).then_some(range.end);
-        is_secret.then_some(range.start)
+        is_secret.then_some(range)
     })
 }
 

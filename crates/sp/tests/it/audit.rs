@@ -67,7 +67,7 @@ fn au_11_capabilities_and_findings_of_skills_are_listed() {
       |
       = help: download the content, review it, and add it to the skill
 
-    warning[AU-22]: contains a credential: it has the prefix of a well-known access token
+    warning[AU-22]: contains a credential: access token
      --> skills/deploy/notes.md:1:9
       |
     1 | token: `***_************************************`

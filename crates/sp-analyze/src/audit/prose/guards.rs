@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 use super::SentenceWord;
 use super::vocabulary::WordSet;
 use super::words::{CAUTIONS, NEGATIONS, NETWORK_VERBS};
+use crate::audit::word_filter::WordFilter;
 
 /// Words in headings of what is not meant to be done.
 const CAUTIONARY_TITLES: &[&str] = &[
@@ -110,8 +111,10 @@ const SECURITY_TOPICS: &[&str] = &[
 
 /// Whether a heading announces something that is not meant to be done.
 pub(in crate::audit) fn is_cautionary_title(title: &str) -> bool {
+    static FILTER: LazyLock<WordFilter> =
+        LazyLock::new(|| WordFilter::of(CAUTIONARY_TITLES.iter().copied()));
     let lower = title.to_lowercase();
-    CAUTIONARY_TITLES.iter().any(|word| lower.contains(word))
+    FILTER.may_match(&lower) && CAUTIONARY_TITLES.iter().any(|word| lower.contains(word))
 }
 
 /// Whether a skill is about security, as far as its name and description say.

@@ -59,6 +59,8 @@ pub(super) struct SentenceScanner<'a, 'e> {
     hosts: Vec<(usize, Range<usize>, String)>,
     credentials: Vec<(Range<usize>, String)>,
     in_quotes: bool,
+    /// Whether one of the words starts a phrase.
+    starts_phrase: bool,
     /// The number of phrases that were found.
     pub found: usize,
     pub context: ProseContext,
@@ -74,6 +76,7 @@ impl<'a, 'e> SentenceScanner<'a, 'e> {
             hosts: Vec::new(),
             credentials: Vec::new(),
             in_quotes: false,
+            starts_phrase: false,
             found: 0,
             context: ProseContext::default(),
         }
@@ -94,6 +97,11 @@ impl<'a, 'e> SentenceScanner<'a, 'e> {
         let mut tokens = TokenScanner::new(&text[..range.end]);
         let mut at = range.start;
         while at < range.end {
+            if let Some(end) = plain_word_end(&text.as_bytes()[..range.end], at) {
+                self.push_plain_word(at..end, is_code);
+                at = end;
+                continue;
+            }
             let rest = &text[at..range.end];
             let Some(first) = rest.chars().next() else { break };
             if first.is_alphanumeric()
@@ -140,7 +148,18 @@ impl<'a, 'e> SentenceScanner<'a, 'e> {
         } else {
             vocabulary().id_of(written.trim_end_matches(['.', ',', ':', ';']))
         };
+        self.push_known_word(id, range, is_code);
+    }
+
+    /// Adds a word of ASCII letters and digits.
+    fn push_plain_word(&mut self, range: Range<usize>, is_code: bool) {
+        let id = vocabulary().id_of(&self.text[range.clone()]);
+        self.push_known_word(id, range, is_code);
+    }
+
+    fn push_known_word(&mut self, id: WordId, range: Range<usize>, is_code: bool) {
         let is_quoted = self.in_quotes || is_code || self.context.is_quoted;
+        self.starts_phrase |= phrases().starts_with(id);
         self.words.push(SentenceWord { id, start: range.start, end: range.end, is_quoted });
         if self.words.len() >= MAX_SENTENCE_WORDS {
             self.end_sentence();
@@ -162,9 +181,11 @@ impl<'a, 'e> SentenceScanner<'a, 'e> {
     }
 
     fn end_sentence(&mut self) {
-        if self.words.len() >= 2 {
+        let has_addresses = !self.hosts.is_empty() || !self.credentials.is_empty();
+        if self.words.len() >= 2 && (self.starts_phrase || has_addresses) {
             self.check_sentence();
         }
+        self.starts_phrase = false;
         self.words.clear();
         self.hosts.clear();
         self.credentials.clear();
@@ -246,6 +267,18 @@ impl<'a, 'e> SentenceScanner<'a, 'e> {
             );
         }
     }
+}
+
+/// Returns the end of a word of ASCII letters and digits that only blanks, or punctuation before a
+/// blank, can follow. [`TokenScanner`] finds the same end for it.
+fn plain_word_end(text: &[u8], at: usize) -> Option<usize> {
+    let length = text[at..].iter().position(|byte| !byte.is_ascii_alphanumeric());
+    let end = length.map_or(text.len(), |length| at + length);
+    let is_blank = |at: usize| text.get(at).is_none_or(|byte| matches!(byte, b' ' | b'\n' | b'\t'));
+    let is_punctuation =
+        text.get(end).is_some_and(|byte| matches!(byte, b'.' | b',' | b':' | b';' | b'!' | b'?'));
+    let is_plain = end > at && (is_blank(end) || is_punctuation && is_blank(end + 1));
+    is_plain.then_some(end)
 }
 
 /// Whether punctuation starts a path, a variable or an option.

@@ -45,6 +45,10 @@ pub(super) struct PhraseTable {
 }
 
 impl PhraseTable {
+    pub(super) fn starts_with(&self, word: WordId) -> bool {
+        self.by_first.get(usize::from(word)).is_some_and(|phrases| !phrases.is_empty())
+    }
+
     pub(super) fn starting_with(&self, word: WordId) -> impl Iterator<Item = &Phrase> {
         self.by_first
             .get(usize::from(word))

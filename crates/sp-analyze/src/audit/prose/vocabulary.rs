@@ -35,6 +35,8 @@ impl WordSet {
 /// The known words.
 pub(super) struct Vocabulary {
     ids: HashMap<&'static str, WordId, foldhash::fast::RandomState>,
+    /// Whether a word with this length has this first letter.
+    shapes: Vec<[bool; 256]>,
     pub url: WordId,
     pub email: WordId,
     pub credential: WordId,
@@ -43,6 +45,14 @@ pub(super) struct Vocabulary {
 impl Vocabulary {
     /// The number of a word in any case.
     pub(super) fn id_of(&self, word: &str) -> WordId {
+        // Most words of a text are unknown. Apostrophes may have another length.
+        if word.is_ascii() {
+            let first = word.bytes().next().unwrap_or_default().to_ascii_lowercase();
+            let shape = self.shapes.get(word.len());
+            if !shape.is_some_and(|starts| starts[usize::from(first)]) {
+                return UNKNOWN;
+            }
+        }
         let mut buffer = [0; MAX_WORD_LEN];
         let mut length = 0;
         for byte in word.bytes() {
@@ -71,9 +81,15 @@ pub(super) fn vocabulary() -> &'static Vocabulary {
             let next = WordId::try_from(ids.len() + 1).unwrap_or(UNKNOWN);
             ids.entry(word).or_insert(next);
         }
+        let mut shapes = vec![[false; 256]; MAX_WORD_LEN + 1];
+        for word in ids.keys() {
+            if let (Some(starts), Some(first)) = (shapes.get_mut(word.len()), word.bytes().next()) {
+                starts[usize::from(first)] = true;
+            }
+        }
         let id = |word: &str| ids.get(word).copied().unwrap_or(UNKNOWN);
         let (url, email, credential) = (id("<url>"), id("<email>"), id("<credential>"));
-        Vocabulary { ids, url, email, credential }
+        Vocabulary { ids, shapes, url, email, credential }
     });
     &VOCABULARY
 }
