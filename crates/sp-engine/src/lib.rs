@@ -50,6 +50,8 @@ mod output_file;
 mod pack_intentions;
 pub mod pkg;
 mod plan_id;
+mod policy;
+mod policy_report;
 mod project;
 mod project_acceptance;
 mod registry;
@@ -98,6 +100,7 @@ pub use mcp_config::{
 };
 pub use open_files::raise_open_file_limit;
 pub use plan_id::{ApplyOptions, PlanId};
+pub use policy_report::{PolicyCheckRequest, check_policy, show_policy};
 pub use project::{
     AddRequest, AdoptRequest, EditChoice, FileTexts, MigrateRequest, ProjectLocation,
     RemoveRequest, RestoreRequest, RestoredVersion, SkillChoice, SkillPicker, SkillToggle,

@@ -4,7 +4,8 @@
 
 use std::path::{Path, PathBuf};
 
-use sp_formats::accept::{self, ACCEPT_FILE, AcceptFile};
+use jiff::Timestamp;
+use sp_formats::accept::{self, ACCEPT_FILE, AcceptEntry, AcceptFile};
 use sp_formats::skill::SKILL_FILE;
 use sp_tree::read_optional;
 
@@ -37,6 +38,22 @@ pub(crate) fn find_accept_file(context: &Context<'_>, root: Option<&Path>) -> Op
         }
     }
     None
+}
+
+/// Whether the project accepts a finding in content that is not a part of it. `names` are the IDs
+/// of the finding and of its rule, and `file` is its path in the content with this ID.
+pub(crate) fn accepts_in_content(
+    accepted: &AcceptFile,
+    now: Timestamp,
+    names: [&str; 2],
+    (id, file): (&str, &str),
+) -> bool {
+    let path = format!("{id}/{file}");
+    let covers = |entry: &AcceptEntry| {
+        !entry.is_expired(now)
+            && names.iter().any(|name| entry.covers(name, &path) || entry.covers(name, file))
+    };
+    accepted.accept.iter().any(covers)
 }
 
 /// Reads the entries of the project's file. Without a file, there are none.

@@ -5,7 +5,10 @@
 //! below the public operations takes a [`Session`] instead of a [`Context`] when it needs the
 //! limits or the configuration.
 
+use std::collections::BTreeSet;
 use std::io::ErrorKind;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use sp_formats::config::{self, Config};
 use sp_tree::{Limits, read_limited};
@@ -15,6 +18,7 @@ use crate::context::Context;
 use crate::downloads::remove_stale_downloads;
 use crate::error::{Error, ErrorCode, Result};
 use crate::home::recover_interrupted;
+use crate::policy::{PolicyCache, PolicySet};
 
 /// A [`Context`] together with the user's configuration.
 pub(crate) struct Session<'a> {
@@ -23,6 +27,34 @@ pub(crate) struct Session<'a> {
     pub limits: Limits,
     /// What is known about content.
     pub audits: AuditCache<'a>,
+    policies: PolicyCache,
+    /// What the gates of this operation found.
+    pub gated: GatedFindings,
+}
+
+/// The certain findings in all content that one operation gated.
+#[derive(Debug, Default)]
+pub(crate) struct GatedFindings(Mutex<GatedIds>);
+
+#[derive(Debug, Default)]
+struct GatedIds {
+    items: usize,
+    ids: BTreeSet<String>,
+}
+
+impl GatedFindings {
+    /// Adds what a gate found.
+    pub(crate) fn add(&self, items: usize, ids: impl IntoIterator<Item = String>) {
+        let mut gated = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        gated.items += items;
+        gated.ids.extend(ids);
+    }
+
+    /// Returns the IDs of all findings; none if there was no content.
+    pub(crate) fn ids(&self) -> Option<BTreeSet<String>> {
+        let gated = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        (gated.items > 0).then(|| gated.ids.clone())
+    }
 }
 
 impl<'a> Session<'a> {
@@ -33,7 +65,7 @@ impl<'a> Session<'a> {
         let limits = effective_limits(context, &config);
         recover_interrupted(context, &limits)?;
         remove_stale_downloads(context);
-        Ok(Self { context, config, limits, audits: AuditCache::new(context) })
+        Ok(Self::with(context, config, limits))
     }
 
     /// Reads the configuration, or ignores it if it is invalid. For code that must not change
@@ -41,7 +73,24 @@ impl<'a> Session<'a> {
     pub(crate) fn read_only(context: &'a Context<'a>) -> Self {
         let config = load_config(context).unwrap_or_default();
         let limits = effective_limits(context, &config);
-        Self { context, config, limits, audits: AuditCache::new(context) }
+        Self::with(context, config, limits)
+    }
+
+    /// Creates a session with a known configuration.
+    pub(crate) fn with(context: &'a Context<'a>, config: Config, limits: Limits) -> Self {
+        Self {
+            context,
+            config,
+            limits,
+            audits: AuditCache::new(context),
+            policies: PolicyCache::default(),
+            gated: GatedFindings::default(),
+        }
+    }
+
+    /// Returns the policies for the project in `root`, or else in the current directory.
+    pub(crate) fn policies(&self, root: Option<&Path>) -> Result<Arc<PolicySet>> {
+        self.policies.get(self.context, &self.limits, root)
     }
 }
 

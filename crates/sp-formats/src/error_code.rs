@@ -136,6 +136,8 @@ error_codes! {
         HiddenCharacter "E-hidden-character" "An argument contains an invisible character.",
         UnknownAgent "E-unknown-agent" "No agent has this name.",
         UnknownRule "E-unknown-rule" "No rule has this ID.",
+        UnknownFinding "E-unknown-finding"
+            "`--accept` names a finding that the audit does not have.",
         UnknownSchema "E-unknown-schema" "No JSON Schema has this name.",
         UnknownParameter "E-unknown-parameter" "The skill has no parameter with this name.",
         AgentRequired "E-agent-required"
@@ -151,6 +153,8 @@ error_codes! {
     }
     Data {
         InvalidConfig "E-invalid-config" "The configuration file is invalid.",
+        InvalidPolicy "E-invalid-policy"
+            "A policy is invalid, cannot be read, or can be changed by other users.",
         InvalidState "E-invalid-state"
             "The state file or journal is invalid or was written by a newer `sp`.",
         InvalidRepository "E-invalid-repository" "The repository's layout is invalid.",

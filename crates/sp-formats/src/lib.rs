@@ -44,6 +44,7 @@ pub mod pack;
 pub mod package;
 pub mod pattern;
 pub mod percent;
+pub mod policy;
 pub mod printable;
 pub mod project;
 pub mod redact;

@@ -11,10 +11,11 @@ use crate::accept::AcceptFile;
 use crate::config::Config;
 use crate::git_repo::{GitRef, GitRepo};
 use crate::pack::{Pack, SpannedPattern};
+use crate::policy::Policy;
 use crate::project::manifest::ProjectManifest;
 
 /// The files that have a schema.
-pub const SCHEMA_FILES: &[&str] = &["pack", "config", "project", "accept"];
+pub const SCHEMA_FILES: &[&str] = &["pack", "config", "project", "accept", "policy"];
 
 /// Returns the schema of a file.
 pub fn file_schema(file: &str) -> Option<Schema> {
@@ -23,6 +24,7 @@ pub fn file_schema(file: &str) -> Option<Schema> {
         "config" => Some(draft07_schema::<Config>()),
         "project" => Some(draft07_schema::<ProjectManifest>()),
         "accept" => Some(draft07_schema::<AcceptFile>()),
+        "policy" => Some(draft07_schema::<Policy>()),
         _ => None,
     }
 }

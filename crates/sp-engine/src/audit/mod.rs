@@ -18,6 +18,7 @@ use crate::session::Session;
 use crate::sinks::{SinkRequest, resolve_sinks};
 
 pub use diff::audit_diff;
+use pack::ContentAuditor;
 
 /// What to audit. If everything is empty, the directory that `sp check` would check.
 #[derive(Debug, Clone)]
@@ -50,9 +51,11 @@ pub fn audit(context: &Context<'_>, request: &AuditRequest) -> Result<CheckResul
     }
     let mut results = CheckResults::default();
     let named = !paths.is_empty();
-    let paths = source::audit_sources(&session, &paths, &mut results);
+    let auditor = ContentAuditor::new(&session, request.root.as_deref())?;
+    let paths = source::audit_sources(&auditor, &paths, &mut results);
     if named && paths.is_empty() {
         session.audits.store(None);
+        results.files.retain(|file| !file.findings.is_empty());
         return Ok(results);
     }
     let check = CheckRequest {
@@ -66,7 +69,7 @@ pub fn audit(context: &Context<'_>, request: &AuditRequest) -> Result<CheckResul
     for file in &mut checked.files {
         file.findings.retain(|placed| placed.finding.check.is_security);
     }
-    pack::audit_packs(&session, request, &mut checked);
+    pack::audit_packs(&auditor, request, &mut checked);
     session.audits.store(None);
     checked.add(results);
     checked.files.retain(|file| !file.findings.is_empty());

@@ -1,8 +1,9 @@
-//! The audit of sources that are not installed: git repositories, zips, packages of registries.
+//! The audit of sources that are not installed: git repositories, zips, packages of registries, and
+//! hosts with an index of skills.
 
 use std::path::{Path, PathBuf};
 
-use super::pack::{LoadedFiles, add_skill};
+use super::pack::{ContentAuditor, LoadedFiles};
 use crate::check::{CheckResults, UnreadableTarget};
 use crate::error::{ErrorCode, Result};
 use crate::project::{LoadedSource, load_source, names_remote_source};
@@ -10,15 +11,15 @@ use crate::session::Session;
 
 /// Audits those of the paths that are sources, and returns the others.
 pub(super) fn audit_sources(
-    session: &Session<'_>,
+    auditor: &ContentAuditor<'_>,
     paths: &[PathBuf],
     checked: &mut CheckResults,
 ) -> Vec<PathBuf> {
     let mut others = Vec::new();
     for path in paths {
-        match load(session, path) {
+        match load(auditor.session, path) {
             None => others.push(path.clone()),
-            Some(Ok(source)) => add_source(session, &source, checked),
+            Some(Ok(source)) => add_source(auditor, &source, checked),
             // A zip that contains no skills may be a context pack.
             Some(Err(error)) if is_zip(path) && error.has_code(ErrorCode::NothingFound) => {
                 others.push(path.clone());
@@ -47,9 +48,9 @@ fn is_zip(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("zip"))
 }
 
-fn add_source(session: &Session<'_>, source: &LoadedSource, checked: &mut CheckResults) {
+fn add_source(auditor: &ContentAuditor<'_>, source: &LoadedSource, checked: &mut CheckResults) {
     for (id, tree) in &source.skills {
         let path = format!("{}/{id}", source.source);
-        add_skill(session, path.into(), &LoadedFiles::of(tree), checked);
+        auditor.add_skill(path.into(), id, &LoadedFiles::of(tree), checked);
     }
 }

@@ -11,7 +11,9 @@ use sp_formats::rules::{CheckRule, RuleSet, audit, mcp, registry, safety};
 
 use super::format::{Form, Format, Specificity};
 use super::target::CheckTarget;
-use super::{accept_file, context_pack, package, project_files, skill, skillpacks, workspace};
+use super::{
+    accept_file, context_pack, package, policy_file, project_files, skill, skillpacks, workspace,
+};
 
 /// The formats, in the order of their counts. Of forms that are equally specific, the first one
 /// that matches a target checks it.
@@ -19,6 +21,7 @@ const FORMATS: &[&Format] = &[
     &skill::AGENT_SKILLS,
     // Their files could also be taken for packs.
     &accept_file::ACCEPT_FILES,
+    &policy_file::POLICY_FILES,
     &project_files::PROJECT_FILES,
     &skillpacks::SKILLPACKS,
     &package::PACKAGES,

@@ -21,6 +21,7 @@ mod hidden;
 mod loaded_skill;
 mod pack;
 mod package;
+mod policy_file;
 mod project_files;
 mod report;
 mod repository;
@@ -166,6 +167,9 @@ impl CheckResults {
         self.facts.skills.extend(other.facts.skills);
         self.facts.packages.extend(other.facts.packages);
         self.unreadable.extend(other.unreadable);
+        self.accepted.by_file += other.accepted.by_file;
+        self.accepted.by_comments += other.accepted.by_comments;
+        self.accepted.by_baseline += other.accepted.by_baseline;
     }
 
     /// Returns the number of findings of a severity.

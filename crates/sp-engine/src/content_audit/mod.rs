@@ -99,11 +99,14 @@ impl AuditFiles {
             .collect()
     }
 
+    /// The bytes of a file; none if there is no such file, or if it is too large.
+    pub(crate) fn bytes(&self, path: &str) -> Option<&[u8]> {
+        self.files.iter().find(|file| file.path == path)?.bytes.as_deref()
+    }
+
     /// The text of a file; empty if it is not text.
     fn text(&self, path: &str) -> &str {
-        let file = self.files.iter().find(|file| file.path == path);
-        let bytes = file.and_then(|file| file.bytes.as_deref()).unwrap_or_default();
-        std::str::from_utf8(bytes).unwrap_or_default()
+        std::str::from_utf8(self.bytes(path).unwrap_or_default()).unwrap_or_default()
     }
 }
 

@@ -44,6 +44,7 @@ pub fn push(
 ) -> Result<ContextPackPushReport> {
     let session = Session::begin(context)?;
     let client = connect(&session, request.registry.as_deref())?;
+    session.policies(None)?.require_registry(client.address())?;
     let (pack, entries) = read_valid_pack(&session, &request.pack)?;
     let (files, bytes) = zip_pack(&pack, &entries)?;
     let id = pack.manifest.pack_id;

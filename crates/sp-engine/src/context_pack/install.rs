@@ -9,11 +9,12 @@ use sp_formats::output::ContextPackWriteReport;
 
 use super::archive::read_valid_pack;
 use super::instructions::{ContextPackAgent, InstructionFiles, PackMarker, installable_documents};
-use super::write::change_files;
+use super::write::{change_files, change_files_and};
 use crate::content_audit::AuditFiles;
-use crate::content_gate::{ContentGate, ContentOwner, GatedContent};
+use crate::content_gate::{ContentGate, ContentOwner, GatePosition, GatedContent};
 use crate::context::Context;
 use crate::error::{Error, ErrorCode, Result};
+use crate::install::accepted_findings::plan_accepted_findings;
 use crate::plan_id::ApplyOptions;
 use crate::session::Session;
 
@@ -37,8 +38,13 @@ pub fn install(
     let (pack, _) = read_valid_pack(&session, &request.pack)?;
     let repo = InstructionFiles::new(&session, install_root(context, request.root.as_deref()));
     let gate = ContentGate::new(&session, Some(&repo.root), &BTreeSet::new())?;
-    check_content(&gate, &request.pack.to_string_lossy(), &pack);
-    gate.finish(None)?;
+    // A relative path starts at the current directory, not at the repository.
+    let written = request.pack.to_string_lossy();
+    let local = context.expand(&written);
+    let source = if local.exists() { local.to_string_lossy() } else { written };
+    gate.refuse_unlocked(gated_pack(&source, &pack));
+    check_content(&gate, &source, &pack);
+    gate.finish(None, GatePosition::Last)?;
     let documents = installable_documents(&pack);
     require_agents_document(&request.agents, &documents)?;
     let marker = PackMarker::of_pack(&pack.manifest.pack_id);
@@ -46,7 +52,8 @@ pub fn install(
     for file in repo.wanted(&request.agents, &documents)? {
         files.insert(file.to_owned(), repo.install(file, &[&pack], &marker)?);
     }
-    change_files(&session, &repo.root, files, request.apply)
+    let accepted = plan_accepted_findings(&session, Some(&repo.root), &repo.root)?;
+    change_files_and(&session, &repo.root, files, accepted, request.apply)
 }
 
 fn require_agents_document(agents: &[ContextPackAgent], documents: &[String]) -> Result<()> {
@@ -61,11 +68,12 @@ fn require_agents_document(agents: &[ContextPackAgent], documents: &[String]) ->
 
 /// Audits the documents of a pack.
 pub(crate) fn check_content(gate: &ContentGate<'_>, source: &str, pack: &ContextPack) {
+    gate.check_files(gated_pack(source, pack), audited_files(pack));
+}
+
+fn gated_pack<'a>(source: &'a str, pack: &'a ContextPack) -> GatedContent<'a> {
     let id = pack.manifest.project.name.as_str();
-    gate.check_files(
-        GatedContent { id, source, owner: ContentOwner::Fetched },
-        audited_files(pack),
-    );
+    GatedContent { id, source, owner: ContentOwner::Fetched }
 }
 
 /// Returns what the audit of a pack reads.

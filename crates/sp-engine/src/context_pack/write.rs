@@ -75,16 +75,31 @@ pub(super) fn change_files(
     files: BTreeMap<String, FileReplacement>,
     apply: ApplyOptions,
 ) -> Result<ContextPackWriteReport> {
+    change_files_and(session, dir, files, None, apply)
+}
+
+/// Changes files, and one that is not part of the pack.
+pub(super) fn change_files_and(
+    session: &Session<'_>,
+    dir: &Path,
+    files: BTreeMap<String, FileReplacement>,
+    other: Option<FilePlan>,
+    apply: ApplyOptions,
+) -> Result<ContextPackWriteReport> {
     let dir = real_dir(dir, apply.mode)?;
     let written = written_files(&files);
-    let changes = files.values().any(|target| target.change() != FileChangeKind::Same);
+    let changes =
+        other.is_some() || files.values().any(|target| target.change() != FileChangeKind::Same);
     let home = match apply.mode {
         ApplyMode::Apply if changes => Some(LockedHome::open(session.context, &session.limits)?),
         _ => None,
     };
     // Without a change there is nothing to lock, and nothing is written.
     let options = if home.is_some() { apply } else { apply.as_dry_run() };
-    let status = apply_changes(session, home.as_ref(), &dir, files, options)?;
+    let mut plans = file_plans(&dir, files)?;
+    plans.extend(other);
+    let executor = ChangeExecutor { session, home: home.as_ref(), options };
+    let status = executor.execute_files(plans)?;
     let status = PlanStatus { applied: !apply.is_dry_run(), ..status };
     Ok(ContextPackWriteReport { status, dir, files: written })
 }
@@ -100,7 +115,8 @@ pub(super) fn change_files_with_home(
     let mode = if home.is_some() { ApplyMode::Apply } else { ApplyMode::DryRun };
     let dir = real_dir(dir, mode)?;
     let written = written_files(&files);
-    let status = apply_changes(session, home, &dir, files, mode.into())?;
+    let plans = file_plans(&dir, files)?;
+    let status = ChangeExecutor { session, home, options: mode.into() }.execute_files(plans)?;
     Ok(ContextPackWriteReport { status, dir, files: written })
 }
 
@@ -120,16 +136,6 @@ fn written_files(files: &BTreeMap<String, FileReplacement>) -> Vec<ContextPackWr
         change: target.change(),
     };
     files.iter().map(file).collect()
-}
-
-fn apply_changes(
-    session: &Session<'_>,
-    home: Option<&LockedHome<'_>>,
-    dir: &Path,
-    files: BTreeMap<String, FileReplacement>,
-    options: ApplyOptions,
-) -> Result<PlanStatus> {
-    ChangeExecutor { session, home, options }.execute_files(file_plans(dir, files)?)
 }
 
 /// Plans the files that change, and reports all of them.

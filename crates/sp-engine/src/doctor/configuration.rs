@@ -1,4 +1,4 @@
-//! `config.yaml`, and the agents that it names.
+//! `config.yaml`, the agents that it names, and policies.
 
 use sp_formats::output::DoctorCode;
 
@@ -6,7 +6,22 @@ use super::examination::ExaminedMachine;
 use super::problem::{AreaResult, FoundProblem};
 use crate::agent_selection::{ALL_AGENTS, DETECTED_AGENTS};
 use crate::built_in_sinks::{CUSTOM_SINK, agent_for_sink};
+use crate::policy::{policy_paths, read_policy};
 use crate::session::load_config;
+
+/// Without its policies, `sp` installs nothing.
+fn policy_problems(machine: &ExaminedMachine<'_>) -> Vec<FoundProblem> {
+    let session = machine.session;
+    let mut problems = Vec::new();
+    for at in policy_paths(session.context, machine.root.as_deref()) {
+        let path = at.path.clone();
+        if let Err(error) = read_policy(session.context, at, &session.limits) {
+            let problem = FoundProblem::of_error(DoctorCode::PolicyInvalid, &error).at(path);
+            problems.push(problem.command("sp policy check"));
+        }
+    }
+    problems
+}
 
 pub(super) fn examine(machine: &ExaminedMachine<'_>) -> AreaResult {
     let context = machine.session.context;
@@ -31,7 +46,8 @@ pub(super) fn examine(machine: &ExaminedMachine<'_>) -> AreaResult {
             .command("sp config --verbose")
             .help("select an agent that `sp config --verbose` lists, or add it to `sinks`")
     });
-    let problems = unknown.collect();
+    let mut problems: Vec<FoundProblem> = unknown.collect();
+    problems.extend(policy_problems(machine));
     let detail = if path.exists() { shown } else { format!("defaults (no `{shown}`)") };
     AreaResult::new(detail, problems)
 }

@@ -18,6 +18,8 @@ pub(super) struct ExaminedMachine<'a> {
     pub session: &'a Session<'a>,
     pub state: Result<InstallState>,
     pub projects: Vec<ExaminedProject<'a>>,
+    /// The project given with `--root`.
+    pub root: Option<PathBuf>,
 }
 
 impl<'a> ExaminedMachine<'a> {
@@ -26,6 +28,7 @@ impl<'a> ExaminedMachine<'a> {
             session,
             state: read_state(session.context),
             projects: ExaminedProject::read_all(session, root),
+            root: root.map(Into::into),
         }
     }
 

@@ -6,12 +6,14 @@ use sp_formats::output::StoredPackageList;
 use sp_formats::package::RecordedSource;
 
 use super::load_package::load_file;
-use super::package_gate::check_packages;
+use super::package_gate::PackageGate;
 use super::package_store::{LoadedPackage, PackageStore};
 use super::trust::TrustOverrides;
+use crate::content_gate::GatePosition;
 use crate::context::Context;
 use crate::error::Result;
 use crate::home::LockedHome;
+use crate::install::accepted_findings::plan_accepted_findings;
 use crate::install::change::ChangeExecutor;
 use crate::plan_id::ApplyOptions;
 use crate::session::Session;
@@ -41,9 +43,16 @@ pub fn import(context: &Context<'_>, request: &ImportRequest) -> Result<StoredPa
         .collect::<Result<_>>()?;
     let options = request.apply;
     let home = LockedHome::open_unless_dry_run(context, &session.limits, options.mode)?;
-    check_packages(&session, None, home.as_ref(), &packages)?;
+    PackageGate {
+        session: &session,
+        root: None,
+        home: home.as_ref(),
+        position: GatePosition::Last,
+    }
+    .check(&packages)?;
     let mut store = PackageStore::open(&session)?;
     let packages = store.add(&packages, request.trust)?;
     let executor = ChangeExecutor { session: &session, home: home.as_ref(), options };
-    Ok(StoredPackageList { status: store.save_with(&executor)?, packages })
+    let accepted = plan_accepted_findings(&session, None, &context.current_dir)?;
+    Ok(StoredPackageList { status: store.save_and_write(&executor, accepted)?, packages })
 }

@@ -112,6 +112,7 @@ pub use crate::secret::SecretSource;
 pub(crate) use keys::KEYS_DIR;
 pub(crate) use list::stored_package_versions;
 pub(crate) use load_package::load_stored;
+pub(crate) use package_gate::{PackagePolicy, package_policy};
 pub(crate) use package_spec::is_package_file;
 pub(crate) use project::{
     installed_packages_dir, nearest_package_root, package_file_name, parse_own_lock,

@@ -256,7 +256,18 @@ impl<'a> PackageStore<'a> {
     /// Writes all changes in one transaction, then emits the deferred events. A dry run writes
     /// nothing.
     pub(super) fn save_with(self, change: &ChangeExecutor<'_>) -> Result<PlanStatus> {
-        let status = change.execute_files(self.file_plans()?)?;
+        self.save_and_write(change, None)
+    }
+
+    /// Saves the store together with other files.
+    pub(super) fn save_and_write(
+        self,
+        change: &ChangeExecutor<'_>,
+        others: impl IntoIterator<Item = FilePlan>,
+    ) -> Result<PlanStatus> {
+        let mut files = self.file_plans()?;
+        files.extend(others);
+        let status = change.execute_files(files)?;
         if status.applied {
             self.emit_deferred_events();
         }

@@ -13,10 +13,10 @@ use sp_tree::{HmacSha256, Zeroizing};
 
 use super::items::waiting_id;
 use super::load_package::require_package;
-use super::package_gate::check_packages;
+use super::package_gate::PackageGate;
 use super::package_store::{LoadedPackage, PackageStore};
 use super::trust::{TrustOverrides, check_signer};
-use crate::content_audit::AuditCache;
+use crate::content_gate::GatePosition;
 use crate::context::{Context, Event};
 use crate::error::{Error, FailureKind, Result};
 use crate::home::LockedHome;
@@ -188,8 +188,7 @@ impl<'a> PackageReceiver<'a> {
         // The process may have been listening for days, so the time of its start is too old.
         let context = Context { now: self.now(), ..self.session.context.clone() };
         let (config, limits) = (self.session.config.clone(), self.session.limits.clone());
-        let audits = AuditCache::new(&context);
-        let session = &Session { context: &context, config, limits, audits };
+        let session = &Session::with(&context, config, limits);
         let envelope = Envelope::parse(body, &session.limits)
             .map_err(|e| ReceiveError::new(400, e.to_string()))?;
         if self.verify(&envelope)? == Some(EnvelopeSignatureScheme::V2) {
@@ -244,7 +243,8 @@ impl<'a> PackageReceiver<'a> {
             ReceiveAction::Import => {
                 let source = RecordedSource::Other(format!("sent by {sender}"));
                 let packages = [LoadedPackage { package: package.into(), source }];
-                check_packages(session, None, None, &packages)?;
+                let position = GatePosition::Last;
+                PackageGate { session, root: None, home: None, position }.check(&packages)?;
                 store.add(&packages, self.request.trust)?;
                 Ok(ReceivedPackage::Imported { package: label, sender })
             }

@@ -6,9 +6,10 @@ use sp_formats::suggest::list_few;
 
 use super::items::waiting_id;
 use super::load_package::require_package;
-use super::package_gate::check_packages;
+use super::package_gate::PackageGate;
 use super::package_store::{LoadedPackage, PackageStore, read_blob};
 use super::trust::TrustOverrides;
+use crate::content_gate::GatePosition;
 use crate::context::Context;
 use crate::error::{Error, ErrorCode, Result};
 use crate::home::LockedHome;
@@ -48,7 +49,8 @@ pub fn review_waiting_package(
             let package = require_package(&session, result, &label)?.into();
             let source = RecordedSource::Other(format!("sent by {}", waiting.sender));
             let packages = [LoadedPackage { package, source }];
-            check_packages(&session, None, home.as_ref(), &packages)?;
+            let (home, position) = (home.as_ref(), GatePosition::Last);
+            PackageGate { session: &session, root: None, home, position }.check(&packages)?;
             store.add(&packages, trust)?
         }
     };

@@ -221,6 +221,9 @@ fn verified(
     }
     let overrides = TrustOverrides::default();
     check_signer(session, &store.trust, &package.loaded.package, overrides)?;
+    if let Some(registry) = package.loaded.source.registry() {
+        session.policies(None)?.require_registry(registry)?;
+    }
     Ok(package)
 }
 

@@ -64,13 +64,14 @@ pub(super) enum SignerStatus {
     Overridden(String),
 }
 
-/// Checks what the config requires of every package, whenever it was added.
+/// Checks what the policies and the config require of every package, whenever it was added.
 pub(super) fn check_signing_policy(
     session: &Session<'_>,
     name: &PackageName,
     signer: Option<PublicKey>,
     unsigned: UnsignedPolicy,
 ) -> Result<()> {
+    session.policies(None)?.require_signer(name.as_str(), signer)?;
     let policy = &session.config.packages;
     match signer {
         None if unsigned == UnsignedPolicy::Refuse

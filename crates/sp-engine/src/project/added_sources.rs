@@ -15,7 +15,7 @@ use sp_formats::project::source::{
 use sp_formats::redact::{QueryAllowlist, redact_url};
 use sp_formats::web_url::has_web_scheme;
 
-use super::catalog::{CatalogRequest, SourceCatalog, open_catalog};
+use super::catalog::{CatalogRequest, SourceCatalog, open_catalog, require_permitted_source};
 use super::context_packs::ContextPackSource;
 use super::files::{ProjectDir, ProjectFiles};
 use crate::context::Context;
@@ -101,6 +101,7 @@ fn open_source(
         Some(lock) => CatalogRequest::Locked { version, lock },
         None => CatalogRequest::Newest(version),
     };
+    require_permitted_source(session, &files.dir.path, &argument.source)?;
     match open_catalog(session, &files.dir.path, &argument.source, request) {
         Ok(catalog) => opened.skills.push((argument, catalog)),
         Err(error) => {
@@ -183,6 +184,7 @@ fn open_pack(session: &Session<'_>, files: &ProjectFiles, text: String) -> Resul
         Some(lock) => CatalogRequest::Locked { version: None, lock },
         None => CatalogRequest::Newest(None),
     };
+    require_permitted_source(session, &files.dir.path, &source)?;
     let catalog = open_catalog(session, &files.dir.path, &source, request)?;
     Ok(AddedPack { text, catalog })
 }

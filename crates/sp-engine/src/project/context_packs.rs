@@ -24,7 +24,7 @@ use sp_tree::Digest;
 use super::files::ProjectDir;
 use super::targets::expand_agents;
 use crate::content_audit::audit_content;
-use crate::content_gate::ContentGate;
+use crate::content_gate::{ContentGate, GatePosition};
 use crate::context_pack::{
     ContextPackAgent, ContextPackLocation, FileReplacement, InstalledInstructions,
     InstructionFiles, OpenedContextPack, PackMarker, RemoteContextPack, audited_files,
@@ -316,7 +316,7 @@ impl<'a> ContextPacks<'a> {
         for (source, pack) in self.sources.iter().zip(packs) {
             check_content(&gate, &source.key, pack);
         }
-        gate.finish(home)?;
+        gate.finish(home, GatePosition::Earlier)?;
         let Some((id, [first, second])) = conflicting_source(packs) else { return Ok(()) };
         let [first, second] = [&self.sources[first], &self.sources[second]];
         let message =

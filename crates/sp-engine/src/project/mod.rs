@@ -54,6 +54,7 @@ mod known_outdated;
 mod lifecycle_request;
 mod local_changes;
 mod local_sources;
+mod locked_policy;
 mod migrate;
 mod newest_context_packs;
 mod newest_packages;
@@ -84,6 +85,7 @@ mod workspace_sync;
 
 pub(crate) use bases::damaged_bases;
 pub(crate) use files::locked_names;
+pub(crate) use locked_policy::{LockedDecisions, locked_decisions};
 pub(crate) use on_disk::ProjectOnDisk;
 pub(crate) use source_skills::{LoadedSource, load_source, names_remote_source};
 

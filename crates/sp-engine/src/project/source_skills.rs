@@ -20,9 +20,14 @@ pub(crate) struct LoadedSource {
 
 /// Whether a text names a source of skills elsewhere, and not a path or the URL of a context pack.
 pub(crate) fn names_remote_source(text: &str) -> bool {
-    use ManifestSource::{Git, Package, WebZip};
-    SourceArgument::parse(text)
-        .is_ok_and(|argument| matches!(argument.source, Git(_) | Package(_) | WebZip(_)))
+    use ManifestSource::{Git, Index, Package, WebZip};
+    let Ok(argument) = SourceArgument::parse(text) else { return false };
+    match argument.source {
+        Git(_) | Package(_) | WebZip(_) => true,
+        // A host without a scheme looks like the name of a file.
+        Index(_) => text.contains("://"),
+        _ => false,
+    }
 }
 
 /// Opens a source, and loads its skills. Nothing is changed.

@@ -12,7 +12,9 @@ use sp_formats::project::source::{ManifestSource, SourceVersion};
 use sp_formats::workspace::{SkillDependency, SourceRef};
 use sp_tree::{Digest, LoadedTree};
 
-use super::catalog::{CatalogRequest, CatalogSkill, SourceCatalog, open_catalog};
+use super::catalog::{
+    CatalogRequest, CatalogSkill, SourceCatalog, open_catalog, require_permitted_source,
+};
 use super::resolution::{OfferedId, SelectedSkill, SourceOffer, add_dependency, entry_source_key};
 use super::source_demand::{DemandedVersion, SourceDemand};
 use crate::context::Event;
@@ -324,6 +326,7 @@ fn open_demand(
         (DemandedVersion::Locked, Some(lock)) => CatalogRequest::Locked { version, lock },
         _ => CatalogRequest::Newest(version),
     };
+    require_permitted_source(session, base, &demand.source)?;
     open_catalog(session, base, &demand.source, request)
 }
 

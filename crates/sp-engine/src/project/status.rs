@@ -15,6 +15,7 @@ use super::context_packs::ContextPacks;
 use super::context_status::context_pack_statuses;
 use super::files::ProjectLocation;
 use super::known_outdated::known_outdated_sources;
+use super::locked_policy::decide_locked;
 use super::package_status::package_statuses;
 use super::packages::unlocked_packages;
 use super::resolution::demands;
@@ -134,12 +135,21 @@ fn skill_status(
     }
 }
 
-/// Marks a skill that an earlier command did not install because of its audit.
+/// Marks a skill that policies deny, or that an earlier command did not install because of its
+/// audit.
 fn mark_blocked(
     view: &ProjectView<'_>,
     folder: &LockedFolder,
     item: &mut SkillStatusItem,
 ) -> Result<()> {
+    let policies = view.session.policies(Some(&view.files.dir.path))?;
+    let decisions = decide_locked(view.session, &policies, &view.files.dir, &folder.locked);
+    let mut denied = decisions.iter().filter(|decision| !decision.is_permitted);
+    if let Some(decision) = denied.next().filter(|_| item.status != SkillStatus::Disabled) {
+        item.status = SkillStatus::Blocked;
+        item.note = Some(decision.explain(&policies));
+        return Ok(());
+    }
     if !matches!(item.status, SkillStatus::Missing | SkillStatus::Unsynced) {
         return Ok(());
     }

@@ -17,7 +17,7 @@ use super::provider::{WorkspaceProvider, requirement};
 use super::resolve::{ResolvedSkills, ResolvedSource, SkillRequirement, resolve_skills};
 use super::source::WorkspaceSource;
 use super::workspace_dir::{Workspace, folder_digest};
-use crate::content_gate::{ContentGate, ContentOwner, GatedContent};
+use crate::content_gate::{ContentGate, ContentOwner, GatePosition, GatedContent};
 use crate::context::{Context, Event};
 use crate::error::{Error, ErrorCode, Result};
 use crate::home::LockedHome;
@@ -142,7 +142,7 @@ fn check_content(
         let owner = ContentOwner::Fetched;
         gate.check_tree(GatedContent { id: name, source, owner }, content);
     }
-    gate.finish(home)
+    gate.finish(home, GatePosition::Last)
 }
 
 /// The resolved skills, with those from sources loaded.

@@ -150,6 +150,8 @@ macro_rules! doctor_codes {
 
 doctor_codes! {
     ConfigInvalid "config-invalid" "`config.yaml` is invalid.",
+    PolicyInvalid "policy-invalid"
+        "A policy is invalid, cannot be read, or can be changed by other users.",
     AgentUnknown "agent-unknown" "The configuration names an unknown agent.",
     GitMissing "git-missing" "`git` cannot be run.",
     GitOutdated "git-outdated" "`git` is too old.",

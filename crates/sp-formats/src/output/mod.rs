@@ -10,6 +10,7 @@ mod context_pack;
 mod doctor;
 mod mcp;
 mod pkg;
+mod policy;
 mod project;
 mod project_status;
 mod registry;
@@ -27,6 +28,7 @@ pub use context_pack::*;
 pub use doctor::*;
 pub use mcp::*;
 pub use pkg::*;
+pub use policy::*;
 pub use project::*;
 pub use project_status::*;
 pub use registry::*;
@@ -395,6 +397,8 @@ pub fn schemas() -> Vec<(&'static str, schemars::Schema)> {
         ("check", schemars::schema_for!(CheckReport)),
         ("audit", schemars::schema_for!(AuditReport)),
         ("audit --diff", schemars::schema_for!(AuditChanges)),
+        ("policy check", schemars::schema_for!(PolicyCheckReport)),
+        ("policy show", schemars::schema_for!(PolicyView)),
         ("cost", schemars::schema_for!(CostReport)),
         ("explain", schemars::schema_for!(RuleList)),
         ("bag add", schemars::schema_for!(WorkspaceChangeReport)),

@@ -11,7 +11,6 @@ rule_set! {
     "AU-04" "Capabilities are derived from scripts and instructions, with positions"
     "AU-05" "An update shows the capabilities that it adds; prose adds none"
     "AU-06" "Findings are divided into classes of danger"
-    "AU-08" "Policies restrict what is installed, and the strictest one applies"
     "AU-09" "Detection is measured on a labelled corpus, and the results are published"
     "AU-10" "An audit costs time proportional to the input, and bounded memory"
     "AU-11" "All output formats have the same findings and capabilities"

@@ -116,7 +116,10 @@ fn read_field(
             }
             check_length(text, node, 1024, report);
         }
-        "license" => check_text(text, node, report),
+        "license" => {
+            check_text(text, node, report);
+            skill.license = node.text().map(str::to_owned);
+        }
         "compatibility" => {
             check_text(text, node, report);
             check_length(text, node, 500, report);

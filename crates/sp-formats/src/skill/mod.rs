@@ -56,6 +56,7 @@ pub struct SkillMetadata {
     pub description_span: Range<usize>,
     /// The tags after an unquoted description, which YAML reads as a comment.
     pub commented_tags: Option<Range<usize>>,
+    pub license: Option<String>,
     /// The tools that the skill may use without asking.
     pub allowed_tools: Vec<String>,
     /// The field `dependencies`, which authors of SkillBag sources write.

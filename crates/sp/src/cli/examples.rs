@@ -63,6 +63,8 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ("bag source init", &["sp bag source init"]),
     ("check", &["sp check", "sp check skills/review --strict", "sp check --fix --dry-run"]),
     ("audit", &["sp audit ./skills/review", "sp audit --agent claude"]),
+    ("policy check", &["sp policy check", "sp policy check acme/skills"]),
+    ("policy show", &["sp policy show"]),
     ("cost", &["sp cost", "sp cost team", "sp cost --agent claude"]),
     ("explain", &["sp explain AS-04"]),
     (

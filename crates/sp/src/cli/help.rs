@@ -27,7 +27,11 @@ const GROUPS: &[CommandGroup] = &[
         title: "Skills",
         commands: &["list", "packs", "show", "install", "switch", "uninstall", "installed", "bag"],
     },
-    CommandGroup { path: &[], title: "Check", commands: &["check", "audit", "cost", "explain"] },
+    CommandGroup {
+        path: &[],
+        title: "Check",
+        commands: &["check", "audit", "policy", "cost", "explain"],
+    },
     CommandGroup {
         path: &[],
         title: "Share",

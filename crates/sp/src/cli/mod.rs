@@ -21,6 +21,7 @@ mod old_spellings;
 mod pkg;
 #[cfg(test)]
 mod plan_options;
+mod policy;
 mod project;
 mod publisher;
 mod serve;
@@ -49,6 +50,7 @@ pub(crate) use pkg::{
     EnvelopeVersionArg, GraphFormatArg, PackageCommand, PackageCreateArgs, PackageKindArg,
     SecretArgs, SignArgs, TrustArgs,
 };
+pub(crate) use policy::PolicyCommand;
 pub(crate) use project::{
     AddArgs, AdoptArgs, DiffArgs, ManifestArgs, MigrateArgs, OutdatedArgs, RemoveArgs, RestoreArgs,
     StatusArgs, SyncArgs, ToggleArgs, UpdateArgs, WhyArgs,
@@ -247,6 +249,9 @@ pub(crate) enum CliCommand {
         #[command(flatten)]
         agents: AgentFilterArgs,
     },
+    /// Show the policies that apply, and explain what they decide
+    #[command(subcommand)]
+    Policy(PolicyCommand),
     /// Show what skills cost in tokens
     Cost {
         /// Packs, skills or directories of them [default: the current directory]

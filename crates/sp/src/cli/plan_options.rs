@@ -35,6 +35,8 @@ const READ_ONLY: &[&str] = &[
     "pkg query",
     "pkg stale",
     "pkg verify",
+    "policy check",
+    "policy show",
     "publisher list",
     "schema",
     "search",

@@ -28,6 +28,7 @@ mod mcp;
 mod pack_changes;
 mod pkg;
 mod plan;
+mod policy;
 mod project;
 mod publisher;
 mod registry;
@@ -69,6 +70,7 @@ pub(crate) fn run(cli: &Cli, terminal: &Terminal) -> Result<ExitCode> {
             };
             return audit::run(&context, &request, diff, terminal);
         }
+        CliCommand::Policy(command) => return policy::run(&context, root, command, terminal),
         CliCommand::Pkg(command) => return pkg::run(context, &cli.options, command, terminal),
         CliCommand::Add(_)
         | CliCommand::Sync(_)
@@ -101,12 +103,9 @@ pub(crate) fn run(cli: &Cli, terminal: &Terminal) -> Result<ExitCode> {
         CliCommand::Publisher(command) => publisher::run(&context, command, terminal),
         CliCommand::Explain { rule } => explain::run(rule.as_deref(), terminal),
         CliCommand::Cost { paths, agents } => {
-            let request = CostRequest {
-                paths: paths.clone(),
-                root: cli.options.root.clone(),
-                sinks: sink_requests(&context, &agents.agent, None, agents.scope)?,
-            };
-            cost::run(&context, &request, terminal)
+            let (paths, root) = (paths.clone(), cli.options.root.clone());
+            let sinks = sink_requests(&context, &agents.agent, None, agents.scope)?;
+            cost::run(&context, &CostRequest { paths, root, sinks }, terminal)
         }
         CliCommand::Schema { file } => schema::run(file, terminal),
         CliCommand::List => list::skills(&context, root, terminal),

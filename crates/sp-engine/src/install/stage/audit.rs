@@ -7,7 +7,7 @@ use super::checkout::CheckoutJob;
 use super::prepare::{LoadedJob, LocalJob};
 use super::{SkillStager, StageJobs};
 use crate::content_audit::AuditFiles;
-use crate::content_gate::{ContentOwner, GatedContent};
+use crate::content_gate::{ContentOwner, GatePosition, GatedContent};
 use crate::error::Result;
 use crate::source::git::read_blobs;
 
@@ -17,7 +17,7 @@ impl SkillStager<'_> {
         jobs.local.par_iter().try_for_each(|job| self.audit_local(job))?;
         jobs.loaded.par_iter().try_for_each(|job| self.audit_loaded(job))?;
         jobs.checkouts.iter().try_for_each(|job| self.audit_checkout(job))?;
-        self.gate.finish(None)
+        self.gate.finish(None, GatePosition::Last)
     }
 
     fn audit_local(&self, job: &LocalJob) -> Result<()> {
@@ -56,7 +56,9 @@ impl SkillStager<'_> {
             })?;
             let source = job.checkout.repo.to_string();
             let owner = ContentOwner::Fetched;
-            self.gate.check_files(GatedContent { id: &skill.id, source: &source, owner }, files);
+            let content = GatedContent { id: &skill.id, source: &source, owner };
+            self.gate.refuse_unlocked(content);
+            self.gate.check_files(content, files);
         }
         Ok(())
     }

@@ -135,9 +135,9 @@ impl StageRun<'_> {
                     let (digest, written) = (stage.digest(), std::mem::take(&mut stage.written));
                     let (gate, id, source) = (self.gate, stage.id, &*source);
                     let owner = ContentOwner::Fetched;
-                    scope.spawn(move |_| {
-                        gate.check_written(GatedContent { id, source, owner }, digest, written);
-                    });
+                    let content = GatedContent { id, source, owner };
+                    gate.refuse_unlocked(content);
+                    scope.spawn(move |_| gate.check_written(content, digest, written));
                 }
                 Ok(())
             })

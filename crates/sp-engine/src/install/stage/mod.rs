@@ -26,7 +26,7 @@ use sp_tree::{
 
 use super::plan::{ChangePlan, PlanAcceptance};
 use crate::content_audit::AuditFiles;
-use crate::content_gate::{ContentGate, ContentOwner, GatedContent};
+use crate::content_gate::{ContentGate, ContentOwner, GatePosition, GatedContent};
 use crate::context::Event;
 use crate::error::{Error, ErrorCode, Result};
 use crate::home::LockedHome;
@@ -125,7 +125,7 @@ impl<'a> SkillStager<'a> {
             staged.extend(run.stage_checkout(job)?);
         }
         run.report_problems()?;
-        self.gate.finish(Some(home))?;
+        self.gate.finish(Some(home), GatePosition::Last)?;
         // The last point at which the operation can be cancelled: the swap runs to its end.
         if !staged.is_empty() {
             self.session.context.check_cancelled()?;

@@ -12,6 +12,7 @@ use super::ProjectChange;
 use super::fetch::FetchedPackages;
 use super::request::{ChangeRequest, HistoryChange};
 use super::resolution::Resolution;
+use crate::content_gate::GatePosition;
 use crate::context::Event;
 use crate::error::Result;
 use crate::home::DigestIndexes;
@@ -20,7 +21,7 @@ use crate::install::plan::{ChangePlan, FilePlan, PlanRequest};
 use crate::pkg::merged_context_update::{
     MergedContextUpdate, MergedPackages, update_merged_context,
 };
-use crate::pkg::package_gate::check_packages;
+use crate::pkg::package_gate::PackageGate;
 use crate::pkg::project::{HistoryUpdate, PastSink, SinksByPackage};
 use crate::pkg::skill_package::{SkillPackage, add_skill_packages};
 use crate::pkg::trust::check_signing_policy;
@@ -150,15 +151,20 @@ impl ProjectChange<'_> {
         used: &[&SkillPackage],
     ) -> Result<Vec<FilePlan>> {
         let trust = self.options.trust;
+        let root = Some(self.project.root.as_path());
+        let policies = self.session.policies(root)?;
         for package in fetched.values().filter_map(|it| it.package.as_ref()) {
             // The signers of stored packages were checked when they were added, but the config may
             // have changed since.
             let signer = package.signer.map(|signer| signer.key);
-            check_signing_policy(self.session, &package.manifest.name, signer, trust.unsigned)?;
+            let name = &package.manifest.name;
+            check_signing_policy(self.session, name, signer, trust.unsigned)?;
+            policies.require_signer(name.as_str(), signer)?;
         }
         // Skills are audited where they are installed.
-        let knowledge = self.loaded.iter().filter(|it| it.package.documents.is_none());
-        check_packages(self.session, Some(&self.project.root), self.home, knowledge)?;
+        let position = GatePosition::Earlier;
+        PackageGate { session: self.session, root, home: self.home, position }
+            .check(&self.loaded)?;
         self.store.add(&self.loaded, trust)?;
         self.store.seen_versions.clone_from(self.registries.seen_versions());
         add_skill_packages(&mut self.store, used)?;

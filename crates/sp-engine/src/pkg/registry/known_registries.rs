@@ -262,6 +262,7 @@ impl<'a> KnownRegistries<'a> {
     }
 
     fn client(&self, registry: &KnownRegistry) -> Result<RegistryClient<'a>> {
+        self.session.policies(None)?.require_registry(&registry.address)?;
         RegistryClient::new(self.session.context, &registry.address, registry.token.as_deref())
     }
 

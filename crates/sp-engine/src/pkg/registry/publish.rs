@@ -12,6 +12,7 @@ use super::trusted_client::with_trusted_client;
 use crate::context::{Context, Event};
 use crate::error::{Error, ErrorCode, Result};
 use crate::pkg::load_package::load_package;
+use crate::pkg::package_gate::require_publishable;
 use crate::pkg::package_spec::PackageSpec;
 use crate::pkg::package_store::read_store_index;
 use crate::registry::{PUBLISH_TIMEOUT, RegistryClient, RegistryRequest, connect_within};
@@ -58,12 +59,15 @@ pub fn publish(context: &Context<'_>, request: &PublishRequest) -> Result<Regist
         PublishCredentials::StoredToken => {
             let client = connect_within(&session, registry, PUBLISH_TIMEOUT)?;
             let package = load()?;
+            require_publishable(&session, client.address(), &package)?;
             upload(context, &client, &package, request.visibility)
         }
         PublishCredentials::IdentityToken => {
             let package = load()?;
-            let upload =
-                |client: &RegistryClient<'_>| upload(context, client, &package, request.visibility);
+            let upload = |client: &RegistryClient<'_>| {
+                require_publishable(&session, client.address(), &package)?;
+                upload(context, client, &package, request.visibility)
+            };
             with_trusted_client(&session, registry, upload)
         }
     }

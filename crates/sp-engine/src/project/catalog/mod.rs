@@ -140,6 +140,19 @@ pub(crate) fn open_catalog(
     offered.into_catalog(source, key)
 }
 
+/// Refuses a source elsewhere that policies deny, before it is contacted. Local sources are judged
+/// when their content is known, because the project's own skills are exempt.
+pub(crate) fn require_permitted_source(
+    session: &Session<'_>,
+    base: &Path,
+    source: &ManifestSource,
+) -> Result<()> {
+    if source.is_local() {
+        return Ok(());
+    }
+    session.policies(Some(base))?.require_source(&source.to_string(), base)
+}
+
 /// Returns the catalog of a package of skills that is open already.
 pub(crate) fn package_catalog(
     session: &Session<'_>,

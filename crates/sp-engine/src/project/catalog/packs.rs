@@ -51,6 +51,10 @@ pub(super) fn open_pack(
     };
     let known = request.lock().map(|lock| lock.imports.as_slice()).unwrap_or_default();
     let imports = pinned(&opened.file.pack.imports, known)?;
+    let policies = session.policies(Some(base))?;
+    for import in &imports {
+        policies.require_source(&import.repo.to_string(), &opened.root)?;
+    }
     let opener =
         CheckoutOpener { context: session.context, limits: &session.limits, root: &opened.root };
     let checkouts = opener.open(&imports).map_err(|error| error.in_pack(&opened.file.report))?;

@@ -20,3 +20,18 @@ fn au_01_workspaces_are_gated() {
     bag(&world, &[&add[..], &["--accept", id]].concat()).ok();
     assert!(read(&world, "ws/skillpack-accept.yaml").contains(id));
 }
+
+#[test]
+fn au_08_sources_of_workspaces_are_restricted() {
+    let world = workspace();
+    SourceFiles::new(&["x"]).write_to(&world.path("src"));
+    std::fs::write(world.path("ws/skillpack-policy.yaml"), "sources: {allow: [github.com]}\n")
+        .unwrap();
+    let path = world.path("src");
+    let add = ["add", "x", "--source", path.to_str().unwrap()];
+    for dry_run in [&[][..], &["--dry-run"]] {
+        let error = bag_error(&world, &[&add, dry_run].concat());
+        assert_eq!((error.code.as_str(), error.exit_code), ("E-policy-denied", 4), "{error:?}");
+        assert!(!world.path("ws/.skills/x").exists());
+    }
+}

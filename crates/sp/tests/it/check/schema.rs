@@ -317,3 +317,25 @@ fn schemas_are_valid_and_describe_every_key() {
         );
     }
 }
+
+#[test]
+fn au_08_valid_policies_match_the_schema_and_unknown_keys_do_not() {
+    let validator = validator("policy");
+    let is_valid = |text: &str| {
+        let (_, report) = sp_formats::policy::read("x", text, &Limits::default());
+        report.is_usable()
+    };
+    for (text, expected) in [
+        ("sources: {allow: [github.com/acme], deny: ['@evil/*']}\n", true),
+        ("severities: {deny: [likely high]}\nrequire: [lock, signature]\n", true),
+        ("accept: {deny: ['*']}\nlicenses: {allow: [MIT, none]}\ncontact: it@acme.example\n", true),
+        ("hosts: {allow: []}\n", true),
+        ("source: {allow: [a]}\n", false),
+        ("sources: {alow: [a]}\n", false),
+        ("severities: {allow: [hint]}\n", false),
+        ("require: [locks]\n", false),
+    ] {
+        assert_eq!(is_valid(text), expected, "{text}");
+        assert_eq!(validator.is_valid(&parse(text)), expected, "{text}");
+    }
+}

@@ -43,6 +43,11 @@ fn au_07_errors_in_accepted_findings_are_reported() {
 }
 
 #[test]
+fn au_08_errors_in_policies_are_reported() {
+    check_folder("AU-08");
+}
+
+#[test]
 fn sp_02_skill_md_at_the_top_is_reported() {
     check_folder("SP-02");
 }

@@ -135,6 +135,32 @@ fn pk_25_package_and_its_dependencies_are_installed_from_a_registry() {
 }
 
 #[test]
+fn au_08_registries_and_signers_are_restricted() {
+    let scene =
+        Scene::with(&[TestPackage::new("@acme/notes", "1.0.0").signed(7, SignatureScope::Full)]);
+    let world = &scene.world;
+    let policy = |text: &str| write(world, "home/.skillpack/policy.yaml", text);
+    let install = ["install", "@acme/notes"];
+    policy("registries: {allow: ['https://skills.example']}\n");
+    let requests = scene.proxy.requests().len();
+    refused(world, &install, "E-policy-denied");
+    assert_eq!(scene.proxy.requests().len(), requests, "the registry is not contacted");
+    policy(&format!("signers: {{allow: [{}]}}\n", public_key(8)));
+    refused(world, &install, "E-policy-denied");
+    assert_eq!(scene.request_count("/download"), 0, "nothing is downloaded");
+    let (address, key) = (scene.address(), public_key(7));
+    policy(&format!(
+        "registries: {{allow: ['{address}']}}\nsigners: {{allow: [{key}]}}\nrequire: [signature]\n"
+    ));
+    pkg(world, &install).ok();
+    for denied in ["registries: {deny: ['http://127.0.0.1']}\n", "signers: {deny: ['*']}\n"] {
+        policy(denied);
+        let error = world.sp_error(&["publish", "@acme/notes"]);
+        assert_eq!((error.code.as_str(), error.exit_code), ("E-policy-denied", 4), "{denied}");
+    }
+}
+
+#[test]
 fn pk_25_yanked_version_is_installed_from_the_lockfile() {
     let scene = Scene::with(&[
         TestPackage::new("@acme/notes", "1.0.0"),

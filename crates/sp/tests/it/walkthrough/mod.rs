@@ -44,6 +44,7 @@ const RUN_PAGES: &[&str] = &[
     "docs/operating.md",
     "docs/packages.md",
     "docs/packs.md",
+    "docs/policy.md",
     "docs/reference.md",
     "docs/registry.md",
     "docs/trusted-publishing.md",
@@ -114,6 +115,12 @@ fn walkthrough_of_the_registry_is_correct() {
 #[test]
 fn walkthrough_of_trusted_publishing_is_correct() {
     run_page("docs/trusted-publishing.md");
+}
+
+#[test]
+fn au_08_walkthrough_of_policies_is_correct() {
+    let runner = run_page("docs/policy.md");
+    assert!(runner.world.home().join("app/.claude/skills/coverage").is_dir());
 }
 
 #[test]
