@@ -167,7 +167,7 @@ mod tests {
             ("accept: {deny: [all]}\n", "x:1:17"),
             ("require: [locks]\n", "x:1:11"),
             ("require: lock\n", "x:1:10"),
-            ("sources: [\n", "x:2:1"),
+            ("sources: [\n", "x:1:10"),
         ] {
             assert_eq!(found(text), [position], "{text}");
         }
