@@ -48,7 +48,7 @@ pub fn why(
     Ok(SkillReasonList { manifest, skills, packages, context_packs })
 }
 
-/// Returns why a package is installed; none if there is no such package.
+/// Returns why a package is installed, or `None` if it is not locked.
 fn package_reason(view: &ProjectView<'_>, name: &str) -> Option<PackageReason> {
     let files = &view.files;
     let (name, locked) = files.lock.packages.get_key_value(&PackageName::new(name).ok()?)?;

@@ -46,6 +46,23 @@ pub struct GetSkillsRequest {
     pub apply: ApplyOptions,
 }
 
+impl GetSkillsRequest {
+    /// Requests the skills that contexts declare, and no others.
+    pub(super) fn declared(extra_steps: ExtraSteps, apply: ApplyOptions) -> Self {
+        Self {
+            names: Vec::new(),
+            source: None,
+            keep_query: Vec::new(),
+            version: None,
+            upgrade: UpgradePolicy::Keep,
+            replace: ReplacePolicy::Refuse,
+            extra_steps,
+            root: None,
+            apply,
+        }
+    }
+}
+
 /// Whether skills that are already installed are fetched again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UpgradePolicy {

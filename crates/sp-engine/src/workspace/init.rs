@@ -7,11 +7,10 @@ use sp_formats::workspace::{BOOTSTRAP_SKILL, ENTRYPOINT_FILE, LATEST_VERSION, re
 
 use super::changes::WorkspaceFile;
 use super::generated_parts::{bootstrap_skill, gitignore_update};
-use super::get::{ExtraSteps, GetSkillsRequest, UpgradePolicy, WorkspaceExtras, get_into};
+use super::get::{ExtraSteps, GetSkillsRequest, WorkspaceExtras, get_into};
 use super::workspace_dir::{Workspace, read_optional_text};
 use crate::context::Context;
 use crate::error::{Error, ErrorCode, Result};
-use crate::install::plan::ReplacePolicy;
 use crate::plan_id::ApplyOptions;
 use crate::session::Session;
 
@@ -35,7 +34,8 @@ pub fn init(
     let workspace = Workspace::read(&session, root)?;
     let extras = missing_parts(&session, &workspace, text)?;
     let written: Vec<String> = extras.files.iter().map(|file| file.name.clone()).collect();
-    let mut report = get_into(&session, &workspace, &declared_skills(steps, apply), extras)?;
+    let mut report =
+        get_into(&session, &workspace, &GetSkillsRequest::declared(steps, apply), extras)?;
     report.files = written;
     Ok(report)
 }
@@ -77,19 +77,4 @@ fn missing_parts(
         extras.skills.push(bootstrap_skill()?);
     }
     Ok(extras)
-}
-
-/// Returns a request for the skills that contexts declare, and no others.
-fn declared_skills(steps: ExtraSteps, apply: ApplyOptions) -> GetSkillsRequest {
-    GetSkillsRequest {
-        names: Vec::new(),
-        source: None,
-        keep_query: Vec::new(),
-        version: None,
-        upgrade: UpgradePolicy::Keep,
-        replace: ReplacePolicy::Refuse,
-        extra_steps: steps,
-        root: None,
-        apply,
-    }
 }

@@ -5,12 +5,11 @@ use std::path::Path;
 use sp_formats::output::WorkspaceChangeReport;
 
 use super::changes::WorkspaceChanges;
-use super::get::{ExtraSteps, GetSkillsRequest, UpgradePolicy, WorkspaceExtras, get_into};
+use super::get::{ExtraSteps, GetSkillsRequest, WorkspaceExtras, get_into};
 use super::workspace_dir::Workspace;
 use crate::context::Context;
 use crate::error::Result;
 use crate::home::LockedHome;
-use crate::install::plan::ReplacePolicy;
 use crate::plan_id::ApplyOptions;
 use crate::session::Session;
 
@@ -41,15 +40,8 @@ pub(crate) fn sync_dependencies(
     let workspace = Workspace::read(session, root.to_path_buf())?;
     workspace.refuse_invalid_skills()?;
     let request = GetSkillsRequest {
-        names: Vec::new(),
-        source: None,
-        keep_query: Vec::new(),
-        version: None,
-        upgrade: UpgradePolicy::Keep,
-        replace: ReplacePolicy::Refuse,
-        extra_steps: ExtraSteps::Unconfirmed,
         root: Some(root.to_path_buf()),
-        apply,
+        ..GetSkillsRequest::declared(ExtraSteps::Unconfirmed, apply)
     };
     get_into(session, &workspace, &request, WorkspaceExtras::default())
 }

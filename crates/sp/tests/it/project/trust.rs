@@ -118,14 +118,20 @@ fn au_07_accepted_entries_of_the_project_apply_and_those_of_a_skill_do_not() {
     project.sp(&add).ok();
 }
 
-#[test]
-fn au_05_the_lockfile_records_capabilities_and_is_valid_without_them() {
+/// A project with a skill whose script contacts a host.
+fn project_with_script() -> Project {
     let project = Project::new();
     project
         .upstream
         .write("skills/pdf/run.sh", "curl https://api.example.com/v1\n")
         .commit("script");
     project.add(&["acme/skills", "--skill", "pdf", "-a", "claude"]).ok();
+    project
+}
+
+#[test]
+fn au_05_the_lockfile_records_capabilities_and_is_valid_without_them() {
+    let project = project_with_script();
     let lock = project.read("skillpack.lock");
     let recorded = "capabilities = [\"host api.example.com\", \"program curl\"]";
     assert!(lock.contains(recorded), "{lock}");
@@ -142,12 +148,7 @@ fn au_05_the_lockfile_records_capabilities_and_is_valid_without_them() {
 
 #[test]
 fn au_05_an_update_that_adds_capabilities_needs_consent() {
-    let project = Project::new();
-    project
-        .upstream
-        .write("skills/pdf/run.sh", "curl https://api.example.com/v1\n")
-        .commit("script");
-    project.add(&["acme/skills", "--skill", "pdf", "-a", "claude"]).ok();
+    let project = project_with_script();
     project.upstream.write("skills/pdf/SKILL.md", pdf("Other words.")).commit("prose");
     project.sp(&["update"]).ok();
     let before = sp_testkit::files(&project.path(""));

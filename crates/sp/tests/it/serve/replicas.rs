@@ -55,6 +55,14 @@ fn download(registry: &Registry, version: &str) -> (u16, Vec<u8>) {
     (answer.status, answer.body)
 }
 
+/// Starts a registry with a version of a package. Returns the token of its admin, too.
+fn start_with_notes(world: &World) -> (Registry, String) {
+    let registry = start(world);
+    let admin = registry.admin.clone().unwrap();
+    assert_eq!(publish(&registry, &admin, "1.0.0"), 201);
+    (registry, admin)
+}
+
 #[test]
 fn rg_76_replicas_share_versions_sessions_and_quotas() {
     let cluster = Cluster::new(Postgres::shared(), S3Server::shared());
@@ -229,9 +237,7 @@ fn rg_83_object_store_that_does_not_answer_is_not_waited_for_again_and_again() {
     let storage = S3Server::start();
     let cluster = Cluster::new(Postgres::shared(), &storage);
     let [one, other] = [cluster.world(), cluster.world()];
-    let first = start(&one);
-    let admin = first.admin.clone().unwrap();
-    assert_eq!(publish(&first, &admin, "1.0.0"), 201);
+    let (_first, _) = start_with_notes(&one);
     let second = start(&other);
     storage.hang();
     std::thread::scope(|scope| {
@@ -252,9 +258,7 @@ fn rg_83_outage_of_the_object_store_leaves_metadata_readable() {
     let storage = S3Server::start();
     let cluster = Cluster::new(Postgres::shared(), &storage);
     let [one, other] = [cluster.world(), cluster.world()];
-    let first = start(&one);
-    let admin = first.admin.clone().unwrap();
-    assert_eq!(publish(&first, &admin, "1.0.0"), 201);
+    let (first, admin) = start_with_notes(&one);
     // It has cached nothing yet.
     let second = start(&other);
     storage.stop();
