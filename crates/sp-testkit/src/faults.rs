@@ -23,6 +23,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::snapshot::Snapshot;
+use crate::world::{SETTLED, with_settled_worlds};
 use crate::{FileEntry, Run, World, files};
 
 /// ENOSPC and EIO.
@@ -107,9 +108,7 @@ impl FaultScenario {
 
     fn run(&self, env: &[(&str, &str)]) -> Run {
         let mut command = self.command();
-        // Each run makes the same calls: whether a file counts as settled, and its digest is
-        // saved, must not depend on the time that the run takes.
-        command.env("SP_CLOCK_OFFSET", "3600");
+        command.env(SETTLED.0, SETTLED.1);
         command.envs(env.iter().copied());
         self.world.run(command)
     }
@@ -170,7 +169,9 @@ pub fn sweep(build: impl Fn() -> FaultScenario + Sync, faults: Faults) {
 /// Like [`sweep`], but only at every `interval`th call. For commands that take long and whose
 /// transaction is swept elsewhere.
 pub fn sweep_every(interval: usize, build: impl Fn() -> FaultScenario + Sync, faults: Faults) {
-    let first = FaultSweep::new(build());
+    // Each run makes the same calls: which digests are saved must not depend on the time.
+    let start = || FaultSweep::new(with_settled_worlds(&build));
+    let first = start();
     let selected = |fault: &Fault| fault.call % interval == 1 % interval;
     let injected: Vec<Fault> =
         all_faults(&first.calls, faults).into_iter().filter(selected).collect();
@@ -187,7 +188,7 @@ pub fn sweep_every(interval: usize, build: impl Fn() -> FaultScenario + Sync, fa
     let workers = std::thread::available_parallelism().map_or(1, usize::from);
     std::thread::scope(|scope| {
         for _ in 1..workers {
-            scope.spawn(|| strike_all(&FaultSweep::new(build())));
+            scope.spawn(|| strike_all(&start()));
         }
         strike_all(&first);
     });

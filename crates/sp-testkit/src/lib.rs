@@ -18,6 +18,7 @@ mod mcp;
 mod mcp_http;
 mod measure;
 mod model_server;
+mod nginx;
 mod postgres;
 mod proxy;
 mod random_bytes;
@@ -54,6 +55,7 @@ pub use mcp::{McpChild, McpClient, from_base64, resource_bytes, response_message
 pub use mcp_http::{DisconnectPoint, LoadResult, McpConnection, McpHttpServer};
 pub use measure::MeasuredRun;
 pub use model_server::{ModelBehavior, ModelRequest, ModelServer};
+pub use nginx::Nginx;
 pub use postgres::{Postgres, PostgresDatabase};
 pub use proxy::{ProxiedResponse, Proxy};
 pub use random_bytes::random_bytes;

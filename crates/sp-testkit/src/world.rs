@@ -1,5 +1,6 @@
 //! A temporary home for each test.
 
+use std::cell::Cell;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
@@ -15,6 +16,22 @@ const EPOCH: &str = "1790000000";
 
 /// The free space that an in-memory file system must have. Containers often have 64 MiB.
 const MIN_MEMORY_BYTES: u64 = 2 << 30;
+
+/// Makes `sp` treat files that were just written as settled: it then saves their digests.
+pub(crate) const SETTLED: (&str, &str) = ("SP_CLOCK_OFFSET", "3600");
+
+thread_local! {
+    static IS_SETTLED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Calls a function that creates worlds in which all files count as settled, so that what `sp`
+/// writes does not depend on the time that it takes.
+pub(crate) fn with_settled_worlds<T>(create: impl FnOnce() -> T) -> T {
+    let before = IS_SETTLED.replace(true);
+    let created = create();
+    IS_SETTLED.set(before);
+    created
+}
 
 /// A temporary home with a repository of skills, and the `sp` under test.
 pub struct World {
@@ -41,7 +58,10 @@ impl World {
             .prefix("sp-world-")
             .tempdir_in(base)
             .expect("a temporary directory");
-        let world = Self { temp, sp: sp.into(), env: Vec::new() };
+        let mut world = Self { temp, sp: sp.into(), env: Vec::new() };
+        if IS_SETTLED.get() {
+            world.set_env(SETTLED.0, SETTLED.1);
+        }
         std::fs::create_dir_all(world.repo().join("packs")).expect("a repository");
         std::fs::create_dir_all(world.repo().join("skills")).expect("a repository");
         world

@@ -7,6 +7,7 @@ mod api;
 mod api_on_postgres;
 mod audit;
 mod backups;
+mod behind_nginx;
 mod commands;
 #[path = "commands.rs"]
 #[expect(clippy::duplicate_mod, reason = "the same tests run on both kinds of stores")]

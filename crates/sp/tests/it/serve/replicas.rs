@@ -14,20 +14,20 @@ use crate::support::registry::{objects_dir, use_bucket};
 use crate::support::skill_package::package_of_skills;
 
 /// The environment that replicas have in common.
-struct Cluster<'a> {
+pub(super) struct Cluster<'a> {
     storage: &'a S3Server,
     database: PostgresDatabase<'a>,
     objects: String,
 }
 
 impl<'a> Cluster<'a> {
-    fn new(postgres: &'a Postgres, storage: &'a S3Server) -> Self {
+    pub(super) fn new(postgres: &'a Postgres, storage: &'a S3Server) -> Self {
         let objects = format!("s3://{}/registry", storage.create_bucket());
         Self { storage, database: postgres.database(), objects }
     }
 
     /// Returns a world with its own data directory.
-    fn world(&self) -> World {
+    pub(super) fn world(&self) -> World {
         let mut world = world!();
         world.set_env("SP_DATABASE_URL", &self.database.address());
         for (name, value) in self.storage.variables() {
@@ -46,7 +46,7 @@ fn publish(registry: &Registry, token: &str, version: &str) -> u16 {
     put(registry, token, &format!("acme/notes/{version}"), &notes(version)).status
 }
 
-fn notes(version: &str) -> Vec<u8> {
+pub(super) fn notes(version: &str) -> Vec<u8> {
     package("@acme/notes", version, &format!("Version {version}. {}", "x".repeat(3_000)))
 }
 
