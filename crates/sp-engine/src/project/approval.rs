@@ -5,11 +5,12 @@
 //! capabilities, needs none.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use rayon::prelude::*;
 use sp_analyze::audit::{Confidence, ContentAudit};
-use sp_formats::project::lock::{LockedProjectSkill, ProjectLock};
+use sp_formats::project::lock::{LockedProjectSkill, ProjectLock, SourceKey};
 use sp_tree::LoadedTree;
 
 use super::files::{ProjectDir, ProjectFiles};
@@ -168,15 +169,44 @@ pub(super) fn acceptance(dir: &ProjectDir, lock: &ProjectLock) -> PlanAcceptance
     }
 }
 
-/// Returns who is responsible for a skill: the user, if it is below the project's own `skills/`.
+/// Returns who is responsible for a skill. See [`SkillOwners`].
 pub(super) fn owner_of(dir: &ProjectDir, skill: &LockedProjectSkill) -> ContentOwner {
-    let is_local = skill.source.as_str().starts_with('.') || skill.source.as_str().starts_with('/');
-    let own = || {
-        let source = dir.path.join(skill.source.as_str()).canonicalize().ok()?;
-        let skills = dir.path.join("skills").canonicalize().ok()?;
-        Some(source.is_dir() && source.join(&skill.id).starts_with(skills))
-    };
-    if is_local && own() == Some(true) { ContentOwner::User } else { ContentOwner::Fetched }
+    SkillOwners::new(dir).owner_of(skill)
+}
+
+/// Who is responsible for skills: the user for those below the project's own `skills/`. Each source
+/// is located once.
+pub(super) struct SkillOwners<'d> {
+    dir: &'d ProjectDir,
+    /// The real path of `skills/`.
+    own: Option<PathBuf>,
+    /// The real paths of directories.
+    sources: BTreeMap<SourceKey, Option<PathBuf>>,
+}
+
+impl<'d> SkillOwners<'d> {
+    pub(super) fn new(dir: &'d ProjectDir) -> Self {
+        let own = dir.path.join("skills").canonicalize().ok();
+        Self { dir, own, sources: BTreeMap::new() }
+    }
+
+    pub(super) fn owner_of(&mut self, skill: &LockedProjectSkill) -> ContentOwner {
+        let source = skill.source.as_str();
+        let is_local = source.starts_with(['.', '/']);
+        let Some(own) = self.own.as_ref().filter(|_| is_local) else {
+            return ContentOwner::Fetched;
+        };
+        if !self.sources.contains_key(&skill.source) {
+            let real = self.dir.path.join(source).canonicalize().ok();
+            self.sources.insert(skill.source.clone(), real.filter(|path| path.is_dir()));
+        }
+        let real = self.sources.get(&skill.source).and_then(Option::as_ref);
+        if real.is_some_and(|real| real.join(&skill.id).starts_with(own)) {
+            ContentOwner::User
+        } else {
+            ContentOwner::Fetched
+        }
+    }
 }
 
 /// Runs an operation, and runs it again if it only lacks an approval that the user gives. No lock

@@ -19,7 +19,7 @@ use sp_formats::project::{LOCK_FILE, MANIFEST_FILE};
 use sp_formats::state::{InstallSource, InstallState};
 use sp_tree::{Digest, LoadedTree};
 
-use super::approval::{AddedCapabilities, acceptance, owner_of, record_audits};
+use super::approval::{AddedCapabilities, SkillOwners, acceptance, record_audits};
 use super::bases::{base_plan, read_base};
 use super::catalog::SourceCatalog;
 use super::context_packs::{
@@ -349,12 +349,13 @@ impl<'a> LifecycleChange<'a> {
     ) -> Result<BTreeMap<PathBuf, SinkFolders>> {
         let mut sinks = ProjectSinks::new(self.session, &self.files.dir);
         let mut folders: BTreeMap<PathBuf, SinkFolders> = BTreeMap::new();
+        let mut owners = SkillOwners::new(&self.files.dir);
         for skill in &resolution.skills {
             let source = SkillSource::Locked(LockedTree {
                 source: skill.locked.source.as_str().into(),
                 id: skill.locked.id.clone(),
                 digest: skill.locked.tree,
-                owner: owner_of(&self.files.dir, &skill.locked),
+                owner: owners.owner_of(&skill.locked),
                 content: None,
             });
             for sink in sinks.of_entries(&self.manifest, &skill.entries)? {
