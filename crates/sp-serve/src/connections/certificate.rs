@@ -60,17 +60,24 @@ impl ServerCertificate {
     }
 
     /// Loads the certificate whenever its files have changed. If they are invalid, the previous
-    /// certificate stays in use.
-    pub(crate) async fn reload_periodically(self: Arc<Self>) {
+    /// certificate stays in use. Reports each change and each new error.
+    pub(crate) async fn reload_periodically(
+        self: Arc<Self>,
+        report: impl Fn(Result<(), CertificateError>) + Send,
+    ) {
+        let mut last_error = None;
         loop {
             tokio::time::sleep(RELOAD_INTERVAL).await;
             let certificate = Arc::clone(&self);
             let reloaded = tokio::task::spawn_blocking(move || certificate.reload()).await;
+            let Ok(reloaded) = reloaded else { continue };
+            let error = reloaded.as_ref().err().map(|error| error.0.clone());
             match reloaded {
-                Ok(Ok(true)) => tracing::info!("loaded the new certificate"),
-                Ok(Err(error)) => tracing::warn!(%error, "cannot load the new certificate"),
+                Ok(true) => report(Ok(())),
+                Err(new) if error != last_error => report(Err(new)),
                 _ => {}
             }
+            last_error = error;
         }
     }
 

@@ -33,6 +33,7 @@ mod quotas;
 mod readiness;
 pub mod redact;
 mod router;
+mod server_log;
 mod sessions;
 mod state;
 mod token_uses;
@@ -48,7 +49,8 @@ use tokio::net::TcpListener;
 
 use crate::address_range::AddressRange;
 use crate::connections::{
-    self, ConnectionCounts, ConnectionSettings, ServerCertificate, TlsFiles, shutdown_signal,
+    self, CertificateError, ConnectionCounts, ConnectionSettings, ServerCertificate, TlsFiles,
+    shutdown_signal,
 };
 use crate::error::ServeError;
 use crate::registry::discovery::DiscoveryCache;
@@ -66,6 +68,7 @@ use crate::registry::oidc::OidcService;
 use crate::registry::package_view::PackageViewCache;
 use crate::registry::published_skills::PublishedSkills;
 use crate::registry::readiness::ReadinessCheck;
+use crate::registry::server_log::ServerLog;
 use crate::registry::state::{AppState, RegistryState};
 
 pub use crate::registry::backup::{
@@ -76,10 +79,11 @@ pub use crate::registry::local::{
     GarbageAction, LocalRegistry, LocalRegistryError, RegistryLocation,
 };
 pub use crate::registry::metadata::{PostgresAddress, PostgresAddressError};
-pub use crate::registry::middleware::{RequestLogEntry, RequestLogger, RequestRate};
+pub use crate::registry::middleware::{RequestLogEntry, RequestRate};
 pub use crate::registry::object_store::{BucketSettings, BucketUrl, BucketUrlError};
 pub use crate::registry::oidc::{AccountPolicy, ClientSecret, OidcSettings, SignInSettings};
 pub use crate::registry::quotas::{Quota, Quotas};
+pub use crate::registry::server_log::{LogEntry, RegistryLogger, ServerEvent, ServerEventKind};
 pub use crate::registry::tokens::TokenRequest;
 
 /// Limits on what happens after the last connection was closed.
@@ -113,8 +117,8 @@ pub struct RegistrySettings {
     pub oidc: OidcSettings,
     /// Maximum time to finish running requests at shutdown.
     pub shutdown_timeout: Duration,
-    /// Called after each request.
-    pub logger: Option<RequestLogger>,
+    /// Called after each request, and for what happens besides them.
+    pub logger: Option<RegistryLogger>,
     pub environment: RegistryEnvironment,
 }
 
@@ -143,18 +147,27 @@ pub fn serve(
             .map_err(|e| ServeError::Listen(settings.listen, e))?;
         let address = listener.local_addr().map_err(ServeError::Io)?;
         started(RunningRegistry { address, admin_token });
+        let log = server_log(settings);
+        log.event(ServerEventKind::Started, Some(address.to_string()));
         let router = router::router(AppState::clone(&state));
         let flushing = tokio::spawn(download_counts::flush_periodically(
             Arc::clone(&state.download_counts),
             state.metadata.clone(),
+            log.clone(),
         ));
         let mut connections = connection_settings(settings, counts);
         let mut reloading = None;
         if let Some((certificate, config)) = certificate {
             connections.tls = Some(config.into());
-            reloading = Some(tokio::spawn(certificate.reload_periodically()));
+            let log = log.clone();
+            let report = move |reloaded| report_certificate(&log, reloaded);
+            reloading = Some(tokio::spawn(certificate.reload_periodically(report)));
         }
-        connections::run(listener, router, connections, shutdown_signal()).await;
+        let stop = async {
+            shutdown_signal().await;
+            log.event(ServerEventKind::Stopping, None);
+        };
+        connections::run(listener, router, connections, stop).await;
         flushing.abort();
         reloading.inspect(tokio::task::JoinHandle::abort);
         let flushed = state.download_counts.flush(&state.metadata);
@@ -164,6 +177,7 @@ pub fn serve(
     });
     // Work that still runs was started for clients that are gone.
     runtime.shutdown_timeout(ABANDONED_WORK_TIMEOUT);
+    server_log(settings).event(ServerEventKind::Stopped, None);
     served
 }
 
@@ -302,11 +316,22 @@ fn build_state(
     })
 }
 
+fn server_log(settings: &RegistrySettings) -> ServerLog {
+    ServerLog { logger: settings.logger.clone(), environment: settings.environment }
+}
+
+fn report_certificate(log: &ServerLog, reloaded: Result<(), CertificateError>) {
+    match reloaded {
+        Ok(()) => log.event(ServerEventKind::CertificateReplaced, None),
+        Err(error) => log.event(ServerEventKind::CertificateRejected, Some(error.to_string())),
+    }
+}
+
 fn request_monitor(settings: &RegistrySettings, counts: &Arc<ConnectionCounts>) -> RequestMonitor {
     RequestMonitor {
         metrics: RegistryMetrics::new(Arc::clone(counts)),
         limiter: settings.rate_limit.map(RateLimiter::new),
-        logger: settings.logger.clone(),
+        log: server_log(settings),
         trusted_proxies: settings.trusted_proxies.clone(),
         environment: settings.environment,
     }

@@ -50,7 +50,7 @@ pub(crate) struct ServeArgs {
     /// Private key of the certificate, in PEM
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, hide_short_help = true)]
     pub tls_key: Option<PathBuf>,
-    /// Format of the request log on stderr
+    /// Format of the log on stderr
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t, hide_short_help = true)]
     pub log: LogFormatArg,
     /// Requests per second for each client, and the size of a burst; further requests are delayed,
@@ -228,15 +228,15 @@ fn parse_lifetime(text: &str) -> Result<Duration, String> {
         .ok_or_else(|| "expected a duration such as `12h` or `90d`".into())
 }
 
-/// The format of the request log.
+/// The format of the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub(crate) enum LogFormatArg {
     /// No log
     Off,
-    /// One line of text for each request
+    /// One line of text for each request and event
     #[default]
     Text,
-    /// One JSON object for each request
+    /// One JSON object for each request and event
     Json,
 }
 

@@ -24,6 +24,7 @@ use crate::address_range::AddressRange;
 use crate::connections::PeerAddr;
 use crate::registry::environment::RegistryEnvironment;
 use crate::registry::error::{InternalCause, ResponseError, ResponseErrorBody};
+use crate::registry::server_log::ServerLog;
 use crate::request_gate::ClientAddr;
 
 pub use log_entry::RequestLogEntry;
@@ -31,9 +32,6 @@ pub(crate) use metrics::RegistryMetrics;
 pub(crate) use rate_limiter::RateLimiter;
 pub use rate_limiter::RequestRate;
 use rate_limiter::{RateDecision, RateLimitKey, RequestWeight};
-
-/// Receives an entry for each request.
-pub type RequestLogger = Arc<dyn Fn(&RequestLogEntry) + Send + Sync>;
 
 const REQUEST_ID_HEADER: HeaderName = HeaderName::from_static("x-request-id");
 const MAX_REQUEST_ID_LEN: usize = 64;
@@ -54,7 +52,7 @@ pub(crate) fn record_user(user: &str) {
 pub(crate) struct RequestMonitor {
     pub metrics: RegistryMetrics,
     pub limiter: Option<RateLimiter>,
-    pub logger: Option<RequestLogger>,
+    pub log: ServerLog,
     /// Proxies whose `X-Forwarded-For` header is trusted.
     pub trusted_proxies: Vec<AddressRange>,
     pub environment: RegistryEnvironment,
@@ -182,9 +180,7 @@ impl Drop for MonitoredRequest {
             duration: took,
             bytes_in_out: (self.bytes_in, self.bytes_out),
         });
-        if let Some(log) = &self.monitor.logger {
-            log(&self.log_entry);
-        }
+        self.monitor.log.request(&self.log_entry);
     }
 }
 

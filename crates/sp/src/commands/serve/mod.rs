@@ -16,7 +16,7 @@ use sp_formats::output::RegistryStartReport;
 use sp_serve::registry::{
     BackupContent, BucketSettings, BucketUrl, GarbageAction, LocalRegistry, LocalRegistryError,
     PostgresAddress, PostgresAddressError, Quotas, RegistryEnvironment, RegistryLocation,
-    RegistrySettings, RequestLogger, RunningRegistry,
+    RegistryLogger, RegistrySettings, RunningRegistry,
 };
 use sp_serve::{ServeError, TlsFiles};
 
@@ -90,7 +90,7 @@ fn settings(context: &Context<'_>, args: &ServeArgs) -> Result<RegistrySettings>
             namespace: args.namespace_quota.unwrap_or_default(),
         },
         oidc: oidc::settings(context, &args.oidc)?,
-        logger: request_logger(args.log),
+        logger: registry_logger(args.log),
         environment: environment(context),
     })
 }
@@ -162,14 +162,14 @@ fn data_dir(context: &Context<'_>, given: Option<&Path>) -> PathBuf {
     given.map_or_else(|| context.home.join("registry"), |data| context.current_dir.join(data))
 }
 
-/// Logs requests to stderr. A closed stderr does not stop the registry.
-fn request_logger(format: LogFormatArg) -> Option<RequestLogger> {
+/// Writes the log to stderr. A closed stderr does not stop the registry.
+fn registry_logger(format: LogFormatArg) -> Option<RegistryLogger> {
     let write = |text: String| drop(writeln!(std::io::stderr().lock(), "{text}"));
     match format {
         LogFormatArg::Off => None,
-        LogFormatArg::Text => Some(Arc::new(move |line| write(line.to_string()))),
+        LogFormatArg::Text => Some(Arc::new(move |entry| write(entry.to_string()))),
         LogFormatArg::Json => {
-            Some(Arc::new(move |line| write(serde_json::to_string(line).unwrap_or_default())))
+            Some(Arc::new(move |entry| write(serde_json::to_string(&entry).unwrap_or_default())))
         }
     }
 }

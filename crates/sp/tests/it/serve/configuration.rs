@@ -105,8 +105,14 @@ fn rg_112_certificate_is_replaced_while_the_registry_runs() {
     }
     write(&first, &first_key);
     world.sp(&check).ok();
-    let registry =
-        Registry::start(world.command(&[&serve[..], &tls, &["--format", "json"]].concat()));
+    let log = world.path("log");
+    let mut command = world.command(&[&serve[..], &tls, &["--format", "json"]].concat());
+    command.stderr(std::fs::File::create(&log).unwrap());
+    let registry = Registry::start_with_stderr(command);
+    let logged = |event: &str| {
+        let is_logged = || std::fs::read_to_string(&log).unwrap().contains(event).then_some(());
+        eventually(is_logged);
+    };
     let url = format!("https://localhost:{}", registry.address.rsplit_once(':').unwrap().1);
     let trusts = |world: &mut World, trusted: &str| {
         let file = path(world, "trusted.pem");
@@ -118,10 +124,12 @@ fn rg_112_certificate_is_replaced_while_the_registry_runs() {
     assert!(trusts(&mut world, &first) && !trusts(&mut world, &second));
     // An invalid certificate does not replace the one in use.
     write(&second, &first_key);
+    logged("certificate rejected");
     assert!(trusts(&mut world, &first));
     write(&second, &second_key);
     eventually(|| trusts(&mut world, &second).then_some(()));
     assert!(!trusts(&mut world, &first));
+    logged("certificate replaced");
     assert_eq!(registry.terminate(), Some(0));
 }
 

@@ -46,7 +46,8 @@ fn se_07_log_has_every_request_and_no_secret() {
         }
         registry.request("GET /s/5ec2e7/notes/pack.json?sig=5ec2e7", None, b"");
         registry.request(&format!("GET /api/v1/{me}"), None, b"");
-        let lines = wait_for_lines(&log, 9);
+        // The first one is about the start.
+        let lines = wait_for_lines(&log, 10);
         let text = lines.join("\n");
         for secret in [&me, &admin, "5ec2e7", "Tenants"] {
             assert!(!text.contains(secret), "{text}");
@@ -70,6 +71,30 @@ fn se_07_log_has_every_request_and_no_secret() {
                     .any(|entry| entry["id"] == "build-7" && entry["path"] == "/api/v1/whoami")
             );
         }
+    }
+}
+
+#[test]
+fn rg_112_log_has_the_start_and_the_end() {
+    for format in ["json", "text"] {
+        let world = world!();
+        let (registry, log) = start_with_log(&world, &["--log", format]);
+        assert_eq!(registry.terminate(), Some(0));
+        let lines = wait_for_lines(&log, 3);
+        let events: Vec<String> = lines.iter().map(|line| event_of(format, line)).collect();
+        assert_eq!(events, ["started", "stopping", "stopped"], "{lines:?}");
+        assert!(lines[0].contains(&registry.address), "{lines:?}");
+    }
+}
+
+/// Returns the event of a line in the log.
+fn event_of(format: &str, line: &str) -> String {
+    if format == "json" {
+        let entry: Value = serde_json::from_str(line).unwrap();
+        assert!(entry["at"].as_str().unwrap().ends_with('Z'), "{line}");
+        entry["event"].as_str().unwrap().into()
+    } else {
+        line.split(' ').nth(1).unwrap().into()
     }
 }
 
