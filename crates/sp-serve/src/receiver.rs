@@ -92,10 +92,19 @@ pub fn receive(
     let listener = runtime.block_on(TcpListener::bind(&request.listen)).map_err(listen_error)?;
     let address = listener.local_addr().map_err(listen_error)?;
     warn_about_exposure(context, request, address);
+    let entered = runtime.enter();
+    let signal = shutdown_signal();
+    drop(entered);
     report(ReceiverEvent::Listening(address.to_string()));
     let (jobs, incoming) = mpsc::channel();
-    let (finish, finished) = oneshot::channel();
-    let server = runtime.spawn(run_server(listener, ReceiverState::new(&receiver, jobs), finished));
+    let (finish, finished) = oneshot::channel::<Infallible>();
+    let stop = async {
+        tokio::select! {
+            () = signal => {}
+            _ = finished => {}
+        }
+    };
+    let server = runtime.spawn(run_server(listener, ReceiverState::new(&receiver, jobs), stop));
     handle_jobs(&receiver, &incoming, request.mode, report);
     // Queued requests are rejected, and the last response is sent completely.
     drop((incoming, finish));
@@ -119,19 +128,8 @@ fn warn_about_exposure(context: &Context<'_>, request: &ListenRequest, address: 
     }
 }
 
-/// Serves until a signal comes, or until the sender of `finished` is dropped.
-async fn run_server(
-    listener: TcpListener,
-    state: ReceiverState,
-    finished: oneshot::Receiver<Infallible>,
-) {
+async fn run_server(listener: TcpListener, state: ReceiverState, stop: impl Future<Output = ()>) {
     let router = Router::new().fallback(handle_request).with_state(state);
-    let stop = async {
-        tokio::select! {
-            () = shutdown_signal() => {}
-            _ = finished => {}
-        }
-    };
     connections::run(listener, router, ConnectionSettings::new(REQUEST_TIMEOUT), stop).await;
 }
 

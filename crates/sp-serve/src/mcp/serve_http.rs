@@ -60,9 +60,10 @@ pub fn serve_mcp<P: BackendProvider>(
         let listener = TcpListener::bind(settings.listen)
             .await
             .map_err(|e| ServeError::Listen(settings.listen, e))?;
+        let stop = shutdown_signal();
         started(listener.local_addr().map_err(ServeError::Io)?);
         let settings = ConnectionSettings::new(READ_TIMEOUT);
-        connections::run(listener, router, settings, shutdown_signal()).await;
+        connections::run(listener, router, settings, stop).await;
         Ok(())
     })
 }

@@ -79,11 +79,13 @@ pub use crate::registry::local::{
     GarbageAction, LocalRegistry, LocalRegistryError, RegistryLocation,
 };
 pub use crate::registry::metadata::{PostgresAddress, PostgresAddressError};
-pub use crate::registry::middleware::{RequestLogEntry, RequestRate};
+pub use crate::registry::middleware::RequestRate;
 pub use crate::registry::object_store::{BucketSettings, BucketUrl, BucketUrlError};
 pub use crate::registry::oidc::{AccountPolicy, ClientSecret, OidcSettings, SignInSettings};
 pub use crate::registry::quotas::{Quota, Quotas};
-pub use crate::registry::server_log::{LogEntry, RegistryLogger, ServerEvent, ServerEventKind};
+pub use crate::registry::server_log::{
+    LogEntry, RegistryLogger, RequestLogEntry, ServerEvent, ServerEventKind,
+};
 pub use crate::registry::tokens::TokenRequest;
 
 /// Limits on what happens after the last connection was closed.
@@ -146,6 +148,7 @@ pub fn serve(
             .await
             .map_err(|e| ServeError::Listen(settings.listen, e))?;
         let address = listener.local_addr().map_err(ServeError::Io)?;
+        let signal = shutdown_signal();
         started(RunningRegistry { address, admin_token });
         let log = server_log(settings);
         log.event(ServerEventKind::Started, Some(address.to_string()));
@@ -164,7 +167,7 @@ pub fn serve(
             reloading = Some(tokio::spawn(certificate.reload_periodically(report)));
         }
         let stop = async {
-            shutdown_signal().await;
+            signal.await;
             log.event(ServerEventKind::Stopping, None);
         };
         connections::run(listener, router, connections, stop).await;

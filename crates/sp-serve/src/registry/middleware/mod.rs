@@ -4,7 +4,6 @@
 //! bodies are never logged.
 
 mod client;
-mod log_entry;
 mod metrics;
 mod rate_limiter;
 
@@ -24,10 +23,9 @@ use crate::address_range::AddressRange;
 use crate::connections::PeerAddr;
 use crate::registry::environment::RegistryEnvironment;
 use crate::registry::error::{InternalCause, ResponseError, ResponseErrorBody};
-use crate::registry::server_log::ServerLog;
+use crate::registry::server_log::{RequestLogEntry, ServerLog, contains_token, redact_path};
 use crate::request_gate::ClientAddr;
 
-pub use log_entry::RequestLogEntry;
 pub(crate) use metrics::RegistryMetrics;
 pub(crate) use rate_limiter::RateLimiter;
 pub use rate_limiter::RequestRate;
@@ -150,7 +148,7 @@ impl MonitoredRequest {
                 .unwrap_or_else(|| new_request_id(&monitor.environment)),
             client,
             method: metrics::method_label(request.method()).into(),
-            path: log_entry::redact_path(request.uri().path()),
+            path: redact_path(request.uri().path()),
             status: 0,
             milliseconds: 0,
             user: None,
@@ -190,7 +188,7 @@ fn client_request_id(headers: &HeaderMap) -> Option<String> {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
     ((1..=MAX_REQUEST_ID_LEN).contains(&id.len())
         && id.bytes().all(is_plain)
-        && !log_entry::contains_token(id))
+        && !contains_token(id))
     .then(|| id.to_owned())
 }
 

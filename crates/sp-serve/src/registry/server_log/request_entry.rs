@@ -50,14 +50,14 @@ impl fmt::Display for RequestLogEntry {
 /// Replaces secrets.
 const REDACTED: &str = "…";
 
-pub(super) fn contains_token(text: &str) -> bool {
+pub(crate) fn contains_token(text: &str) -> bool {
     [PUBLISH_TOKEN_PREFIX, READ_TOKEN_PREFIX, TRUSTED_TOKEN_PREFIX]
         .iter()
         .any(|prefix| text.contains(prefix))
 }
 
 /// Removes tokens and signatures from a path.
-pub(super) fn redact_path(path: &str) -> String {
+pub(crate) fn redact_path(path: &str) -> String {
     let path = redact::path(path);
     path.split('/')
         .map(|segment| if contains_token(segment) { REDACTED } else { segment })

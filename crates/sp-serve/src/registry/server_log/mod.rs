@@ -1,12 +1,16 @@
 //! The log of a registry: its requests, and what happens besides them.
 
+mod request_entry;
+
 use std::fmt;
 use std::sync::Arc;
 
 use serde::Serialize;
 
 use crate::registry::environment::RegistryEnvironment;
-use crate::registry::middleware::RequestLogEntry;
+
+pub use request_entry::RequestLogEntry;
+pub(crate) use request_entry::{contains_token, redact_path};
 
 /// Receives the entries of the log.
 pub type RegistryLogger = Arc<dyn Fn(LogEntry<'_>) + Send + Sync>;
