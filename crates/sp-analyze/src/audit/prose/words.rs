@@ -1,5 +1,8 @@
 //! The words that sentences are compared with, as data.
 
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
 /// Rows of groups and phrases; the file describes their format.
 const ROWS: &str = include_str!("phrases.txt");
 
@@ -21,9 +24,15 @@ pub(super) const NETWORK_VERBS: &str = "send sends upload uploads post posts tra
     fetches retrieve curl wget call calls request query ping contact connect get load pull notify publish export stream back deliver \
     register webhook endpoint";
 
-/// The rows that define groups, as name and alternatives.
-fn groups() -> impl Iterator<Item = (&'static str, &'static str)> {
-    ROWS.lines().filter(|row| row.starts_with('$')).filter_map(|row| row.split_once('\t'))
+/// The alternatives of each group, by its name.
+fn groups() -> &'static HashMap<&'static str, &'static str> {
+    static GROUPS: LazyLock<HashMap<&str, &str>> = LazyLock::new(|| {
+        ROWS.lines()
+            .filter(|row| row.starts_with('$'))
+            .filter_map(|row| row.split_once('\t'))
+            .collect()
+    });
+    &GROUPS
 }
 
 /// The fields of each phrase.
@@ -36,8 +45,8 @@ pub(super) fn phrase_rows() -> impl Iterator<Item = [&'static str; 5]> {
 /// The words of a group, with named groups expanded.
 pub(super) fn alternatives(part: &'static str) -> impl Iterator<Item = &'static str> {
     part.split('|').flat_map(|word| {
-        let group = groups().find(|(name, _)| *name == word).map_or(word, |(_, words)| words);
-        group.split('|')
+        let group = if word.starts_with('$') { groups().get(word).copied() } else { None };
+        group.unwrap_or(word).split('|')
     })
 }
 
@@ -64,7 +73,7 @@ mod tests {
         let rows = ROWS.lines().filter(|row| !row.is_empty() && !row.starts_with(['#', '$']));
         assert_eq!(rows.count(), phrase_rows().count());
         for part in phrase_rows().flat_map(|[.., phrase]| phrase.split([' ', '|'])) {
-            assert!(!part.starts_with('$') || groups().any(|(name, _)| name == part), "{part}");
+            assert!(!part.starts_with('$') || groups().contains_key(part), "{part}");
         }
     }
 }
